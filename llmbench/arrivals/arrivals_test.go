@@ -29,7 +29,7 @@ func TestArrivals(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Equal(t, times[0], time.Duration(0))
 			assert.Assert(t, slices.IsSorted(times))
-			// The mean rate is hit exactly.
+			// The mean rate is exact.
 			assert.Equal(t, times[n-1], time.Duration(n-1)*time.Second/rate)
 			if got := variation(times); math.Abs(got-c.cv) > 0.05*c.cv+1e-6 {
 				t.Errorf("coefficient of variation of %+v = %.3f; want %.3f", c.arrivals, got, c.cv)
@@ -44,7 +44,8 @@ func TestArrivals(t *testing.T) {
 	assert.Assert(t, !slices.Equal(one, two), "two seeds give the same arrivals")
 }
 
-// variation is the standard deviation of the intervals over their mean.
+// variation returns the coefficient of variation of the intervals: their standard deviation divided by
+// their mean.
 func variation(times []time.Duration) float64 {
 	n := float64(len(times) - 1)
 	mean := times[len(times)-1].Seconds() / n
@@ -56,8 +57,8 @@ func variation(times []time.Duration) float64 {
 	return math.Sqrt(sum/n) / mean
 }
 
-// TestArrivalsStay checks that a seed gives the same schedules as in earlier versions.
-// Otherwise results could not be compared with earlier ones.
+// TestArrivalsStay checks that a seed gives the same schedules as in earlier versions, so that new results
+// can be compared with earlier ones.
 func TestArrivalsStay(t *testing.T) {
 	for _, c := range []struct {
 		arrivals Process
@@ -120,7 +121,7 @@ func TestParameters(t *testing.T) {
 	assert.Assert(t, other.Parameters()["checksum"] != Replay{At: second}.Parameters()["checksum"])
 }
 
-// instants is a process that returns itself.
+// instants is a process whose instants are its own elements.
 type instants []time.Duration
 
 func (p instants) Times(int) ([]time.Duration, error) { return p, nil }

@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestStages compares even arrivals with arithmetic, to the nanosecond.
+// TestStages compares evenly spaced arrivals with instants that are computed by hand, to the nanosecond.
 func TestStages(t *testing.T) {
 	const s = time.Second
 	for _, c := range []struct {
@@ -21,12 +21,13 @@ func TestStages(t *testing.T) {
 		{[]Stage{{For: 2 * s, Rate: 2}}, []time.Duration{0, 500 * ms, s, 1500 * ms}},
 		{[]Stage{{For: s, Rate: 2}, {For: s, Rate: 4}}, []time.Duration{0, 500 * ms, s, 1250 * ms, 1500 * ms, 1750 * ms}},
 		{[]Stage{{For: s, Rate: 2}, {For: 3 * s}, {For: s, Rate: 1}}, []time.Duration{0, 500 * ms, 4 * s}}, // a pause
-		{[]Stage{{For: 300 * ms, Rate: 2}, {For: 700 * ms, Rate: 2}}, []time.Duration{0, 500 * ms}},        // what is less than one request goes on
-		// From 0 the n-th comes at the root of n: t^2/2 * 2/s^2.
+		{[]Stage{{For: 300 * ms, Rate: 2}, {For: 700 * ms, Rate: 2}}, []time.Duration{0, 500 * ms}},        // a part of a request carries over
+		// With a ramp from 0, the n-th request comes at the square root of n: t^2/2 * 2/s^2.
 		{[]Stage{{For: 3 * s, Ramp: Linear, To: 6}}, []time.Duration{0, s, 1414213562, 1732050808, 2 * s, 2236067977, 2449489743, 2645751311, 2828427125}},
-		// And down to 0 as many, mirrored, from the one that would come at the end.
+		// With a ramp down to 0 there are as many requests. The schedule is mirrored: it begins with the
+		// one that would come at the end.
 		{[]Stage{{For: 3 * s, Rate: 6, Ramp: Linear}}, []time.Duration{0, 3*s - 2828427125, 3*s - 2645751311, 3*s - 2449489743, 3*s - 2236067977, s, 3*s - 1732050808, 3*s - 1414213562, 2 * s}},
-		// 2^t requests per second: 2^t = 1 + n ln 2 at the n-th.
+		// 2^t requests per second: the n-th comes when 2^t = 1 + n ln 2.
 		{[]Stage{{For: 3 * s, Rate: 1, Ramp: Exponential, To: 8}}, func() (all []time.Duration) {
 			for n := range 11 { // 7/ln 2 = 10.1
 				all = append(all, time.Duration(math.Round(1e9*math.Log2(1+float64(n)*math.Ln2))))
@@ -85,7 +86,7 @@ func TestStagesRandom(t *testing.T) {
 				{0, 100, 2000}, {100, 150, 1500 + 500}, {150, 200, 2500 + 1500}, {250, 300, (100 - math.Sqrt(1000)) / math.Ln10 * 100},
 				{300, 350, (math.Sqrt(1000) - 10) / math.Ln10 * 100}, {400, 450, 2750},
 			} {
-				deviation := math.Sqrt(c.want) // of a Poisson process
+				deviation := math.Sqrt(c.want) // standard deviation of a Poisson process
 				switch {
 				case math.IsInf(shape, 1):
 					deviation = 0.5
@@ -100,7 +101,7 @@ func TestStagesRandom(t *testing.T) {
 	}
 }
 
-// TestStagesStay pins the schedule of a seed, as TestArrivalsStay does.
+// TestStagesStay checks that the schedule of a seed does not change, like TestArrivalsStay.
 func TestStagesStay(t *testing.T) {
 	a := Stages{Stages: []Stage{{For: time.Second, Rate: 2}, {For: time.Second, Rate: 2, Ramp: Linear, To: 4}}, Seed: 1}
 	got, err := a.Times(5)
@@ -133,7 +134,7 @@ func TestStagesErrors(t *testing.T) {
 		_, err := Stages{Stages: c.stages, Shape: c.shape}.Times(c.n)
 		assert.ErrorContains(t, err, c.want)
 	}
-	// A schedule may have fewer requests than all stages, but a pass must reach the last stage.
+	// A schedule may have fewer requests than all stages together, but a pass must reach the last stage.
 	for n := 1; n <= 15; n++ {
 		times, err := Stages{Stages: two, Shape: math.Inf(1)}.Times(n)
 		assert.NilError(t, err)
@@ -193,7 +194,7 @@ func FuzzParseStages(f *testing.F) {
 			return
 		}
 		times, err := Schedule(a, n)
-		if err != nil { // a shape that is none, or a pause at the end
+		if err != nil { // an invalid shape, or a pause at the end
 			return
 		}
 		var length time.Duration

@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestChecks states for each check which answers are right, and what the error says of the others.
+// TestChecks has, for each check, answers that are correct, and answers that are not, with the error.
 func TestChecks(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -97,7 +97,7 @@ func TestTool(t *testing.T) {
 	}
 }
 
-// TestPanics checks that a check for what no answer can have is refused when it is made.
+// TestPanics checks that a check panics when it is created if no answer could pass it.
 func TestPanics(t *testing.T) {
 	for name, make := range map[string]func(){
 		"number": func() { Number("many") },

@@ -8,9 +8,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestHabits states what texts in the habits of models answer. The last column is what a human reader
-// takes a text for; "" is a text that answers nothing. A check may miss an answer that is there. It must
-// not find another one.
+// TestHabits has texts with the habits of models, and what they answer. The last column is the answer that
+// a human reader finds; "" means that there is none. A check may fail to find an answer. It must not find
+// another one.
 func TestHabits(t *testing.T) {
 	missed := 0
 	for _, tt := range choices {
@@ -41,7 +41,7 @@ func judge(t *testing.T, missed *int, text, found, want string) {
 var choices = []struct{ text, want string }{
 	{"B", "B"},
 	{" (B)", "B"},
-	{"b", ""}, // no published rule takes a small letter alone
+	{"b", ""}, // no published rule accepts a lower-case letter alone
 	{"B. Paris", "B"},
 	{"(B) 12", "B"},
 	{"**B**", "B"},
@@ -201,8 +201,8 @@ var amounts = []struct{ text, want string }{
 	{"First attempt: the answer is 20. I forgot the muffins. The answer is 18.", "18"},
 }
 
-// TestPublishedRules checks that answers in the form that an evaluation asks for are read as the rule of
-// that evaluation reads them.
+// TestPublishedRules checks that answers in the form that an evaluation requests are read as by the
+// evaluation's own rule.
 func TestPublishedRules(t *testing.T) {
 	first := func(expr string) func(string) string {
 		return func(text string) string {

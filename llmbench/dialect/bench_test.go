@@ -26,10 +26,9 @@ func (p *perRead) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// BenchmarkChunk compares the time from bytes to delta of a streamed chunk with the
-// time of a bare line reader over the same bytes (of=readslice) and with
-// encoding/json into a struct. All times are per chunk. Only their ratios within
-// one run are meaningful.
+// BenchmarkChunk compares the time to turn the bytes of a streamed chunk into a delta with two other times
+// for the same bytes: of a bare line reader (of=readslice), and of encoding/json into a struct. All times
+// are per chunk. Only their ratios within one run are meaningful.
 func BenchmarkChunk(b *testing.B) {
 	const chunks = 1000
 	src := &perRead{}
@@ -129,7 +128,7 @@ func BenchmarkChunk(b *testing.B) {
 	})
 }
 
-// readSlice measures a line reader that does nothing with its lines.
+// readSlice measures a line reader that does nothing with the lines.
 func readSlice(b *testing.B, src *perRead, chunks int) {
 	b.ReportAllocs()
 	r := bufio.NewReader(src)

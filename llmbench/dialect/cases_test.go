@@ -43,7 +43,7 @@ func TestCases(t *testing.T) {
 	}
 	ran := 0
 	for _, r := range records {
-		if r.Chat == nil || r.ContentType == "text/html" { // the client recognizes it by its content type
+		if r.Chat == nil || r.ContentType == "text/html" { // the client recognizes such an answer by its content type
 			continue
 		}
 		ran++
@@ -105,9 +105,9 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// streamState classifies the end of the stream, in the terms of the collection. It
-// is not the end of the answer: a stream with [DONE] is complete even if the finish
-// reason was pending and the answer was therefore interrupted.
+// streamState classifies the end of the stream, in the terms of the collection. This is not the same as the
+// end of the answer: a stream with [DONE] is complete, even if the finish reason was pending and the answer
+// was therefore interrupted.
 func streamState(got read) string {
 	switch {
 	case got.Fault != "":
@@ -122,8 +122,8 @@ func streamState(got read) string {
 	return "truncated"
 }
 
-// TestCaptures reads the recorded answers of real servers, byte for byte with their
-// HTTP framing, and compares the result with what encoding/json reads.
+// TestCaptures reads recorded answers of real servers, with all bytes of their HTTP framing, and compares
+// the result with what encoding/json reads.
 func TestCaptures(t *testing.T) {
 	folder := extracases.Path(t, "captures")
 	files, err := filepath.Glob(folder + "/*/*.req")
@@ -217,8 +217,8 @@ type referenceResult struct {
 	End             string
 }
 
-// reference reads a stream in the simplest way: by lines, with encoding/json into
-// maps. It knows the three families of servers that were recorded.
+// reference reads a stream in the simplest way: by lines, with encoding/json into maps. It supports the
+// three families of servers that were recorded.
 func reference(body []byte) referenceResult {
 	var r referenceResult
 	r.End = "incomplete"

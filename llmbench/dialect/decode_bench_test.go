@@ -22,10 +22,9 @@ func (s *stamped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// BenchmarkDecode measures all steps of a chunk, from bytes to instant, frame and
-// delta, for servers of each family (of=delta), and a bare line reader over the same
-// bytes (of=readslice). All times are per chunk. Only their ratios within one run
-// are meaningful.
+// BenchmarkDecode measures all steps from the bytes of a chunk to its instant, event and delta, for servers
+// of each family (of=delta). It also measures a bare line reader for the same bytes (of=readslice). All
+// times are per chunk. Only their ratios within one run are meaningful.
 func BenchmarkDecode(b *testing.B) {
 	const chunks = 1000
 	for _, stream := range []struct {
@@ -37,7 +36,7 @@ func BenchmarkDecode(b *testing.B) {
 		{"vllm", OpenAIChat{},
 			`data: {"id":"chatcmpl-9f3c2b7a6d5e4f3c2b7a6d5e4f3c2b7a","object":"chat.completion.chunk","created":1795255695,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" w%03d"},"logprobs":null,"finish_reason":null,"token_ids":null}]}` + "\n\n",
 			`data: {"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"length"}]}` + "\n\ndata: [DONE]\n\n"},
-		{"vllm-usage", OpenAIChat{}, // with continuous_usage_stats, so that no two chunks have the same form
+		{"vllm-usage", OpenAIChat{}, // with continuous_usage_stats, so that no two chunks are the same around their text
 			`data: {"id":"chatcmpl-9f3c2b7a6d5e4f3c2b7a6d5e4f3c2b7a","object":"chat.completion.chunk","created":1795255695,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" w%03[1]d"},"logprobs":null,"finish_reason":null,"token_ids":null}],"usage":{"prompt_tokens":512,"total_tokens":1512,"completion_tokens":%[1]d}}` + "\n\n",
 			`data: {"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"length"}]}` + "\n\ndata: [DONE]\n\n"},
 		{"llamacpp", OpenAIChat{},

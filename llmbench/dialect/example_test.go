@@ -11,8 +11,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// Shout is the API of an imaginary server. Each event of a stream is a JSON
-// document with a word, and the last event says why the text ended.
+// Shout is the API of an imaginary server. Each event of a stream is a JSON document with a word, and the
+// last event has the reason why the text ended.
 type Shout struct{}
 
 func (Shout) Name() string { return "shout" }
@@ -41,7 +41,7 @@ func (p *shoutParser) Body(body []byte, d *dialect.Delta) error {
 		return fmt.Errorf("shout: %w", err)
 	}
 	if document.Word != "" {
-		d.Text, d.Chunks, d.Tokens = []byte(document.Word), 1, 1 // the server sends one token an event
+		d.Text, d.Chunks, d.Tokens = []byte(document.Word), 1, 1 // the server sends one token per event
 	}
 	d.Finish, d.Fault, d.Done = document.Ended, document.Error, document.Ended != ""
 	p.finished = p.finished || d.Done

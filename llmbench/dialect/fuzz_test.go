@@ -13,9 +13,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// fuzzStream parses streams with the parsers of a family of dialects. It checks that
-// no parser panics, that the result depends neither on how reads split the stream
-// nor on earlier answers, and that no more text comes out than went in.
+// fuzzStream parses streams with the parsers of a family of dialects. It checks that no parser panics, that
+// the result depends neither on how reads split the stream nor on earlier answers, and that the text is not
+// longer than the stream can give.
 func fuzzStream(f *testing.F, family []Dialect, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
@@ -28,7 +28,7 @@ func fuzzStream(f *testing.F, family []Dialect, seeds ...string) {
 		for i, p := range parsers {
 			name := family[i].Name()
 			whole := readAll(p, sse.Auto, bytes.NewReader(stream))
-			// A byte becomes at most the 3 bytes of U+FFFD.
+			// A byte of the stream becomes at most the 3 bytes of U+FFFD.
 			if n := len(whole.Text) + len(whole.Reasoning) + len(whole.ToolCall); n > 3*len(stream) {
 				t.Errorf("%s: %q has %d bytes of text", name, stream, n)
 			}
@@ -53,9 +53,8 @@ func fuzzStream(f *testing.F, family []Dialect, seeds ...string) {
 	})
 }
 
-// severalDocuments reports whether text is a sequence of JSON documents according to
-// encoding/json. Invalid UTF-8 is replaced first, because encoding/json refuses it
-// and the parsers do not.
+// severalDocuments reports whether text is a sequence of JSON documents according to encoding/json. It
+// first replaces invalid UTF-8, because encoding/json refuses it, but the parsers accept it.
 func severalDocuments(text []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(bytes.ToValidUTF8(text, []byte("?"))))
 	for {
@@ -154,8 +153,8 @@ func FuzzOpenAI(f *testing.F) {
 	})
 }
 
-// repeated reports whether a name may come twice in payload, ignoring case.
-// encoding/json keeps only the last value of such a name; the parser reads all.
+// repeated reports whether an object in payload may have a duplicate name, ignoring case. encoding/json
+// keeps only the last value of such a name; the parser reads all values.
 func repeated(payload []byte) bool {
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(string(payload), `"`) {

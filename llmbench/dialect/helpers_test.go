@@ -24,7 +24,7 @@ type read struct {
 	Timings                   Timings
 	Chunks, Tokens            int
 	Done                      bool
-	Err                       string // the first error of an event, or the error of the end
+	Err                       string // the first error of an event, or else the error of End
 	truncated                 bool   // Err wraps ErrTruncated
 }
 
@@ -41,8 +41,8 @@ func (r read) end() string {
 	return "clean"
 }
 
-// readAll reads a stream as a client does. Events after the end marker are read and
-// ignored; of counts and timings, the last ones are used.
+// readAll reads a stream as a client does. It reads but ignores events after the end marker. It uses the
+// last counts and timings.
 func readAll(p Parser, format sse.Format, body io.Reader) read {
 	var r read
 	var d Delta
@@ -96,7 +96,7 @@ func (r *read) add(d *Delta) {
 	}
 }
 
-// last sets *to to a count that was stated.
+// last sets *to to a count that the server reported.
 func last(to *int, stated int) {
 	if stated != 0 {
 		*to = stated
@@ -109,7 +109,7 @@ type streamTest struct {
 	want       read
 }
 
-// testStreams reads each body in every way, with one parser for all.
+// testStreams reads each body in every way, with the same parser.
 func testStreams(t *testing.T, d Dialect, tests []streamTest) {
 	p := d.NewParser()
 	for _, c := range tests {
@@ -155,9 +155,9 @@ func testBodies(t *testing.T, d Dialect, tests []bodyTest) {
 	}
 }
 
-// extraCases returns a file of the folder that LLMBENCH_EXTRA_CASES names: streams
-// and cases collected from many servers, which are not part of this repository. The
-// test is skipped without that folder.
+// extraCases returns a file of the folder LLMBENCH_EXTRA_CASES. It has streams and cases that were
+// collected from many servers, and that are not part of this repository. Without this folder, the test is
+// skipped.
 func extraCases(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(extracases.Path(t, name))

@@ -75,7 +75,7 @@ func TestMemo(t *testing.T) {
 	}
 }
 
-// replaced returns chunk with text in the place of its text "a".
+// replaced returns chunk with its text "a" replaced by text.
 func replaced(chunk, text string) string {
 	return string(bytes.Replace([]byte(chunk), []byte(`"a"`), []byte(`"`+text+`"`), 1))
 }

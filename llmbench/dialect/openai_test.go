@@ -8,7 +8,7 @@ import (
 
 func TestOpenAIEvents(t *testing.T) {
 	const end = `{"choices":[{"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
-	tests := []streamTest{ // each body lacks its first "data: "
+	tests := []streamTest{ // each body lacks the "data: " at its beginning
 		{"text", `{"choices":[{"delta":{"content":"a"}}]}` + "\n\ndata: " + end, read{Text: "a", Chunks: 1, Finish: "stop", Done: true}},
 		{"completions", `{"choices":[{"text":"a"}]}` + "\n\ndata: " + end, read{Text: "a", Chunks: 1, Finish: "stop", Done: true}},
 		{"only a role, in three forms", `{"choices":[{"delta":{"role":"assistant","content":""}}]}` + "\n\ndata: " + `{"choices":[{"delta":{"role":"assistant","content":null}}]}` + "\n\ndata: " + `{"choices":[{"delta":{"role":"assistant"}}]}` + "\n\ndata: " + end, read{Finish: "stop", Done: true}},

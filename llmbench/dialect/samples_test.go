@@ -104,7 +104,7 @@ func (s *sample) check(t *testing.T, got read) {
 	if got.end() != s.End {
 		t.Errorf("end %s (%s%s); want %s", got.end(), got.Err, got.Fault, s.End)
 	}
-	// The collection means [DONE] by done; other dialects have other end markers.
+	// In the collection, done means [DONE]; other dialects have other end markers.
 	if endsWithDone := slices.Contains([]string{"openai-chat", "openai-completions", "sglang-generate", "lmdeploy-generate"}, s.Dialect); endsWithDone && got.Done != s.Done {
 		t.Errorf("done %t; want %t", got.Done, s.Done)
 	}

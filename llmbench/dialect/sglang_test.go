@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// generated returns a stream in the form of SGLang and LMDeploy. Each event is given
-// as "text|ids"; the event with index i states a count of i+1 tokens.
+// generated returns a stream in the form of SGLang and LMDeploy. Each argument is the event's "text|ids".
+// The event with index i reports a count of i+1 tokens.
 func generated(events ...string) string {
 	var b strings.Builder
 	for i, e := range events {

@@ -45,7 +45,7 @@ func TestCertPool(t *testing.T) {
 	assert.ErrorContains(t, err, "no such file")
 }
 
-// TestReason checks that the reason of a hidden value is shown in place of what is allowed.
+// TestReason checks that the error about a hidden value has the reason instead of what is allowed.
 func TestReason(t *testing.T) {
 	r := NewReader([]string{"LLMBENCH_HEADER=planted"})
 	var h Header

@@ -17,8 +17,8 @@ const root = "../.."
 
 var variable = regexp.MustCompile(`LLMBENCH_[A-Z][A-Z_]*`)
 
-// TestDocumentedNames checks that the tables of variables have every name, and
-// that no document has a name that does not exist.
+// TestDocumentedNames checks that the tables of variables have every name, and that no document has a name
+// that does not exist.
 func TestDocumentedNames(t *testing.T) {
 	documented := map[string]bool{} // in a table
 	documents := 0
@@ -39,7 +39,7 @@ func TestDocumentedNames(t *testing.T) {
 	}
 }
 
-// TestNamesAreRead checks that some file besides the list names each variable.
+// TestNamesAreRead checks that each variable is named in a file other than the list of names.
 func TestNamesAreRead(t *testing.T) {
 	read := map[string]bool{}
 	for path, text := range files(t, ".go", ".sh") {
@@ -60,8 +60,7 @@ func TestNamesAreDifferent(t *testing.T) {
 	assert.Equal(t, len(slices.Compact(slices.Clone(all))), len(all))
 }
 
-// files returns the text of the module's files whose names end in one of the
-// extensions, by path.
+// files returns the text of the module's files with one of the given extensions, by path.
 func files(t *testing.T, extensions ...string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -9,8 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// parsed reads value by a parser and returns the result as any, so that a table
-// can hold parsers of different types.
+// parsed adapts a parser so that its result has the type any. A table can then contain parsers of different
+// types.
 func parsed[T any](parse func(string) (T, error)) func(string) (any, error) {
 	return func(value string) (any, error) { return parse(value) }
 }
@@ -29,7 +29,7 @@ func TestParsers(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		parser, value string
-		want          any // nil: an error
+		want          any // nil means an error
 	}{
 		{"List", "1", []int{1}},
 		{"List", "1, 8", []int{1, 8}},

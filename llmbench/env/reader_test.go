@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// load is what the tests read.
+// load holds the variables that the tests read.
 type load struct {
 	requests int
 	rate     []float64
@@ -63,8 +63,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestErrOnce checks that two packages that read the same variable report a wrong
-// value once.
+// TestErrOnce checks that an invalid value is reported only once if two packages read the same variable.
 func TestErrOnce(t *testing.T) {
 	r := NewReader([]string{"LLMBENCH_REQUESTS=0"})
 	readLoad(r)

@@ -26,8 +26,8 @@ func stream() sample.Sample {
 	return s
 }
 
-// BenchmarkWrite reports what it costs to write the record of a stream of 128 tokens, which the
-// client does while it measures.
+// BenchmarkWrite measures the time to write the record of a stream of 128 tokens. The client does this
+// while it measures.
 func BenchmarkWrite(b *testing.B) {
 	s := stream()
 	w, err := Create(b.TempDir(), Head{Benchmark: "A"})
@@ -38,8 +38,7 @@ func BenchmarkWrite(b *testing.B) {
 	assert.NilError(b, w.Close(End{Outcome: EndedOK}))
 }
 
-// BenchmarkRead reports what it costs to read such a record: ns/op and allocs/op are those of a
-// thousand.
+// BenchmarkRead measures the time to read such records. An op reads a thousand of them.
 func BenchmarkRead(b *testing.B) {
 	w, err := Create(b.TempDir(), Head{Benchmark: "A", Dialect: "tgi", Concurrency: 1, Stream: true, Start: time.Unix(1, 0), Host: Host{Go: "go1.26"}})
 	assert.NilError(b, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestFigures compares the figures of random runs with those of their samples.
+// TestFigures compares the metrics of random runs with the metrics of their samples.
 func TestFigures(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	steady := 0
@@ -101,8 +101,8 @@ func TestDist(t *testing.T) {
 	assert.Equal(t, d.Mean(), float64(sum)/float64(d.N))
 }
 
-// TestAddTokenGaps checks the gaps between tokens: each gap between deltas, divided by the tokens of the
-// later delta, and nothing of requests whose tokens are not known.
+// TestAddTokenGaps checks the gaps between tokens: a gap between deltas is divided by the number of tokens
+// of the later delta. Requests with an unknown number of tokens have none.
 func TestAddTokenGaps(t *testing.T) {
 	var d Dist
 	d.AddTokenGaps(&Request{gaps: gaps{short: []uint32{100, 100}}})

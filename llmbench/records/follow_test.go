@@ -14,12 +14,12 @@ import (
 
 const followHead = `{"version":2,"benchmark":"BenchmarkA","dialect":"openai-chat","stream":true,"concurrency":2,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"},"ends":true}` + "\n"
 
-// follower writes files, and collects what a Follower reads of them.
+// A follower writes files, and collects what a Follower reads from them.
 type follower struct {
 	t    *testing.T
 	path string
 	f    *Follower
-	ends []int64 // of the requests, in ns
+	ends []int64 // ends of the requests, in ns
 }
 
 func newFollower(t *testing.T) *follower {
@@ -43,7 +43,7 @@ func ended(at string) string {
 	return `{"id":"a","due_ns":0,"start_ns":0,"end_ns":` + at + `,"outcome":"http","status":500,"in_flight":2}` + "\n"
 }
 
-// TestFollow reads a file that appears, grows within lines, ends, is cut and is replaced.
+// TestFollow reads a file that appears, grows within lines, ends, is truncated, and is replaced.
 func TestFollow(t *testing.T) {
 	f := newFollower(t)
 	_, err := f.next(1 << 20)
@@ -119,7 +119,8 @@ func TestFollowInFlight(t *testing.T) {
 	assert.DeepEqual(t, got, []int32{2, 0})
 }
 
-// FuzzFollow checks that a Follower reads what Read reads, wherever the file ends in between.
+// FuzzFollow checks that a Follower reads the same as Read, no matter how much of the file exists at each
+// call.
 func FuzzFollow(f *testing.F) {
 	f.Add(followHead+ended("10")+ended("20")+`{"end":{"outcome":"ok"}}`+"\n", 200, 30)
 	f.Add(followHead+ended("10")+"{}\n", 10, 300)

@@ -7,7 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestNote checks that notes come back from logs, and that other texts are not taken for notes.
+// TestNote checks that notes can be parsed from logs, and that other texts are not taken for notes.
 func TestNote(t *testing.T) {
 	for _, n := range []Note{
 		{Kind: NoteConnections, Text: "15 of 16 requests had to open a connection"},
@@ -25,7 +25,7 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// FuzzNote checks that what has the form of a note is written in the same form.
+// FuzzNote checks that a text that parses as a note is formatted in the same form.
 func FuzzNote(f *testing.F) {
 	f.Add("llmbench warns (client: p99-itl-ns, req/s): it")
 	f.Add("llmbench notes (rate): it\n  more")

@@ -20,7 +20,7 @@ import (
 
 const head = `{"version":1,"benchmark":"BenchmarkA/concurrency=2","dialect":"openai-chat","stream":true,"concurrency":2,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}` + "\n"
 
-// rec returns the line of a request in which old strings are replaced by new ones.
+// rec returns the line of a request, with old strings replaced by new ones.
 func rec(replace ...string) string {
 	return strings.NewReplacer(replace...).Replace(`{"id":"a-1","pass":0,"due_ns":10,"start_ns":10,"connect_ns":0,"wrote_ns":11,"first_byte_ns":12,"first_ns":20,"last_ns":50,"end_ns":60,"gaps_ns":[10,20],`+
 		`"prompt_tokens":5,"output_tokens":3,"token_source":"usage","outcome":"ok","status":200}`) + "\n"
@@ -135,7 +135,7 @@ func events(first, last, event int64) string {
 	return s + `"gaps_ns"`
 }
 
-// TestEnd checks runs that ended well, that failed, and whose file does not say.
+// TestEnd checks runs that succeeded, runs that failed, and runs whose file does not tell.
 func TestEnd(t *testing.T) {
 	defer func(n int) { blockSize = n }(blockSize)
 	ends := strings.Replace(head, `"version"`, `"ends":true,"version"`, 1)
@@ -162,7 +162,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestBounds reads the bounds of figures.
+// TestBounds reads the bounds of metrics.
 func TestBounds(t *testing.T) {
 	read := func(bounds string) (*Run, error) {
 		return Read(strings.NewReader(head+rec()+`{"end":{"outcome":"ok","bounds":{"p50-ttft-ns":`+bounds+`}}}`+"\n"), "f")
@@ -176,8 +176,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestCut reads every prefix of a file: it has the complete lines of the prefix, and is known to be
-// cut unless it is whole.
+// TestCut reads every prefix of a file. The Run has the complete lines of the prefix, and is cut unless the
+// prefix is the whole file.
 func TestCut(t *testing.T) {
 	defer func(n int) { blockSize = n }(blockSize)
 	whole := strings.Replace(head, `"version"`, `"ends":true,"version"`, 1) + rec() + rec(`"id":"`, `"id":"]}é\"`) + rec(`"pass":0`, `"pass":1`)
@@ -213,7 +213,7 @@ func TestCut(t *testing.T) {
 			run.Figures()
 		}
 	}
-	old, err := Read(strings.NewReader(head+rec()+rec()[:50]), "f") // has no line about the end
+	old, err := Read(strings.NewReader(head+rec()+rec()[:50]), "f") // the file has no line about the end
 	assert.NilError(t, err)
 	assert.Assert(t, strings.HasPrefix(old.Failed(), "the run was cut: "))
 }
@@ -266,7 +266,7 @@ func TestOpen(t *testing.T) {
 	assert.Equal(t, run.Passes(), 1)
 }
 
-// FuzzRead looks for files that are read without an error and contradict themselves.
+// FuzzRead looks for files that contradict themselves but are read without an error.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(head + rec() + rec()))
 	f.Add([]byte(head + rec(`[10,20]`, `[4294967296,1]`)))

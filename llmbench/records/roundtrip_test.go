@@ -20,8 +20,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// TestRoundTrip writes records as benchmarks do, reads them, and compares each
-// field with the samples they were written of.
+// TestRoundTrip writes records as benchmarks do, reads them, and compares each field with the samples from
+// which they were written.
 func TestRoundTrip(t *testing.T) {
 	mock, err := mockserver.New(mockserver.Config{
 		PerToken: time.Millisecond, Shape: shape.Shape{Reasoning: "reasoning", ReasoningTokens: 3},
@@ -91,7 +91,7 @@ func TestRoundTrip(t *testing.T) {
 			i++
 		}
 		assert.Equal(t, i, len(samples))
-		// What the benchmark reported is what the records say.
+		// The records give the same values that the benchmark reported.
 		figures := run.Figures()
 		for unit, v := range result.Extra {
 			if got, ok := figures.Metrics[unit]; unit != "ns/op" && unit != "client-err-%" && (!ok || got != v) {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// written returns the lines of the file that holds samples, after the first line.
+// written returns the lines of the file that samples are written to, without the first line.
 func written(t *testing.T, samples []sample.Sample, end End) []string {
 	w, err := Create(t.TempDir(), Head{Benchmark: "A", Dialect: "tgi", Concurrency: 1, Start: time.Unix(0, 0), Host: Host{Go: "go1.26"}})
 	assert.NilError(t, err)
@@ -29,7 +29,7 @@ func written(t *testing.T, samples []sample.Sample, end End) []string {
 	return strings.Split(strings.TrimSuffix(rest, "\n"), "\n")
 }
 
-// TestWrite pins the lines of the format.
+// TestWrite checks the exact lines of the format.
 func TestWrite(t *testing.T) {
 	full := sample.Sample{
 		ID: `a"b`, Pass: 1, Request: 3, Turn: 2, Epoch: time.Unix(1, 7), Due: 10, Granted: 11, Admitted: 12, Start: 13, SentBy: 14, Scheduled: true, Connect: 14, Resent: 1, ResentUnread: true,
@@ -58,7 +58,7 @@ func TestWrite(t *testing.T) {
 		`{"end":{"outcome":"failed","why":"x"}}`,
 	})
 
-	// Reading gives the same back.
+	// Reading gives the same sample.
 	p := newParser(&Head{Stream: true})
 	q, err := p.request([]byte(got[0]), 2)
 	assert.NilError(t, err)
@@ -76,15 +76,15 @@ func TestWrite(t *testing.T) {
 	assert.Equal(t, q.RetryAfter, full.RetryAfter)
 }
 
-// TestWriteInvalidText checks that text which is not UTF-8 makes a file that can be read.
+// TestWriteInvalidText checks that a text that is not UTF-8 gives a file that can be read.
 func TestWriteInvalidText(t *testing.T) {
 	lines := written(t, []sample.Sample{{ID: "a\xff", Outcome: sample.HTTP, Err: errors.New("\xfe"), Finish: "\xfd"}}, End{Outcome: EndedOK})
 	_, err := Read(strings.NewReader(head+strings.Join(lines, "\n")+"\n"), "f")
 	assert.NilError(t, err)
 }
 
-// TestWriteClockError checks that a sample whose answer is a little before its send and before
-// the pass, by the kernel's clock, makes a file that can be read.
+// TestWriteClockError checks a sample whose answer is, on the kernel's clock, a little before its send and
+// before the pass. Its file must be readable.
 func TestWriteClockError(t *testing.T) {
 	const at = 50*time.Microsecond - sample.ClockError // the earliest instant that Sample.Check allows
 	s := sample.Sample{

@@ -7,8 +7,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestAskedOutput checks that the output tokens that were asked for are reported if all
-// successful requests asked for a fixed number and the actual numbers differ.
+// TestAskedOutput checks that the requested output tokens are reported if all successful requests asked for
+// a fixed number, and the actual numbers are different.
 func TestAskedOutput(t *testing.T) {
 	asked := func(tokens int) Sample {
 		s := answer(0, 100, 200, 10)
@@ -21,7 +21,7 @@ func TestAskedOutput(t *testing.T) {
 	failed.Outcome = Truncated
 	for _, c := range []struct {
 		samples []Sample
-		want    float64 // 0: left out
+		want    float64 // 0 means omitted
 	}{
 		{[]Sample{asked(16), asked(10)}, 13},
 		{[]Sample{asked(9), asked(10)}, 9.5},
@@ -37,11 +37,11 @@ func TestAskedOutput(t *testing.T) {
 	}
 }
 
-// TestAskedTokens checks that the intended lengths of prompts are reported if they are
-// known of all successful requests and differ from the actual ones.
+// TestAskedTokens checks that the intended lengths of prompts are reported if they are known for all
+// successful requests, and different from the actual lengths.
 func TestAskedTokens(t *testing.T) {
 	asked := func(tokens int) Sample {
-		s := answer(0, 100, 200, 10) // of 10 prompt tokens
+		s := answer(0, 100, 200, 10) // 10 prompt tokens
 		s.AskedTokens = tokens
 		return s
 	}
@@ -51,7 +51,7 @@ func TestAskedTokens(t *testing.T) {
 	failed.Outcome = Truncated
 	for _, c := range []struct {
 		samples []Sample
-		want    float64 // 0: left out
+		want    float64 // 0 means omitted
 	}{
 		{[]Sample{asked(12), asked(11)}, 11.5},
 		{[]Sample{asked(10), asked(10)}, 0},

@@ -13,7 +13,7 @@ import (
 // TestBoundRank compares ranks with the binomial distribution, built up one trial at a time.
 func TestBoundRank(t *testing.T) {
 	for _, q := range []float64{0.5, 0.9, 0.95, 0.99, 0.999} {
-		below := []float64{1} // the probability of each number of n values below the quantile
+		below := []float64{1} // probability that a given number of the n values are below the quantile
 		for n := 1; n <= 700; n++ {
 			below = append(below, 0)
 			for i := n; i >= 0; i-- {
@@ -38,9 +38,9 @@ func TestBoundRank(t *testing.T) {
 	}
 }
 
-// TestBoundRankLeast checks the least numbers of values that the documents state, those of values of
-// which one or two may be above the bound (Hahn and Meeker, table 5.14: 299, 473 and 628 for 99 %),
-// and that no rank is known where none can be.
+// TestBoundRankLeast checks the minimum numbers of values that the documents have. It also checks the
+// minimum numbers if one or two values may be above the bound (Hahn and Meeker, table 5.14: 299, 473 and
+// 628 for 99 %), and that there is no rank for fewer values.
 func TestBoundRankLeast(t *testing.T) {
 	for _, c := range []struct {
 		q     float64
@@ -73,9 +73,9 @@ func TestBoundRankOfMany(t *testing.T) {
 	}
 }
 
-// TestBoundHolds simulates samples of distributions whose 99th percentile is known, and counts how
-// often the bound is at least that. With distinct values it is as often as the binomial distribution
-// says, which is at least 95 % and not much more; with equal values it may be more often.
+// TestBoundHolds simulates samples from distributions with a known 99th percentile. It counts how often the
+// bound is at least this percentile. If all values are distinct, this must be as often as the binomial
+// distribution says, which is at least 95 % and not much more. If values are equal, it may be more often.
 func TestBoundHolds(t *testing.T) {
 	const samples = 10_000
 	normal := func(r *rand.Rand) float64 { return math.Exp(r.NormFloat64()) }
@@ -144,7 +144,8 @@ func TestBoundHolds(t *testing.T) {
 	}
 }
 
-// TestBoundOfMany checks that the bound of more values than are kept is the value of its rank.
+// TestBoundOfMany checks the bound of so many values that a Distribution does not keep them: it must still
+// be the value at its rank.
 func TestBoundOfMany(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	samples := make([]Sample, 3*few)

@@ -8,17 +8,17 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A burstShape describes a stream: deltas that come size at once, every size x pace.
+// A burstShape describes a stream. Its deltas come size at a time, every size x pace.
 type burstShape struct {
 	deltas int
-	pace   time.Duration // the server's time for a delta
-	size   int           // deltas at once
-	inside time.Duration // between two deltas of a burst
-	first  time.Duration // from the send to the first burst; 0: size x pace
-	cut    int           // bursts whose end cuts an event, in percent
-	lag    time.Duration // from the kernel's timestamp to the client's read
+	pace   time.Duration // the server's time to generate a delta
+	size   int           // number of deltas at a time
+	inside time.Duration // time between two deltas of a burst
+	first  time.Duration // time from the send to the first burst; 0 means size x pace
+	cut    int           // share of bursts whose end cuts an event, in percent
+	lag    time.Duration // time from the kernel's timestamp to the client's read
 	merged bool          // the deltas of a burst came in several segments
-	alone  bool          // the first delta comes alone, as the prefill generates it
+	alone  bool          // the first delta comes alone, because the prefill generates it
 }
 
 func (b burstShape) sample() Sample {
@@ -98,8 +98,8 @@ func TestFindBursts(t *testing.T) {
 	}
 }
 
-// merged returns a stream of an engine that sends 16 deltas at once, of which two successive
-// bursts arrived together.
+// merged returns a stream of an engine that sends 16 deltas at a time. Two successive bursts of it arrived
+// together.
 func merged() Sample {
 	s := burstShape{deltas: 129, pace: 5 * time.Millisecond, size: 16, lag: 50 * time.Microsecond, alone: true}.sample()
 	s.Last -= s.Gaps[32]
@@ -107,7 +107,7 @@ func merged() Sample {
 	return s
 }
 
-// TestBursts checks which streams count, and the figures of the bursts.
+// TestBursts checks which streams count, and the description of the bursts.
 func TestBursts(t *testing.T) {
 	pieces := burstShape{deltas: 100, pace: time.Millisecond, size: 25}.sample()
 	whole := burstShape{deltas: 40, pace: time.Millisecond, size: 40}.sample()
@@ -137,7 +137,7 @@ func TestBursts(t *testing.T) {
 	}
 }
 
-// TestHide checks which units mean nothing if answers come in bursts.
+// TestHide checks which units have no meaning if answers come in bursts.
 func TestHide(t *testing.T) {
 	found := FindBursts(All(burstShape{deltas: 40, pace: time.Millisecond, size: 40}.sample()))
 	units := Named("output-tok/s", GoodRate, "p50-ttft-ns", "p50-ttft-turn2-ns", "mean-tpot-ns", "p99-itl-ns", "p50-e2e-ns", "p99-e2e-bound-ns", "p99-ttft-bound-ns", "p99-service-ttft-ns", "user-tok/s", "out-tok/req")

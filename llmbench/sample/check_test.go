@@ -16,7 +16,7 @@ func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		spoil func(s *Sample)
-		want  string // "": no error
+		want  string // "" means no error
 	}{
 		{"nothing", func(s *Sample) {}, ""},
 		{"a gap too long", func(s *Sample) { s.Gaps[0]++ }, "gaps add up to 31ns, and the last delta came 30ns after the first"},

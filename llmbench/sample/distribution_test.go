@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// durationsOf returns n durations: below 1<<bits nanoseconds, each a multiple of step, and some
-// below 0 if step is even.
+// durationsOf returns n durations below 1<<bits nanoseconds, each a multiple of step. If step is even, some
+// are negative.
 func durationsOf(rng *rand.Rand, n, bits int, step int64) []time.Duration {
 	all := make([]time.Duration, n)
 	for i := range all {
@@ -23,7 +23,7 @@ func durationsOf(rng *rand.Rand, n, bits int, step int64) []time.Duration {
 	return all
 }
 
-// checkDistribution compares what a Distribution of all says with what sorting says.
+// checkDistribution compares the results of a Distribution with the results of sorting.
 func checkDistribution(t *testing.T, all []time.Duration, rounds int) {
 	var d Distribution
 	var sum time.Duration
@@ -55,8 +55,8 @@ func checkDistribution(t *testing.T, all []time.Duration, rounds int) {
 	}
 }
 
-// TestDistribution compares quantiles with those of sorted durations: of few durations and of
-// many, spread and equal, short and as long as they can be.
+// TestDistribution compares quantiles with quantiles of sorted durations. The durations are few or many,
+// spread or equal, and short or as long as possible.
 func TestDistribution(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{1, 2, 3, 100, few, few + 1, 5 * few} {
@@ -75,7 +75,7 @@ func TestDistribution(t *testing.T) {
 	checkDistribution(t, append(all, math.MaxInt64/(1<<20)), 2)
 }
 
-// FuzzDistribution compares quantiles with those of sorted durations.
+// FuzzDistribution compares quantiles with quantiles of sorted durations.
 func FuzzDistribution(f *testing.F) {
 	f.Add(uint64(1), uint16(40000), uint8(30), int64(7))
 	f.Fuzz(func(t *testing.T, seed uint64, n uint16, bits uint8, step int64) {
@@ -100,11 +100,11 @@ func TestBuckets(t *testing.T) {
 	assert.Assert(t, bucketOf(math.MaxInt64) < buckets)
 }
 
-// TestSum checks sums against sums of whole numbers, in any order.
+// TestSum compares sums, in any order, with sums of integers.
 func TestSum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
-		// Multiples of 2^-40 below 2^22: the exact sum fits into 63 bits.
+		// These are multiples of 2^-40 below 2^22, so that the exact sum fits into 63 bits.
 		var exact int64
 		var all []float64
 		for range 1 + rng.IntN(60) {

@@ -7,8 +7,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestOfferedRate checks that offered-req/s is the rate of the schedule, also where answers take
-// longer than the schedule, where requests fail, and of several passes.
+// TestOfferedRate checks that offered-req/s is the rate of the schedule, even if answers take longer than
+// the schedule, if requests fail, and for several passes.
 func TestOfferedRate(t *testing.T) {
 	due := func(pass int, at ...float64) (all []Sample) {
 		for _, x := range at {
@@ -27,7 +27,7 @@ func TestOfferedRate(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		samples []Sample
-		want    float64 // 0: left out
+		want    float64 // 0 means omitted
 	}{
 		{"an even schedule", even, 40},
 		{"a schedule that begins late", due(0, 1000, 1025), 40},
@@ -45,6 +45,6 @@ func TestOfferedRate(t *testing.T) {
 		assert.Equal(t, got, c.want, c.name)
 		assert.Equal(t, has, c.want > 0, c.name)
 	}
-	assert.Assert(t, Summarize(All(even...), Elapsed(All(even...)), SLO{}).Metrics["req/s"] < 5) // it counts the last answers
+	assert.Assert(t, Summarize(All(even...), Elapsed(All(even...)), SLO{}).Metrics["req/s"] < 5) // req/s includes the time of the last answers
 	assert.Equal(t, Elapsed(All(even...)), 1101*time.Millisecond)
 }

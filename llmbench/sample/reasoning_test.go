@@ -12,8 +12,8 @@ import (
 func TestHiddenReasoning(t *testing.T) {
 	for _, c := range []struct {
 		name                string
-		reasoning, tokens   int // as the server states them
-		reasoned, otherwise int // deltas
+		reasoning, tokens   int // as the server reports them
+		reasoned, otherwise int // numbers of deltas
 		hidden              bool
 	}{
 		{"no reasoning", 0, 300, 0, 300, false},
@@ -42,6 +42,6 @@ func TestHiddenReasoning(t *testing.T) {
 		assert.Equal(t, has, !c.hidden, c.name)
 	}
 	s := answer(0, 100, 1000, 100)
-	s.ReasoningTokens, s.TokenSource = 50, FromTokenizer // which counts only what was streamed
+	s.ReasoningTokens, s.TokenSource = 50, FromTokenizer // the tokenizer counts only what was streamed
 	assert.Assert(t, !s.HidesReasoning())
 }

@@ -33,7 +33,7 @@ func TestStateDeltaTokens(t *testing.T) {
 	}
 }
 
-// spoken is a sample whose deltas came 10 ms apart.
+// spoken returns a sample whose deltas came 10 ms apart.
 func spoken(tokens ...int32) Sample {
 	s := Sample{Outcome: OK, Streamed: true, TokenSource: FromUsage, Deltas: len(tokens), DeltaTokens: tokens, Gaps: slices.Repeat([]time.Duration{10 * time.Millisecond}, len(tokens)-1)}
 	for _, n := range tokens {
@@ -43,7 +43,7 @@ func spoken(tokens ...int32) Sample {
 	return s
 }
 
-// TestTokenGaps checks the ITL per token, which is not the ITL per delta.
+// TestTokenGaps checks the ITL of tokens, which is not the ITL of deltas.
 func TestTokenGaps(t *testing.T) {
 	const ms = time.Millisecond
 	s := spoken(1, 2, 0, 4)
@@ -69,7 +69,7 @@ func TestDeltaTokens(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		samples []Sample
-		want    float64 // tok/delta, 0 for none
+		want    float64 // tok/delta; 0 means omitted
 		text    string
 	}{
 		{"as stated", []Sample{spoken(1, 2, 4), spoken(2, 3)}, 3, "tokens of a delta: 2 33.3%, 3 33.3%, 4 33.3%"},
@@ -87,7 +87,7 @@ func TestDeltaTokens(t *testing.T) {
 	assert.Equal(t, got.Metrics["reason-tok/req"], 50.0)
 }
 
-// TestManySizes checks that a long distribution has an end.
+// TestManySizes checks that the description of many sizes is shortened.
 func TestManySizes(t *testing.T) {
 	var tokens []int32
 	for n := range int32(40) {
@@ -97,7 +97,7 @@ func TestManySizes(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix(got.DescribeDeltas(), " 16 2.6%, 17 2.6%, 18 to 40 59.0%"), got.DescribeDeltas())
 }
 
-// TestAccepted checks what answers state of their drafts.
+// TestAccepted checks how drafts that answers report are counted.
 func TestAccepted(t *testing.T) {
 	steps := Sample{Outcome: OK, OutputTokens: 101, Server: ServerTimings{DecodeSteps: 40}}
 	drafts := Sample{Outcome: OK, OutputTokens: 50, Server: ServerTimings{OutputTokens: 51, DraftTokens: 60, AcceptedTokens: 30}}

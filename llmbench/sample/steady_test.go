@@ -11,8 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// steadyOf returns the steady state of samples, which are of one pass, and checks
-// what must hold of any.
+// steadyOf returns the steady state of samples, which must be of one pass. It checks the conditions that
+// hold for every steady state.
 func steadyOf(tb testing.TB, samples []Sample) Steady {
 	tb.Helper()
 	all := Summarize(All(samples...), Elapsed(All(samples...)), SLO{}).Steady
@@ -36,13 +36,13 @@ func steadyOf(tb testing.TB, samples []Sample) Steady {
 
 func rate(s Steady) float64 { return s.Tokens / (s.End - s.Begin).Seconds() }
 
-// random is a source of random numbers that repeats for a seed.
+// random returns a source of random numbers for a seed.
 func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x6c6c6d62656e6368)) }
 
-// closedLoop is what workers experience whose n requests take each as long as
-// cycle says of the second at which it begins, a tenth of it to the first token.
+// closedLoop returns the samples of n requests that some workers send. The function cycle returns how long
+// a request takes that begins at the given second. A tenth of this time is the time to the first token.
 func closedLoop(workers, n, tokens int, cycle func(start float64) float64) []Sample {
-	free := make([]float64, workers) // since when, in seconds
+	free := make([]float64, workers) // since when each worker has been free, in seconds
 	samples := make([]Sample, n)
 	for i := range samples {
 		w := slices.Index(free, slices.Min(free))
@@ -54,8 +54,9 @@ func closedLoop(workers, n, tokens int, cycle func(start float64) float64) []Sam
 	return samples
 }
 
-// queue is what n requests of Poisson arrivals at lambda a second experience at a
-// server that does one at a time, mu a second, from the second late on.
+// queue returns the samples of n requests to a server that processes one request at a time, mu per second.
+// The arrivals are a Poisson process with the rate lambda per second. The requests of the first seconds, up
+// to the second late, are not part of the result.
 func queue(r *rand.Rand, n, tokens int, lambda, mu, late float64) []Sample {
 	at, free := 0.0, late
 	samples := make([]Sample, n)
@@ -69,9 +70,8 @@ func queue(r *rand.Rand, n, tokens int, lambda, mu, late float64) []Sample {
 	return samples
 }
 
-// TestSteadyStates runs models whose true rate is known, 50 times each: how often
-// a steady state is found must be within bounds, and the mean of its rate near
-// the truth.
+// TestSteadyStates runs models whose true rate is known, 50 times each. How often a steady state is found
+// must be within bounds, and the mean of the rate must be near the truth.
 func TestSteadyStates(t *testing.T) {
 	const runs = 50
 	took := func(r *rand.Rand) float64 { return 1 + 2*r.Float64() } // a mean of 2 s
@@ -83,10 +83,10 @@ func TestSteadyStates(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		make        func(r *rand.Rand) []Sample
-		least, most int     // runs with a steady state
-		truth       float64 // tokens a second, 0: there is none
-		error       float64 // of the mean, relative
-		why         string  // in at least one run
+		least, most int     // number of runs with a steady state
+		truth       float64 // tokens per second; 0 means that there is no true rate
+		error       float64 // relative error of the mean
+		why         string  // a reason in at least one run
 	}{
 		{"closed loop", loop(240, func(float64) float64 { return 1 }), 45, 50, 160, 0.01, ""},
 		{"a short one", loop(8*14, func(float64) float64 { return 1 }), 40, 50, 160, 0.02, ""},
@@ -145,7 +145,7 @@ func TestSteadyCutsTheBeginning(t *testing.T) {
 	assert.Assert(t, math.Abs(rate(s)-160) < 0.5, "%v", rate(s))
 }
 
-// TestNoSteadyState tables what cannot be told, with the reason.
+// TestNoSteadyState has cases without a steady state, and the reasons.
 func TestNoSteadyState(t *testing.T) {
 	even := func(change func(i int, s *Sample)) []Sample {
 		samples := closedLoop(4, 100, 40, func(float64) float64 { return 2 })
@@ -187,8 +187,8 @@ func TestNoSteadyState(t *testing.T) {
 	assert.Equal(t, len(SteadyStates(func(func(*Sample) bool) {})), 0)
 }
 
-// TestSteadyPasses pools the steady parts of passes, and has no figure as soon as
-// one of them has none.
+// TestSteadyPasses checks that the steady parts of several passes are combined, and that there is no rate
+// if one of the passes has no steady part.
 func TestSteadyPasses(t *testing.T) {
 	pass := func(n int, cycle float64, number int) []Sample {
 		samples := closedLoop(4, n, 40, func(float64) float64 { return cycle })
@@ -200,7 +200,7 @@ func TestSteadyPasses(t *testing.T) {
 	both := Summarize(All(slices.Concat(pass(80, 2, 0), pass(80, 4, 1))...), time.Minute, SLO{})
 	assert.Equal(t, len(both.Steady), 2)
 	assert.Equal(t, both.Steady[1].Pass, 1)
-	// 38 s at 80 tokens a second and 76 s at 40.
+	// 38 s with 80 tokens per second and 76 s with 40.
 	got := both.Metrics["steady-output-tok/s"]
 	assert.Assert(t, math.Abs(got-2*3040/114.0) < 0.01, "%v", got)
 	one := Summarize(All(slices.Concat(pass(80, 2, 0), pass(4, 4, 1))...), time.Minute, SLO{})
@@ -210,7 +210,7 @@ func TestSteadyPasses(t *testing.T) {
 	assert.Assert(t, !has)
 }
 
-// TestSteadyOrder takes the samples of a pass in any order, at any time.
+// TestSteadyOrder checks that neither the order of samples nor the start of the pass matters.
 func TestSteadyOrder(t *testing.T) {
 	r := random(3)
 	samples := closedLoop(8, 240, 40, func(float64) float64 { return 1 + 2*r.Float64() })
@@ -228,8 +228,7 @@ func TestSteadyOrder(t *testing.T) {
 	assert.Assert(t, math.Abs(got.Tokens-want.Tokens) < 1e-6, "%v and %v", got, want)
 }
 
-// TestMSER compares with the definition, written out, on random series; and on
-// some whose cut is plain.
+// TestMSER compares mser with its definition on random series, and checks some series whose cut is obvious.
 func TestMSER(t *testing.T) {
 	defined := func(x []float64) (cut int) {
 		least := math.Inf(1)
@@ -263,7 +262,7 @@ func TestMSER(t *testing.T) {
 		{slices.Repeat([]float64{7}, 12), 0},
 		{append([]float64{0, 0, 0}, slices.Repeat([]float64{7}, 12)...), 3},
 		{ramp, 15},
-		// Single tokens are no reason to cut anything.
+		// Deviations by single tokens are not a reason to cut anything.
 		{append([]float64{1e5, 1e5 + 1, 1e5, 1e5 - 1, 1e5 + 1, 1e5}, slices.Repeat([]float64{1e5}, 6)...), 0},
 	} {
 		if got := mser(c.values); got != c.cut {

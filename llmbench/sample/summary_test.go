@@ -82,7 +82,7 @@ func TestSummarize(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := Summarize(All(c.samples...), c.elapsed, c.slo).Metrics
-			if len(c.want) == 1 && c.want["good-req/s"] > 0 { // only of cases about the SLO
+			if len(c.want) == 1 && c.want["good-req/s"] > 0 { // only in cases about the SLO
 				got = map[string]float64{"good-req/s": got["good-req/s"]}
 			}
 			if diff := cmp.Diff(c.want, got, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
@@ -92,8 +92,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// TestSummarizeCounts checks the counts of a summary, and that the order of samples changes
-// nothing.
+// TestSummarizeCounts checks the counts of a summary, and that the order of samples does not matter.
 func TestSummarizeCounts(t *testing.T) {
 	var samples []Sample
 	for i := range 100 { // the latest last, and every second of the others
@@ -118,8 +117,8 @@ func TestSummarizeCounts(t *testing.T) {
 	assert.Equal(t, Elapsed(All(shifted...)), 51*ms)
 }
 
-// TestUnknownIsLeftOut checks that a figure is left out if one answer lacks a count of it. The
-// count is not taken for zero.
+// TestUnknownIsLeftOut checks that a metric is omitted if one answer lacks a count that the metric needs.
+// The count must not be taken for zero.
 func TestUnknownIsLeftOut(t *testing.T) {
 	known := answer(0, 100, 200, 10)
 	noOutput := Sample{End: 100 * ms, PromptTokens: 10, TokenSource: FromNothing, Outcome: OK}
@@ -140,7 +139,7 @@ func TestUnknownIsLeftOut(t *testing.T) {
 			assert.Assert(t, before && !after, "%s: %t with all counts known, %t without", unit, before, after)
 		}
 	}
-	buffered := answer(0, 100, 100, 10) // all the text in one delta
+	buffered := answer(0, 100, 100, 10) // the whole text in one delta
 	buffered.Deltas, buffered.Gaps = 1, nil
 	got := Summarize(All(buffered), time.Second, SLO{TPOT: 1}).Metrics
 	_, has := got["mean-tpot-ns"]
@@ -151,8 +150,8 @@ func TestUnknownIsLeftOut(t *testing.T) {
 	assert.Assert(t, !limit.Met(&whole), "an answer that was not streamed keeps a limit on its time per token")
 }
 
-// TestPercentiles checks that a percentile of too few samples is left out, and how percentiles
-// are interpolated.
+// TestPercentiles checks that a percentile of too few samples is omitted, and how percentiles are
+// interpolated.
 func TestPercentiles(t *testing.T) {
 	for _, c := range []struct {
 		n    int
@@ -233,7 +232,8 @@ func TestParseSLO(t *testing.T) {
 	}
 }
 
-// TestContradictions checks that a part which is larger than the whole leaves its figure out, and no other one.
+// TestContradictions checks that a metric is omitted if a part is larger than the whole, and that other
+// metrics are not omitted.
 func TestContradictions(t *testing.T) {
 	sound := answer(0, 100, 200, 32)
 	sound.PromptTokens, sound.CachedTokens, sound.ReasoningTokens = 100, 100, 32

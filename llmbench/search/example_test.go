@@ -6,8 +6,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
 )
 
-// The server in this example can serve 8.2 requests per second. In a benchmark, try would
-// make a pass with llmbench.Pass and check whether enough requests met the SLO.
+// The server in this example can serve 8.2 requests per second. In a benchmark, try would make a pass with
+// llmbench.Pass, and check whether enough requests met the SLO.
 func ExampleHighest_Find() {
 	try := func(rate float64) (bool, error) { return rate <= 8.2, nil }
 	found, err := search.Highest{From: 1, To: 64}.Find(try)
@@ -19,7 +19,7 @@ func ExampleHighest_Find() {
 	// Output: from 8.00 to 8.35 in 10 passes
 }
 
-// Up to eight users the throughput increases. Above that only the latency does.
+// Up to eight users, the throughput increases. With more users, only the latency increases.
 func ExampleKnee() {
 	points := []search.Point{{Load: 4, Throughput: 40, Latency: 0.1}, {Load: 8, Throughput: 80, Latency: 0.1}, {Load: 16, Throughput: 82, Latency: 0.2}}
 	at, err := search.Knee(points)

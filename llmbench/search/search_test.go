@@ -16,8 +16,8 @@ func upTo(limit float64) func(float64) (bool, error) {
 	return func(load float64) (bool, error) { return load <= limit, nil }
 }
 
-// TestHighest checks that limits across a range are found within the tolerance, with
-// fewer than twelve trials.
+// TestHighest checks that limits anywhere in the range are found within the tolerance, with fewer than
+// twelve trials.
 func TestHighest(t *testing.T) {
 	for limit := 1.0; limit < 60; limit *= 1.013 {
 		got, err := Highest{From: 1, To: 64}.Find(upTo(limit))
@@ -44,7 +44,7 @@ func TestHighestTrials(t *testing.T) {
 	assert.Equal(t, fmt.Sprint(got), "{11 12 [1 met 4 met 16 missed 8 met 11 met 13 missed 12 missed 11 met 12 missed]}")
 }
 
-// TestHighestStart checks searches that begin at a guess, which is good or bad.
+// TestHighestStart checks searches that begin at a good or a bad guess.
 func TestHighestStart(t *testing.T) {
 	for _, c := range []struct {
 		start float64
@@ -111,8 +111,8 @@ func TestHighestCannotJudge(t *testing.T) {
 	}
 }
 
-// TestHighestMovesEnd checks that an end that is not confirmed is moved, and that the interval is then narrowed
-// again.
+// TestHighestMovesEnd checks that an end that is not confirmed is moved outwards, and that the interval is
+// then narrowed again.
 func TestHighestMovesEnd(t *testing.T) {
 	seen := map[float64]int{}
 	got, err := Highest{From: 1, To: 100, Whole: true}.Find(func(load float64) (bool, error) {
@@ -136,7 +136,7 @@ func TestHighestConfirmsEnds(t *testing.T) {
 			continue
 		}
 		for _, end := range []Trial{{got.Low, true}, {got.High, false}} {
-			last := 0 // number of last trials at that load with the expected answer
+			last := 0 // number of successive trials at that load, at the end, with the expected answer
 			for _, trial := range got.Trials {
 				switch {
 				case trial == end:
@@ -151,8 +151,8 @@ func TestHighestConfirmsEnds(t *testing.T) {
 }
 
 func TestKnee(t *testing.T) {
-	// A closed loop on eight slots of one second: the throughput increases up to
-	// eight users, the latency above that.
+	// A closed loop on a server with eight slots of one second each: up to eight users the throughput
+	// increases, and with more users the latency increases.
 	slots := func(loads ...float64) (all []Point) {
 		for _, n := range loads {
 			all = append(all, Point{n, min(n, 8), max(1, n/8)})

@@ -8,10 +8,10 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestBudget checks that the large events of several decoders share a budget, that small events need
-// none, and that Reset gives back what was taken.
+// TestBudget checks that the large events of several decoders share a budget, that small events need no
+// budget, and that Reset returns what was taken.
 func TestBudget(t *testing.T) {
-	for _, lines := range []int{1, 2} { // an event of several lines is copied
+	for _, lines := range []int{1, 2} { // an event with several lines is copied
 		large := strings.Repeat("data: "+strings.Repeat("x", 3<<20/lines)+"\n", lines) + "\n"
 		b := NewBudget(20 << 20)
 		decode := func(d *Decoder, body string) error {

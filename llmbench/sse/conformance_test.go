@@ -30,10 +30,9 @@ type conformanceEvent struct {
 	ByChunk         *int   `json:"by_chunk"`
 }
 
-// TestConformance runs conformance cases that were collected from the tests of other
-// parsers and are not part of this repository. Cases about content types are left
-// out. Each body is read whole, in the chunks of the case, byte by byte, and split
-// at every offset.
+// TestConformance runs conformance cases that were collected from the tests of other parsers and are not
+// part of this repository. It omits cases about content types. Each body is read whole, in the chunks of
+// the case, byte by byte, and split at every offset.
 func TestConformance(t *testing.T) {
 	text := collectedCases(t)
 	var records []struct {
@@ -58,7 +57,7 @@ func TestConformance(t *testing.T) {
 			for _, c := range r.Chunks {
 				stream = append(stream, c...)
 			}
-			// The decoder returns an event that the end of the body cut, marked.
+			// The decoder returns an event that is incomplete at the end of the body, and marks it.
 			wanted := events(r.Expect)
 			if r.Flush != nil {
 				wanted = events(r.Flush)

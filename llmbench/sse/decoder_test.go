@@ -142,11 +142,11 @@ func TestDecoderPrompt(t *testing.T) {
 	}
 }
 
-// A waiting body has texts for one Read each, and records whether its decoder has a buffer while it waits.
+// A waiting body returns one text per Read, and records whether its decoder has a buffer while it waits.
 type waiting struct {
 	d     *Decoder
 	texts []string
-	holds int // how often the decoder had a buffer
+	holds int // how many times the decoder had a buffer
 }
 
 func (w *waiting) Await() {
@@ -317,8 +317,7 @@ func cuts(n int, seed uint64) []int {
 	return []int{min(i, j), max(i, j)}
 }
 
-// TestBuffered checks how many bytes are left after an event, also if its last line ends with
-// CR LF.
+// TestBuffered checks how many bytes are left after an event, even if its last line ends with CR LF.
 func TestBuffered(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n", "\r"} {
 		d := NewDecoder(strings.NewReader("data: 1" + end + end + "data: 2" + end + end + "data"))

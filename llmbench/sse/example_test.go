@@ -8,8 +8,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// The body of a response is read until Next returns io.EOF. An event whose blank
-// line is missing is returned too, and marked.
+// The body of a response is read until Next returns io.EOF. An event whose blank line is missing is also
+// returned, and marked.
 func ExampleDecoder() {
 	body := strings.NewReader(": a comment\n\n" +
 		"id: 7\ndata: first line\ndata: second line\n\n" +
@@ -33,7 +33,7 @@ func ExampleDecoder() {
 	// type message, id "7", data "cut o", unterminated true
 }
 
-// Auto reads JSON lines too, whatever content type the server declared.
+// Auto also reads JSON lines, whatever content type the server declared.
 func ExampleFormat() {
 	d := sse.NewDecoder(strings.NewReader(`{"response":"a"}` + "\n" + `{"response":"b"}` + "\n"))
 	d.Format = sse.Auto

@@ -11,7 +11,7 @@ import (
 
 const ms = time.Millisecond
 
-// of returns the audit of samples.
+// of returns an Audit of samples.
 func of(samples ...sample.Sample) *Audit {
 	var a Audit
 	for i := range samples {
@@ -20,8 +20,8 @@ func of(samples ...sample.Sample) *Audit {
 	return &a
 }
 
-// TestFlight checks that too many requests in flight are noticed, and requests without a
-// sample or with two.
+// TestFlight checks that errors are found: too many requests in flight, requests without a sample, and
+// requests with two samples.
 func TestFlight(t *testing.T) {
 	two := of(sample.Sample{Outcome: sample.OK}, sample.Sample{Outcome: sample.OK})
 	assert.NilError(t, two.Check(&Flight{sent: 2}, 0))
@@ -34,8 +34,8 @@ func TestFlight(t *testing.T) {
 	assert.NilError(t, of().Check(f, 0))
 }
 
-// TestLittlesLaw checks that changed instants of a sample are noticed, and that a change of the
-// clock is none.
+// TestLittlesLaw checks that changed instants of a sample are found, and that a change of the clock is not
+// an error.
 func TestLittlesLaw(t *testing.T) {
 	var f Flight
 	var samples []sample.Sample
@@ -57,7 +57,7 @@ func TestLittlesLaw(t *testing.T) {
 	assert.ErrorContains(t, of(samples...).Check(&f, 0), "little's law")
 }
 
-// TestFaults checks that samples which contradict themselves are named, the first of them.
+// TestFaults checks that the error describes the first samples that contradict themselves.
 func TestFaults(t *testing.T) {
 	bad := sample.Sample{ID: "x", Request: 7, Admitted: 2, Start: 1, End: 2}
 	err := of(bad, sample.Sample{}, bad, bad, bad).Check(&Flight{sent: 5}, 0)

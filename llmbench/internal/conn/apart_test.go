@@ -35,7 +35,7 @@ func TestGoexit(t *testing.T) {
 	}
 }
 
-// TestPanic checks that a panic ends the process before the caller goes on.
+// TestPanic checks that a panic ends the process before the caller continues.
 func TestPanic(t *testing.T) {
 	const name = "LLMBENCH_TEST_APART_PANIC"
 	if os.Getenv(name) != "" {

@@ -31,8 +31,8 @@ func TestStamped(t *testing.T) {
 	assert.Assert(t, !p.Stamped(ended))
 }
 
-// TestAwait checks that a stream that waits has no buffers, that it reads what came meanwhile, and that
-// the end of a stream that waits is noticed, whatever it is.
+// TestAwait checks that a waiting stream has no buffers, that it reads what has come in the meantime, and
+// that it notices any kind of end.
 func TestAwait(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -46,7 +46,7 @@ func TestAwait(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r, _, server := begun(t)
 			buffer := make([]byte, 4<<10)
-			waits := make(chan bool, 100) // a value says whether the stream has buffers; few are more than wanted
+			waits := make(chan bool, 100) // each value says whether the stream has buffers
 			receive := r.conn.kernel.receive
 			r.conn.kernel.receive = func(fd uintptr) (done bool) {
 				if done = receive(fd); !done {

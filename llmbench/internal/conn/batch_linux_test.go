@@ -15,7 +15,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 )
 
-// begun returns a Reader of a body without an end, whose head has been read, and its server.
+// begun returns a Reader of an endless body whose head has been read, and the server's end of the
+// connection.
 func begun(t *testing.T) (*Reader, *Trace, *net.TCPConn) {
 	c, server := stampedPair(t)
 	c.setStream(c)
@@ -35,8 +36,8 @@ func begun(t *testing.T) (*Reader, *Trace, *net.TCPConn) {
 	return r, trace, server
 }
 
-// write writes each text as a chunk, in one segment each. Over loopback they have arrived
-// when it returns.
+// write writes each text as a chunk, in a segment of its own. Over loopback, the segments have arrived when
+// write returns.
 func write(t *testing.T, server *net.TCPConn, texts ...string) {
 	for _, text := range texts {
 		_, err := fmt.Fprintf(server, "%x\r\n%s\r\n", len(text), text)
@@ -44,14 +45,14 @@ func write(t *testing.T, server *net.TCPConn, texts ...string) {
 	}
 }
 
-// TestMerged checks that a batch is taken for several segments if the kernel counts more segments than
-// it has timestamps, and that those are not held against later batches. The kernel may send a
-// segment again on a busy machine and count it twice; therefore a case may be tried again.
+// TestMerged checks that a batch counts as several segments if the kernel counts more segments than it has
+// timestamps, and that this does not affect later batches. On a busy machine the kernel may send a segment
+// again and count it twice; therefore a case may be repeated.
 func TestMerged(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		size int // of a text
-		more int // segments that the kernel counts in addition
+		size int // length of a text
+		more int // additional segments that the kernel counts
 		want bool
 	}{
 		{"one segment", 5, 0, false},
@@ -77,8 +78,8 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// TestSince checks from when on the bytes of a batch can have arrived: after the client had
-// read what was there before.
+// TestSince checks the earliest instant at which the bytes of a batch can have arrived: after the client
+// had read what was there before.
 func TestSince(t *testing.T) {
 	r, trace, server := begun(t)
 	p := make([]byte, 64)
@@ -114,7 +115,7 @@ func TestSentBy(t *testing.T) {
 	wrote := trace.Clock.Now()
 	assert.Assert(t, trace.Sent <= trace.SentBy && trace.SentBy <= wrote)
 	runtest.Until(t, "the kernel's clock has gone on", func() bool {
-		// As if the write had returned only now.
+		// Simulates a write that returned only now.
 		return c.sentBy(trace) < trace.Clock.Now()-20*ms
 	})
 	assert.Assert(t, c.sentBy(trace) >= trace.Sent)

@@ -12,8 +12,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestChunkReader reads chunked bodies through the small buffer of a connection. What
-// net/http reads with its buffer of 4 KiB must have the same data.
+// TestChunkReader reads chunked bodies through the small buffer of a connection. If net/http can read a
+// body with its buffer of 4 KiB, the data must be the same.
 func TestChunkReader(t *testing.T) {
 	const failed = "failed"
 	long := strings.Repeat("x", 3000)
@@ -69,8 +69,8 @@ func TestChunkReader(t *testing.T) {
 	}
 }
 
-// eachLength returns lines of 900 to 1199 bytes between before and after, so that the end of
-// a line meets the end of the buffer in each way.
+// eachLength returns lines of 900 to 1199 bytes between before and after. The end of a line then comes at
+// every position relative to the end of the buffer.
 func eachLength(before, after string) string {
 	var b strings.Builder
 	for n := 900; n < 1200; n++ {
@@ -79,7 +79,7 @@ func eachLength(before, after string) string {
 	return b.String()
 }
 
-// TestCutChunks checks that a body that ends at any byte before its end is an error.
+// TestCutChunks checks that it is an error if a body ends anywhere before its end.
 func TestCutChunks(t *testing.T) {
 	const body = "6;a=b\r\nanswer\r\n0\r\nX: y\r\n\r\n"
 	for n := range len(body) {
@@ -92,8 +92,8 @@ func TestCutChunks(t *testing.T) {
 	assert.ErrorIs(t, err, lost)
 }
 
-// TestChunksDoNotWait checks that Read returns data when the rest has not arrived, and that
-// it allocates nothing.
+// TestChunksDoNotWait checks that Read returns the data that has arrived without waiting for the rest, and
+// that it allocates nothing.
 func TestChunksDoNotWait(t *testing.T) {
 	p := make([]byte, 100)
 	for _, rest := range []string{"", "\r", "\r\n", "\r\n3", "\r\n0\r\n", "\r\n0\r\nX: y\r\n"} {

@@ -9,8 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestClock checks the conversion of the wall clock on a clock without errors, and that a
-// change of the wall clock is noticed.
+// TestClock checks the conversion of wall clock instants with an exact clock, and that a change of the wall
+// clock is noticed.
 func TestClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var change time.Duration

@@ -47,7 +47,7 @@ func TestProxies(t *testing.T) {
 	for _, tt := range []struct {
 		scheme string
 		tls    bool
-		want   string // what each connection or request asks of the proxy
+		want   string // what each connection or request asks the proxy for
 	}{
 		{"http", false, "POST http://TARGET/path user:secret"},
 		{"http", true, "CONNECT TARGET user:secret"},
@@ -104,8 +104,7 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// A journal is what a proxy was asked. The goroutines of the proxy write it, and the
-// test reads it.
+// A journal records the requests to a proxy. The proxy's goroutines write it, and the test reads it.
 type journal struct {
 	mu      sync.Mutex
 	entries []string
@@ -123,7 +122,7 @@ func (j *journal) all() []string {
 	return slices.Clone(j.entries)
 }
 
-// httpProxy is a proxy that notes what it was asked.
+// httpProxy is a proxy that records its requests in asked.
 func httpProxy(tb testing.TB, asked *journal) http.Handler {
 	forward := &httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -144,7 +143,7 @@ func httpProxy(tb testing.TB, asked *journal) http.Handler {
 	})
 }
 
-// socksProxy is one of RFC 1928 and RFC 1929.
+// socksProxy is a proxy according to RFC 1928 and RFC 1929.
 func socksProxy(tb testing.TB, asked *journal) func(net.Conn) {
 	return func(c net.Conn) {
 		r := bufio.NewReader(c)
@@ -175,7 +174,7 @@ func socksProxy(tb testing.TB, asked *journal) func(net.Conn) {
 	}
 }
 
-// relay connects c with addr, until both ends are closed.
+// relay connects c with addr until both ends are closed.
 func relay(tb testing.TB, c net.Conn, addr string) {
 	to, err := net.Dial("tcp", addr)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 )
 
-// TestLoss checks what is concluded from the end of a connection.
+// TestLoss checks the conclusions from the end of a connection.
 func TestLoss(t *testing.T) {
 	const long = 300 * ms
 	for _, tt := range []struct {
@@ -45,8 +45,8 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-// TestEndingOf checks that a client which notices an end late does not count its delay, where
-// the kernel knows better.
+// TestEndingOf checks a client that notices an end late. Its delay must not count if the kernel has a
+// better instant.
 func TestEndingOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Conn{idleSince: time.Now(), opening: 7 * ms}
@@ -71,7 +71,7 @@ func TestEndingOf(t *testing.T) {
 		reset.acked, reset.rtt = 4, 40*ms
 		assert.Equal(t, c.endingOf(syscall.ECONNRESET, nil, trace, late, k), reset)
 		assert.Equal(t, c.endingOf(io.EOF, nil, trace, late, k), ending{took: 9, whole: true, acked: 4, after: 4 * ms, afterAnswer: 9 * ms, rtt: 40 * ms})
-		k.fin = 304 * ms // with the error of the kernel's clock
+		k.fin = 304 * ms // including the error of the kernel's clock
 		whole.acked, whole.rtt = 4, 40*ms
 		assert.Equal(t, c.endingOf(io.EOF, nil, trace, late, k), whole)
 		trace.Written = 0
@@ -79,22 +79,21 @@ func TestEndingOf(t *testing.T) {
 	})
 }
 
-// An idleConn seems to be idle whatever happens to it, as a connection does whose end is still
-// on its way.
+// An idleConn always seems to be idle, like a connection whose end is still on its way.
 type idleConn struct{ net.Conn }
 
 // Pending reports an idle connection.
 func (idleConn) Pending() (bool, error) { return false, nil }
 
-// TestSend checks what becomes of requests to a server that ends connections.
+// TestSend checks what happens to requests to a server that closes connections.
 func TestSend(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		answers int           // on a connection
-		reads   bool          // the server reads one request more before it closes the connection
-		work    time.Duration // on that request
-		hidden  bool          // the client does not see that the connection ends while it is idle
-		want    string        // for each of nine requests: '.' succeeds, 's' succeeds and was sent again, 'r' the same and it had reached the server, 'x' fails
+		answers int           // number of answers on a connection
+		reads   bool          // the server reads one more request before it closes the connection
+		work    time.Duration // how long it processes that request
+		hidden  bool          // the client cannot see that the connection ends while it is idle
+		want    string        // for each of nine requests: '.' succeeds, 's' succeeds and was sent again, 'r' like 's' but it had reached the server, 'x' fails
 		dialed  int
 	}{
 		{"keeps connections", 9, false, 0, false, ".........", 1},

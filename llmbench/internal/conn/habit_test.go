@@ -13,8 +13,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 )
 
-// TestHabit checks that the end of an idle connection is taken for a habit of the server only
-// if it came soon after an answer.
+// TestHabit checks that the server's closing of an idle connection counts as a habit only if it comes soon
+// after an answer.
 func TestHabit(t *testing.T) {
 	for idle, want := range map[time.Duration]int64{soonAfterAnswer: 1, soonAfterAnswer + 1: 0} {
 		t.Run(fmt.Sprint(idle), func(t *testing.T) {
@@ -37,14 +37,14 @@ func TestHabit(t *testing.T) {
 	}
 }
 
-// TestTrial checks that a server which has ended its first connection counts as one that keeps
+// TestTrial checks a server that has closed its first connection. It must count as a server that keeps
 // connections once it has left one open for long enough, and not before.
 func TestTrial(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		ends   int           // so many of the first connections are ended after one answer
+		ends   int           // how many of the first connections end after one answer
 		pause  time.Duration // after each request
-		dialed int           // for nine requests
+		dialed int           // number of connections that are opened for nine requests
 	}{
 		{"keeps all but the first", 1, 500 * ms, 5}, // the second is on trial until the fifth request has ended
 		{"keeps all but the first, no time passes", 1, 0, 9},

@@ -11,11 +11,11 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestSplit checks that the runs of bytes with one timestamp are found, with few questions.
+// TestSplit checks that the runs of bytes with one timestamp are found, with few calls of stampAt.
 func TestSplit(t *testing.T) {
 	for _, tt := range []struct {
 		lengths   []int
-		questions int // that may be asked
+		questions int // maximum number of calls of stampAt
 	}{
 		{[]int{1}, 2},
 		{[]int{1000}, 2},
@@ -27,7 +27,7 @@ func TestSplit(t *testing.T) {
 		{[]int{7, 300, 2, 7, 300, 2}, 2 + 5*13},
 		{[]int{40000, 1}, 2 + 30},
 	} {
-		var stamps []int64 // of each byte
+		var stamps []int64 // timestamp of each byte
 		var want []run
 		for i, n := range tt.lengths {
 			stamp := int64(100 + i)
@@ -44,16 +44,17 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestSegmentsReadLate checks the timestamps of segments that had all arrived when the client read
-// the first of them. A timestamp is when its segment arrived, unless the batch says that it is several
-// segments: then all of them arrived since the batch before.
+// TestSegmentsReadLate checks the timestamps of segments that had all arrived before the client read the
+// first of them. A timestamp must be the arrival of its segment, unless the batch says that it has several
+// segments. In that case, all of them must have arrived after the batch before.
 func TestSegmentsReadLate(t *testing.T) {
 	const n = 6
 	exact := 0
 	for _, size := range []int{1, 20, 100} {
 		r, trace, server := begun(t)
-		// As later in a connection, when the kernel acknowledges several segments at once. It joins
-		// no segment of this machine to one that has not been acknowledged.
+		// This simulates a later time in the connection, when the kernel acknowledges several segments at
+		// once. If a segment from this machine has not been acknowledged, the kernel joins no segment to
+		// it.
 		assert.NilError(t, trace.conn.kernel.raw.Control(func(fd uintptr) {
 			assert.NilError(t, unix.SetsockoptInt(int(fd), unix.SOL_TCP, unix.TCP_QUICKACK, 0))
 		}))
@@ -93,16 +94,16 @@ func TestEndAfterSegments(t *testing.T) {
 	assert.Assert(t, n == 0 && err == io.EOF, "Read = %d, %v", n, err)
 }
 
-// TestJoinedAfterLook checks that a segment which was joined to an earlier one between the look and
-// the read makes the batch one of several segments, and that the bytes of the later segment, which
-// are read next, are of the same batch. The earlier bytes would otherwise pass for the last of
-// their batch, which arrived at the instant of the timestamp.
+// TestJoinedAfterLook checks a segment that is joined to an earlier one between the look and the read. The
+// batch must count as several segments, and the bytes of the later segment, which are read next, must
+// belong to the same batch. Otherwise the earlier bytes would be taken for the last bytes of their batch,
+// which arrived at the instant of the timestamp.
 func TestJoinedAfterLook(t *testing.T) {
 	r, trace, server := begun(t)
 	s := trace.conn.kernel
 	write(t, server, "a")
 	assert.NilError(t, s.raw.Control(s.look))
-	s.queue.looked = 1 // as if "a" had arrived later
+	s.queue.looked = 1 // simulates that "a" arrived later
 	_, err := r.Read(make([]byte, 8))
 	assert.NilError(t, err)
 	assert.Assert(t, r.Merged() && r.Follows())
@@ -113,23 +114,23 @@ func TestJoinedAfterLook(t *testing.T) {
 	assert.Equal(t, r.Batch, number)
 }
 
-// TestNothingJoined checks that bytes for which the client had to wait begin a batch, also after a read
-// to which a later segment may have been joined.
+// TestNothingJoined checks that bytes begin a new batch if the client had to wait for them, even after a
+// read to which a later segment may have been joined.
 func TestNothingJoined(t *testing.T) {
 	b := batch{number: 1, open: true, several: true}
 	b.read(piece{n: 1, waited: true})
 	assert.Equal(t, b, batch{number: 2, waited: true})
 }
 
-// TestArrivalsDuringLook checks that no byte gets a timestamp before its arrival if a segment arrives at
-// any moment of a look: after the clock was read, or between two questions. The kernel joins such a
-// segment to the last run.
+// TestArrivalsDuringLook checks that no byte gets a timestamp before its arrival if a segment arrives
+// during a look: after the clock was read, or between two calls of stampAt. The kernel joins such a segment
+// to the last run.
 func TestArrivalsDuringLook(t *testing.T) {
 	const size = 10
 	for _, own := range []int{1, 2, 5} { // segments with timestamps of their own
-		for moment := range 40 { // how many questions are asked before one more arrives
+		for moment := range 40 { // number of calls of stampAt before another segment arrives
 			for _, counted := range []bool{false, true} {
-				stamps := slices.Repeat([]int64{0}, size*own) // of each byte
+				stamps := slices.Repeat([]int64{0}, size*own) // timestamp of each byte
 				for i := range stamps {
 					stamps[i] = int64(100 + i/size)
 				}
@@ -157,7 +158,7 @@ func TestArrivalsDuringLook(t *testing.T) {
 				at := 0
 				for _, r := range k.runs {
 					stamp := r.stamp
-					if stamp == 0 { // the reader takes the timestamp of the last byte
+					if stamp == 0 { // the reader uses the timestamp of the last byte
 						stamp = stamps[at+r.n-1]
 					}
 					for range r.n {

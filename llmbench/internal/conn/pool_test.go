@@ -17,8 +17,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 )
 
-// TestPrepare checks that Prepare opens connections up to a number, and that connections
-// are used again and closed.
+// TestPrepare checks that Prepare opens connections up to a number, and that connections are reused and
+// closed.
 func TestPrepare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dials := 0
@@ -62,12 +62,12 @@ func TestPrepare(t *testing.T) {
 	})
 }
 
-// TestIdleConnectionEnds checks that a connection which the server closed while idle is
-// replaced: by Prepare, and by the request that needs it.
+// TestIdleConnectionEnds checks that a connection that the server closed while it was idle is replaced: by
+// Prepare, and by the request that needs it.
 func TestIdleConnectionEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name, extra string
-		strays      int // connections on which an answer came that nobody asked for
+		strays      int // connections on which an answer came without a request
 	}{
 		{"the server closes it", "", 0},
 		{"the server says that it will close it", "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n", 0},
@@ -113,8 +113,7 @@ func TestIdleConnectionEnds(t *testing.T) {
 	}
 }
 
-// TestIdleTLS checks that an idle TLS connection is used again, unless TLS has brought its
-// end.
+// TestIdleTLS checks that an idle TLS connection is reused unless TLS has received its end.
 func TestIdleTLS(t *testing.T) {
 	runtest.CheckLeaks(t)
 	for _, ends := range []bool{false, true} { // the server closes the connection after each request
@@ -157,8 +156,8 @@ func TestInvalidRequest(t *testing.T) {
 	assert.Equal(t, p.Open(), 0)
 }
 
-// TestStrays checks that an answer is noticed which came behind the answer to a request, or later, with
-// and without TLS.
+// TestStrays checks that an additional answer is noticed, right after the answer to a request or later,
+// with and without TLS.
 func TestStrays(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		for _, later := range []bool{false, true} {

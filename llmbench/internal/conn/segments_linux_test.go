@@ -43,8 +43,8 @@ func TestKeepSegmentsApart(t *testing.T) {
 	}
 }
 
-// BenchmarkMerged prints which share of the first eight events of an answer over loopback were joined to later
-// ones. The server sends an event each half millisecond after a prefill of 40 ms.
+// BenchmarkMerged measures the share of the first eight events of an answer over loopback that were joined
+// to later ones. The server sends an event every half millisecond, after a prefill of 40 ms.
 func BenchmarkMerged(b *testing.B) {
 	const events, first, size = 32, 8, 200
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -34,7 +34,7 @@ func stampedPair(tb testing.TB) (*Conn, *net.TCPConn) {
 	c := newConn(client, 0, func() {})
 	assert.Assert(tb, c.kernel != nil, "the kernel gives no timestamps")
 	tb.Cleanup(func() { c.Close(); server.Close() })
-	// The kernel begins to give timestamps a moment after a process first asks for them.
+	// The kernel begins to provide timestamps a moment after a process first asks for them.
 	runtest.Until(tb, "a read has a timestamp", func() bool {
 		_, err := server.Write([]byte{0})
 		assert.NilError(tb, err)
@@ -107,7 +107,7 @@ func TestStampedReadEnds(t *testing.T) {
 	}
 }
 
-// TestStampedReadAllocatesNothing checks the cost of each chunk.
+// TestStampedReadAllocatesNothing checks that a read allocates nothing.
 func TestStampedReadAllocatesNothing(t *testing.T) {
 	c, server := stampedPair(t)
 	p := make([]byte, 8)
@@ -118,8 +118,8 @@ func TestStampedReadAllocatesNothing(t *testing.T) {
 	assert.Equal(t, got, 0.0)
 }
 
-// TestEndOfChunks checks that the end of a chunked body is when its last chunk arrived, and
-// not when the bytes before it did.
+// TestEndOfChunks checks that the end of a chunked body has the instant at which its last chunk arrived,
+// and not the instant of the bytes before it.
 func TestEndOfChunks(t *testing.T) {
 	c, server := stampedPair(t)
 	c.setStream(c)
@@ -152,8 +152,8 @@ func TestStampsOutOfOrder(t *testing.T) {
 	assert.DeepEqual(t, got, []int64{5, 7, 0, 7, 0, 9})
 }
 
-// TestReordered checks that a Trace reports segments that arrive out of order during its
-// request, and those alone. A closed connection keeps its count.
+// TestReordered checks that a Trace reports segments that arrive out of order during its request, and no
+// others. A closed connection keeps its count.
 func TestReordered(t *testing.T) {
 	c, _ := stampedPair(t)
 	n, ok := c.kernel.outOfOrder()
@@ -173,7 +173,7 @@ func TestReordered(t *testing.T) {
 	assert.Equal(t, c.reorderedSegments(), int64(4))
 }
 
-// lost sends a request on c, which gets no answer, and returns the ending of c.
+// lost sends a request on c that gets no answer, and returns how c ended.
 func lost(t *testing.T, c *Conn, size int) ending {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://server", strings.NewReader(strings.Repeat("a", size)))
@@ -183,8 +183,7 @@ func lost(t *testing.T, c *Conn, size int) ending {
 	return c.ending
 }
 
-// usedPair is stampedPair for a connection on which the server has acknowledged an earlier
-// request.
+// usedPair is like stampedPair, for a connection on which the server has acknowledged an earlier request.
 func usedPair(t *testing.T) (*Conn, *net.TCPConn) {
 	t.Helper()
 	c, server := stampedPair(t)
@@ -203,8 +202,8 @@ func reset(server *net.TCPConn) {
 	server.Close()
 }
 
-// TestEndBeforeRequest checks what is known of a request to a server that had ended the
-// connection before.
+// TestEndBeforeRequest checks what is known about a request to a server that had already closed the
+// connection.
 func TestEndBeforeRequest(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -229,7 +228,7 @@ func TestEndBeforeRequest(t *testing.T) {
 			server.Close()
 		}, unread},
 	} {
-		for _, size := range []int{8, writeSize + 1} { // written before the response is read, and beside
+		for _, size := range []int{8, writeSize + 1} { // the second size is written while the response is read
 			t.Run(fmt.Sprintf("%s, %d bytes", tt.name, size), func(t *testing.T) {
 				c, server := usedPair(t)
 				tt.end(t, c, server)
@@ -240,9 +239,9 @@ func TestEndBeforeRequest(t *testing.T) {
 	}
 }
 
-// TestEndAfterWork checks that a request is taken for one that the server worked on if the
-// server closes or resets the connection 500 ms after it has read the request. The client may
-// notice up to 440 ms late that it has written the request, as a busy machine runs other threads.
+// TestEndAfterWork checks a server that closes or resets the connection 500 ms after it has read the
+// request. The server must be assumed to have processed the request. The client may notice up to 440 ms
+// late that it has written the request, because a busy machine runs other threads.
 func TestEndAfterWork(t *testing.T) {
 	for name, end := range map[string]func(*net.TCPConn){"closed": func(server *net.TCPConn) { server.Close() }, "reset": reset} {
 		for _, size := range []int{8, writeSize + 1} {
@@ -268,8 +267,8 @@ func TestEndAfterWork(t *testing.T) {
 	}
 }
 
-// TestEndNoticedLate checks that the kernel tells when a connection was closed to a client that
-// notices it 60 ms later or more.
+// TestEndNoticedLate checks a client that notices at least 60 ms late that the connection was closed. The
+// kernel must tell when this happened.
 func TestEndNoticedLate(t *testing.T) {
 	c, server := usedPair(t)
 	before := time.Now()

@@ -31,8 +31,8 @@ func stream(i int, start time.Duration) sample.Sample {
 	return s
 }
 
-// together makes deltas from to to-1 of s, and delta to, one read, whose lag was that, of
-// segments that came after since.
+// together makes deltas from to to-1 of s, and delta to, the result of one read with the given lag. Their
+// segments came after since.
 func together(s *sample.Sample, from, to int, lag, since time.Duration) {
 	at := []time.Duration{s.First}
 	for _, gap := range s.Gaps {
@@ -48,12 +48,12 @@ func together(s *sample.Sample, from, to int, lag, since time.Duration) {
 	s.Merged = append(s.Merged, sample.Merged{Delta: from, Deltas: to - from, Since: since})
 }
 
-// figures are the figures of a benchmark.
+// figures computes the metrics like a benchmark.
 func figures(samples iter.Seq[*sample.Sample], elapsed time.Duration) (all, more map[string]float64) {
 	return sample.Summarize(samples, elapsed, sample.SLO{}).Metrics, nil
 }
 
-// report returns the report on a pass, with 5 % allowed.
+// report returns the report on a pass. The maximum is 5 %.
 func report(p Pass, units ...string) Report {
 	var e Estimate
 	e.Add(p)
@@ -78,7 +78,7 @@ func streams() []sample.Sample {
 	return all
 }
 
-// stopped returns s as a client reads it that is stopped for a time, again and again.
+// stopped returns s as a client measures it that is stopped periodically.
 func stopped(s sample.Sample, long, every time.Duration) sample.Sample {
 	s.Lags = slices.Clone(s.Lags)
 	s.Gaps = slices.Clone(s.Gaps)
@@ -92,7 +92,7 @@ func stopped(s sample.Sample, long, every time.Duration) sample.Sample {
 			s.Lags[i] += long - into
 		}
 		if end := at + s.Lags[i]; i+1 < len(s.Lags) && at+20*ms < end {
-			continue // the next delta comes before
+			continue // the next delta comes earlier
 		}
 		if i > from {
 			together(&s, from, i, s.Lags[i], since)
@@ -102,9 +102,9 @@ func stopped(s sample.Sample, long, every time.Duration) sample.Sample {
 	return s
 }
 
-// TestStopped compares the report on clients that are stopped with the truth: a figure that is
-// more than 5 % wrong must be named, a report on a client without such a figure must be empty,
-// and the worst error must be told within a factor of 2.
+// TestStopped compares the report on clients that are stopped with the truth. A metric that is more than
+// 5 % wrong must be in the report, the report on a client without such a metric must be empty, and the
+// estimate of the largest error must be correct within a factor of 2.
 func TestStopped(t *testing.T) {
 	for _, tt := range []struct {
 		long, every time.Duration
@@ -145,15 +145,15 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestLongStops checks the mean time per output token of answers that take longer than the stops of
-// the client. The lag of a read is at most the time between two tokens, however long the stop was,
-// so that the lags do not tell that the first deltas waited for several of these times.
+// TestLongStops checks the mean time per output token of answers that take longer than the client's stops.
+// The lag of a read is at most the time between two tokens, even after a long stop. So the lags do not show
+// that the first deltas waited for several times as long.
 func TestLongStops(t *testing.T) {
 	const n = 60
 	for _, tt := range []struct {
 		long, every time.Duration
 		least, most float64 // error of the mean time per output token
-		worst       float64 // its likely share; 0: it must be shown
+		worst       float64 // likely share of this error; 0 means that the metric must be shown
 	}{
 		{300 * ms, 400 * ms, 0.05, 0.10, 0.075},
 		{10 * ms, 50 * ms, 0, 0.001, 0},
@@ -182,8 +182,8 @@ func TestLongStops(t *testing.T) {
 	}
 }
 
-// TestNoGapSeen checks that deltas can have waited since the last read if nothing tells how long
-// the gaps between deltas are.
+// TestNoGapSeen checks that deltas can have waited since the last read if nothing shows how long the gaps
+// between deltas are.
 func TestNoGapSeen(t *testing.T) {
 	var all []sample.Sample
 	for i := range 100 {
@@ -196,8 +196,8 @@ func TestNoGapSeen(t *testing.T) {
 	assert.Assert(t, strings.Contains(r.Text(true), "by up to 1000 % or more"), r.Text(true))
 }
 
-// TestBurstsAtOnce checks that a client whose reads are prompt is not blamed for the first deltas
-// of each stream, which the server sends at once in two segments.
+// TestBurstsAtOnce checks that a client with prompt reads is not blamed for the first deltas of each
+// stream, which the server sends at once in two segments.
 func TestBurstsAtOnce(t *testing.T) {
 	all := streams()
 	for i := range all {
@@ -224,8 +224,8 @@ func TestMergedLast(t *testing.T) {
 	assert.Assert(t, strings.Contains(r.Text(true), "by up to 15 %, 6.6 %"), r.Text(true))
 }
 
-// TestMergedITL checks that the gaps of a client that reads two deltas together are wrong, and
-// that the time per output token is right.
+// TestMergedITL checks that the gaps of a client that reads two deltas together are wrong, but the time per
+// output token is correct.
 func TestMergedITL(t *testing.T) {
 	var all []sample.Sample
 	for i := range 200 {
@@ -302,13 +302,14 @@ func TestLateWorkers(t *testing.T) {
 	}
 }
 
-// TestOtherLoad checks that latencies are doubted, too, if the client's delays have made another load of a
-// closed loop with several workers. A lone worker that pauses between requests has the same latencies.
+// TestOtherLoad checks that latencies, too, are in doubt if the client's delays have changed the load of a
+// closed loop with several workers. For a single worker that pauses between requests, the latencies do not
+// change.
 func TestOtherLoad(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		workers int
-		pause   time.Duration // after each request of 380 ms
+		pause   time.Duration // pause after each request, which takes 380 ms
 		doubted bool
 	}{
 		{"no pause", 4, 0, false},
@@ -328,8 +329,8 @@ func TestOtherLoad(t *testing.T) {
 	}
 }
 
-// TestSchedule compares the ideal time of a pass with the time that simulated workers take for the same
-// requests without delays, while the workers that were measured pause and begin late.
+// TestSchedule simulates workers. It compares the ideal time of a pass with the time that workers without
+// delays take for the same requests. The measured workers pause and begin late.
 func TestSchedule(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	simulate := func(took []time.Duration, workers int, delay func() time.Duration) (samples []sample.Sample) {
@@ -342,7 +343,7 @@ func TestSchedule(t *testing.T) {
 			samples = append(samples, sample.Sample{Request: i, Due: free[k], Start: free[k], End: free[k] + d, Outcome: sample.OK, Clock: sample.KernelClock})
 			free[k] += d + delay()
 		}
-		rng.Shuffle(len(samples), func(i, j int) { samples[i], samples[j] = samples[j], samples[i] }) // they come as they end
+		rng.Shuffle(len(samples), func(i, j int) { samples[i], samples[j] = samples[j], samples[i] }) // samples come in the order in which they end
 		return samples
 	}
 	for range 50 {
@@ -359,8 +360,8 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// TestSession checks that the turns of a session, and the thinking between them, are one post, and that
-// turns which were sent late are the client's fault.
+// TestSession checks that the turns of a session, and the pauses between them, count as one post, and that
+// the client is blamed for turns that were sent late.
 func TestSession(t *testing.T) {
 	turn := func(request, turn int, start, end time.Duration) sample.Sample {
 		return sample.Sample{Request: request, Turn: turn, Due: start, Start: start, End: end, Outcome: sample.OK, Clock: sample.KernelClock}
@@ -374,8 +375,8 @@ func TestSession(t *testing.T) {
 	assert.Assert(t, math.Abs(r.Worst-(1-35.0/40)) < 1e-9, "%v", r.Worst)
 }
 
-// TestOpenLoop checks that a late send of an open loop is the client's, and a wait for one of
-// MaxInFlight is the server's.
+// TestOpenLoop checks that the client is blamed for a late send of an open loop, and the server for a wait
+// because of MaxInFlight.
 func TestOpenLoop(t *testing.T) {
 	open := func(late func(i int) time.Duration, queued time.Duration) []sample.Sample {
 		var all []sample.Sample
@@ -411,11 +412,11 @@ func TestOpenLoop(t *testing.T) {
 	}
 }
 
-// TestUserClock checks that the lags of control streams are combined with the samples, so that
-// the share of the gaps that were late counts, and not their own percentile.
+// TestUserClock checks how the lags of control streams are combined with the samples: the share of late
+// gaps must count, and not the percentile of the lags.
 func TestUserClock(t *testing.T) {
-	// Of the gaps, the server makes 0.2 % longer by 50 ms. The client reads as many deltas late, by
-	// 50 ms, that 0.9 % of the gaps are longer, and the deltas after those with them.
+	// The server makes 0.2 % of the gaps 50 ms longer. The client reads so many deltas 50 ms late that
+	// 0.9 % of the gaps are longer, and the deltas after these gaps come with them.
 	var all []sample.Sample
 	for i := range 100 {
 		s := stream(i, time.Duration(i)*ms)
@@ -473,8 +474,8 @@ func sum(all []time.Duration) (sum time.Duration) {
 	return sum
 }
 
-// TestThrottled checks that throttling is a share of the CPUs that the process may use, not
-// of all CPUs, and distorts everything.
+// TestThrottled checks that throttling counts relative to the CPUs that the process may use, not all CPUs,
+// and that it distorts all metrics.
 func TestThrottled(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s := stream(0, 0)
@@ -537,7 +538,8 @@ func TestHistogram(t *testing.T) {
 	assert.Equal(t, h.counts[0] > 0, true)
 }
 
-// TestAddStream compares what a client measured with when the tokens were written.
+// TestAddStream compares the instants that a client measured with the instants at which the tokens were
+// written.
 func TestAddStream(t *testing.T) {
 	start := time.Now()
 	at := func(before, after time.Duration) Write {
@@ -589,7 +591,7 @@ func TestActivity(t *testing.T) {
 	assert.Assert(t, len(a.slots) <= maxSlots)
 }
 
-// TestActivities checks that many passes take no more memory than a long one, and that each keeps
+// TestActivities checks that many passes take no more memory than one long pass, and that each pass keeps
 // its own reads.
 func TestActivities(t *testing.T) {
 	var all activities
@@ -608,8 +610,8 @@ func TestActivities(t *testing.T) {
 	assert.Assert(t, sum <= 2*maxSlots, "%d slots", sum)
 }
 
-// TestBurstsOfServer checks that a client whose reads are prompt is not blamed for what a server
-// sends at once, in several segments.
+// TestBurstsOfServer checks that a client with prompt reads is not blamed for deltas that the server sends
+// at once in several segments.
 func TestBurstsOfServer(t *testing.T) {
 	var all []sample.Sample
 	for i := range 200 {

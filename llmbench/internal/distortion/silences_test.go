@@ -12,8 +12,8 @@ import (
 
 const us = time.Microsecond
 
-// pairs returns a request whose answer has 40 deltas after TTFT, in pairs of two segments that are 20 µs apart, with a
-// silence of 980 µs after each pair. Every other pair was read together.
+// pairs returns a request whose answer has 40 deltas after ttft. They come in pairs of two segments that
+// are 20 µs apart, with a silence of 980 µs after each pair. Every other pair was read together.
 func pairs(i int, ttft, lag time.Duration) sample.Sample {
 	const n = 40
 	start := time.Duration(i) * 100 * ms
@@ -37,8 +37,8 @@ func pairs(i int, ttft, lag time.Duration) sample.Sample {
 	return s
 }
 
-// TestSilences checks that a client whose reads are prompt before silences is not blamed for bursts
-// of the server, and that one whose reads are late is.
+// TestSilences checks that a client is not blamed for bursts of the server if its reads before silences are
+// prompt, and that it is blamed if they are late.
 func TestSilences(t *testing.T) {
 	for _, tt := range []struct {
 		lag     time.Duration
@@ -60,7 +60,7 @@ func TestSilences(t *testing.T) {
 	}
 }
 
-// TestFewSilences checks that some reads that were prompt by chance tell nothing.
+// TestFewSilences checks that a few reads that were prompt by chance prove nothing.
 func TestFewSilences(t *testing.T) {
 	var e Estimate
 	s := pairs(0, 10*ms, 60*us)
@@ -68,18 +68,18 @@ func TestFewSilences(t *testing.T) {
 	assert.Equal(t, e.silences.longest(), unlimited)
 }
 
-// TestHeldBack checks which deltas a server may have held back: those that came while a window of others
-// was unread.
+// TestHeldBack checks which deltas a server may have held back: the deltas that came while a window of
+// others was unread.
 func TestHeldBack(t *testing.T) {
 	for _, tt := range []struct {
 		lags []time.Duration
 		want [][2]int
 	}{
 		{[]time.Duration{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, nil},
-		{[]time.Duration{0, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 0, 0, 0, 0}, nil},                                // seven were unread
-		{[]time.Duration{0, 9 * ms, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 0, 0, 0}, [][2]int{{8, 9}}},              // eight
-		{[]time.Duration{0, 11 * ms, 10 * ms, 9 * ms, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 0}, [][2]int{{8, 11}}}, // to the end
-		{[]time.Duration{0, 9 * ms, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 950 * us, 0, 0}, [][2]int{{8, 10}}},      // one more came as soon as the client had read
+		{[]time.Duration{0, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 0, 0, 0, 0}, nil},                                // seven deltas were unread
+		{[]time.Duration{0, 9 * ms, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 0, 0, 0}, [][2]int{{8, 9}}},              // eight were unread
+		{[]time.Duration{0, 11 * ms, 10 * ms, 9 * ms, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 0}, [][2]int{{8, 11}}}, // and the rest of the answer
+		{[]time.Duration{0, 9 * ms, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 950 * us, 0, 0}, [][2]int{{8, 10}}},      // and one more that came as soon as the client had read
 	} {
 		s := &sample.Sample{Outcome: sample.OK, First: 10 * ms, Deltas: 12, Gaps: slices.Repeat([]time.Duration{ms}, 11), Lags: tt.lags}
 		var got [][2]int
@@ -90,7 +90,7 @@ func TestHeldBack(t *testing.T) {
 	}
 }
 
-// TestRelease checks that a client that leaves a window of segments unread may have delayed what the server
+// TestRelease checks a client that leaves a window of segments unread. It may have delayed what the server
 // sent after that, and so the next request.
 func TestRelease(t *testing.T) {
 	for _, tt := range []struct {
@@ -117,8 +117,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestGapAfterRelease checks that the gap after a delta that the server held back may be longer than the measured
-// one: the delta may have been ready sooner, although what followed was not.
+// TestGapAfterRelease checks the gap after a delta that the server held back. It may be longer than the
+// measured gap: the delta may have been ready earlier, although the next one was not.
 func TestGapAfterRelease(t *testing.T) {
 	var all []sample.Sample
 	for i := range 40 {

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestWorse checks the report of several clients: which units are distorted by any of them, by how
-// much, and which client it was.
+// TestWorse checks the report of several clients: which units any of them distorts, by how much, and which
+// client it is.
 func TestWorse(t *testing.T) {
 	mild := Report{Worst: 0.06, Distorted: []Distorted{{"itl", 0.06, 0.07, ""}}, Why: "slow"}
 	other := Report{Worst: 0.07, Distorted: []Distorted{{"ttft", 0.07, 0.08, ""}}}
@@ -36,7 +36,7 @@ func TestWorse(t *testing.T) {
 	}
 }
 
-// TestText checks the line about figures that the client distorted.
+// TestText checks the line about metrics that the client distorted.
 func TestText(t *testing.T) {
 	itl := Distorted{Unit: "p99-itl-ns", Likely: 0.015, Most: 0.1}
 	ttft := Distorted{Unit: "p50-ttft-ns", Likely: 0.01, Most: 0.065}
@@ -56,8 +56,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestShifts checks the bounds of figures of one client, and of several: rates are sums, and the shift of other
-// figures is between the extremes.
+// TestShifts checks the bounds of metrics, for one client and for several. The rates of several clients are
+// summed; the shift of any other metric is between the extremes.
 func TestShifts(t *testing.T) {
 	one := Report{Shifts: map[string]Shift{"p50-ttft-ns": {-1, 2, 5, false}, "req/s": {-3, -2, 0, true}, "p99-ttft-ns": {0, 0, 200, false}}}
 	two := Report{Shifts: map[string]Shift{"p50-ttft-ns": {-5, -4, 3, false}, "req/s": {-1, -1, 2, true}}}

@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// echo answers with what it was asked.
+// echo is a server that answers with the request that it received.
 func echo(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/moved" {
 		http.Redirect(w, r, "/elsewhere", http.StatusMovedPermanently)

@@ -11,7 +11,7 @@ import (
 
 func TestParse(t *testing.T) {
 	for raw, want := range map[string]struct {
-		url, socket, where string // url is that of the path /v1/models
+		url, socket, where string // url is the URL for the path /v1/models
 	}{
 		"http://127.0.0.1:8000":                  {"http://127.0.0.1:8000/v1/models", "", "127.0.0.1:8000"},
 		"HTTP://Localhost/":                      {"http://Localhost/v1/models", "", "Localhost"},
@@ -83,8 +83,8 @@ func TestSecrets(t *testing.T) {
 	assert.DeepEqual(t, e.Secrets(), []string{"", "%zz", "2", "a b/c==", "a+b/c==", "bare", "k%2F1", "k/1", "k3"})
 }
 
-// FuzzParse checks that what Parse accepts makes a URL that net/http can use, and that errors do
-// not show a password.
+// FuzzParse checks that the result of Parse is a URL that net/http can use, and that errors do not show a
+// password.
 func FuzzParse(f *testing.F) {
 	for _, raw := range []string{"http://127.0.0.1:8000/v1?a=b", "unix:///run/x.sock:/p", "https://[::1%25lo]/", "http://u:passw0rd@h"} {
 		f.Add(raw)

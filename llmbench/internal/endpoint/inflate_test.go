@@ -26,7 +26,7 @@ var compressors = map[string]func(io.Writer) compressor{
 	"deflate raw": func(w io.Writer) compressor { c, _ := flate.NewWriter(w, 6); return c },
 }
 
-// TestFlushes checks that what was flushed can be read before more is written.
+// TestFlushes checks that flushed data can be read before more is written.
 func TestFlushes(t *testing.T) {
 	for name, newCompressor := range compressors {
 		encoding, _, _ := strings.Cut(name, " ")
@@ -91,7 +91,7 @@ func TestErrors(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-// TestBomb checks that decoding ends if a small body stands for a large one.
+// TestBomb checks that decoding ends if a small body decodes to a very large one.
 func TestBomb(t *testing.T) {
 	body := compressed(compressors["gzip"], strings.Repeat("\x00", 1<<20))
 	r, err := NewInflater("gzip", io.MultiReader(strings.NewReader(body), strings.NewReader(body)))

@@ -10,14 +10,14 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// answered returns a successful streamed request of 10 prompt tokens whose usage the server stated.
+// answered returns a successful streamed request with 10 prompt tokens. The server reported its usage.
 func answered(output int) sample.Sample {
 	return sample.Sample{PromptTokens: 10, OutputTokens: output, TokenSource: sample.FromUsage, Outcome: sample.OK}
 }
 
 func TestCompareCounts(t *testing.T) {
 	two := func(change func(s *sample.Sample)) []sample.Sample {
-		samples := []sample.Sample{answered(5), answered(6)} // 20 prompt tokens, 11 of output
+		samples := []sample.Sample{answered(5), answered(6)} // 20 prompt tokens and 11 output tokens
 		if change != nil {
 			change(&samples[1])
 		}
@@ -65,8 +65,8 @@ func TestCompareCounts(t *testing.T) {
 	}
 }
 
-// TestCountsContradict checks which answers contradict the output tokens that they state, and the row of
-// the records.
+// TestCountsContradict checks which answers contradict the output tokens that the server reports for them,
+// and the row in the records.
 func TestCountsContradict(t *testing.T) {
 	answer := func(deltas, reasoning, tokens int) sample.Sample {
 		s := answered(tokens)
@@ -101,7 +101,7 @@ func TestCountsContradict(t *testing.T) {
 	assert.DeepEqual(t, row, records.Counts{Pass: 3, Requests: 2, Deltas: 40, StatedRequests: 1, StatedPrompt: 20, StatedOutput: 11, Tokenizer: 30, ServerRequests: 2, ServerPrompt: 20, ServerOutput: -1})
 }
 
-// TestUnderstated checks which texts have more tokens than a server may have stated.
+// TestUnderstated checks which texts have clearly more tokens than the server reports.
 func TestUnderstated(t *testing.T) {
 	answer := func(stated, text int) sample.Sample {
 		s := answered(stated)

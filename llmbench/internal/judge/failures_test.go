@@ -10,8 +10,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestTooManyFailed checks which requests count as failed: those that were sent again only if
-// they had reached the server, and if the server also refused a request on a new connection.
+// TestTooManyFailed checks which requests count as failed. A request that was sent again counts only if it
+// had reached the server, and if the server also refused a request on a new connection.
 func TestTooManyFailed(t *testing.T) {
 	failed := func(o sample.Outcome, wrote bool) sample.Sample {
 		s := sample.Sample{ID: "f", Outcome: o, Err: errors.New("no answer")}
@@ -28,7 +28,7 @@ func TestTooManyFailed(t *testing.T) {
 	refused := failed(sample.Connect, true)
 	for _, tt := range []struct {
 		name      string
-		first     []sample.Sample // of ten; the others succeed
+		first     []sample.Sample // the first of ten samples; the others succeed
 		tolerated float64
 		want      string
 	}{

@@ -19,8 +19,8 @@ func textsOf(notes []records.Note) (texts []string) {
 	return texts
 }
 
-// TestCachedPrompts checks that prompts from the server's cache are logged if they are more
-// than 10 % of the prompts' tokens.
+// TestCachedPrompts checks that prompts from the server's cache are logged if they have more than 10 % of
+// all prompt tokens.
 func TestCachedPrompts(t *testing.T) {
 	for _, c := range []struct {
 		cached int // of 10 prompt tokens in one of two requests
@@ -48,12 +48,12 @@ func TestCachedPrompts(t *testing.T) {
 	assert.Equal(t, unit.Line(), "Unit cached-% better=higher same=5")
 }
 
-// TestShortAnswers checks that answers shorter than 95 % of a fixed length that was asked for
-// are logged, and that others are not.
+// TestShortAnswers checks that answers are logged if they are shorter than 95 % of a fixed length that was
+// requested, and only then.
 func TestShortAnswers(t *testing.T) {
 	for _, c := range []struct {
 		asked, output int
-		atMost        bool // no fixed length
+		atMost        bool // the request had only a limit, no fixed length
 		want          []string
 	}{
 		{683, 46, false, []string{"answers are shorter than asked: mean 46 of 683 output tokens; metrics depend on the length"}},
@@ -73,7 +73,8 @@ func TestShortAnswers(t *testing.T) {
 	}
 }
 
-// TestHiddenReasoning checks that reasoning which the server counts and does not stream is told.
+// TestHiddenReasoning checks that there is a note about reasoning that the server counts but does not
+// stream.
 func TestHiddenReasoning(t *testing.T) {
 	s := answered(4)
 	s.Streamed, s.Deltas, s.Outputs, s.ReasoningTokens = true, 2, 2, 2
@@ -81,7 +82,7 @@ func TestHiddenReasoning(t *testing.T) {
 	assert.DeepEqual(t, textsOf(got), []string{"the server counted reasoning tokens that it did not stream in 1 of 1 requests: these have no TPOT"})
 }
 
-// TestExcess checks that answers with more tokens than the request allowed are told.
+// TestExcess checks that there is a text about answers with more tokens than the request allowed.
 func TestExcess(t *testing.T) {
 	right, more := answered(3), answered(3)
 	right.ID, right.MaxTokens = "a", 3

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// deal returns the samples of n requests that take about 1.3 s each, dealt to shards in turn. The
+// deal returns the samples of n requests that take about 1.3 s each. They are given to shards in turn. The
 // function more returns by how much a request takes longer.
 func deal(seed uint64, n, shards int, more func(request, shard int) time.Duration) []sample.Sample {
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -63,8 +63,8 @@ func TestOutliers(t *testing.T) {
 	}
 }
 
-// TestOutliersByChance checks that shards that are alike are not called outliers, also if a session has
-// many slow turns.
+// TestOutliersByChance checks that equally fast shards are not called outliers, even if a session has many
+// slow turns.
 func TestOutliersByChance(t *testing.T) {
 	found := 0
 	for seed := range uint64(1000) {
@@ -79,7 +79,7 @@ func TestOutliersByChance(t *testing.T) {
 	assert.Assert(t, found <= 3, "%d of 1000: want about one at most", found)
 }
 
-// TestAtLeast checks probabilities that can be counted by hand.
+// TestAtLeast checks probabilities that can be computed by hand.
 func TestAtLeast(t *testing.T) {
 	for _, tt := range []struct {
 		k, drawn, marked, all int

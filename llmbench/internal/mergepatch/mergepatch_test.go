@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestApply has the test cases of RFC 7386, appendix A, and bodies of requests.
+// TestApply has the test cases of RFC 7386, appendix A, and cases with bodies of requests.
 func TestApply(t *testing.T) {
 	for _, tt := range []struct{ body, patch, want string }{
 		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
@@ -81,8 +81,8 @@ func TestHide(t *testing.T) {
 	assert.Equal(t, len(secrets), 0)
 }
 
-// FuzzApply checks that the result of a patch that Check accepts is JSON, and the same if the patch is
-// applied again.
+// FuzzApply checks that applying a patch that Check accepts gives JSON, and that applying it again changes
+// nothing.
 func FuzzApply(f *testing.F) {
 	f.Add(`{"a":{"b":1}}`, `{"a":{"b":null,"c":[null]}}`)
 	f.Add(`[]`, `{"a":{}}`)

@@ -40,7 +40,8 @@ func TestSent(t *testing.T) {
 	assert.Equal(t, s.Add("a", []Opening{one, one, one}), 2)
 }
 
-// TestSentIsBounded checks that no more than the most openings are kept, and that these are still found.
+// TestSentIsBounded checks that at most the maximum number of openings is kept, and that the kept ones are
+// still found.
 func TestSentIsBounded(t *testing.T) {
 	var s Sent
 	all := make([]Opening, most+1000)
@@ -52,7 +53,8 @@ func TestSentIsBounded(t *testing.T) {
 	assert.Equal(t, s.Add("a", all), most)
 }
 
-// TestShuffle checks that a shuffled text has the same words, or the same characters, and another beginning.
+// TestShuffle checks that a shuffled text has the same words, or the same characters, but another
+// beginning.
 func TestShuffle(t *testing.T) {
 	var words []string
 	for i := range 60 {
@@ -76,13 +78,13 @@ func TestShuffle(t *testing.T) {
 	assert.Equal(t, Shuffle("", rand.New(rand.NewPCG(1, 2))), "")
 }
 
-// pairs draws pairs of which the repeated prompt takes that share of the time of the new one, with a noise of
-// that relative size.
+// pairs returns random pairs. The repeated prompt takes the given share of the new prompt's time, with
+// noise of the given relative size.
 func pairs(r *rand.Rand, n int, share, noise float64) (all []Pair) {
 	took := func(mean float64) time.Duration {
 		d := mean * (1 + noise*r.ExpFloat64()) * 1e8
 		if r.IntN(50) == 0 {
-			d *= 5 // something else held up the server
+			d *= 5 // another cause delayed the server
 		}
 		return time.Duration(d)
 	}
@@ -92,7 +94,7 @@ func pairs(r *rand.Rand, n int, share, noise float64) (all []Pair) {
 	return all
 }
 
-// TestJudge checks the verdicts on plain and on few pairs.
+// TestJudge checks the verdicts on obvious pairs and on few pairs.
 func TestJudge(t *testing.T) {
 	same := func(n int, repeated, fresh time.Duration) []Pair { return slices.Repeat([]Pair{{repeated, fresh}}, n) }
 	for _, c := range []struct {
@@ -120,8 +122,9 @@ func TestJudge(t *testing.T) {
 	assert.Equal(t, Judge(same(6, 25, 100)).Ratio, 0.25)
 }
 
-// TestJudgeErrors simulates controls. A server without a cache is called warm in at most 5 % of them, and one with
-// a cache that halves the TTFT is called cold in none; both are told mostly.
+// TestJudgeErrors simulates controls. A server without a cache must be called warm in at most 5 % of them.
+// A server with a cache that halves the TTFT must never be called cold. In most controls, both get the
+// correct verdict.
 func TestJudgeErrors(t *testing.T) {
 	const runs = 5000
 	for _, c := range []struct {

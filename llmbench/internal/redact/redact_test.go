@@ -34,8 +34,8 @@ func TestHide(t *testing.T) {
 	assert.Equal(t, Secrets{}.Hide("a … b"), "a … b")
 }
 
-// TestExcerptStraddles checks that no place of a secret, before or across the end of the excerpt,
-// shows more than leastPart-1 bytes of the secret's beginning.
+// TestExcerptStraddles checks that an excerpt never shows more than leastPart-1 bytes of a secret, wherever
+// the secret is: before the end of the excerpt or across it.
 func TestExcerptStraddles(t *testing.T) {
 	const secret, most = "key/39:0123456789abcdefghijklmnopqrstuv", 200
 	s := New([]string{secret})

@@ -9,8 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestConfigure checks which configuration lines are printed, and that none can
-// break the format.
+// TestConfigure checks which configuration lines are printed, and that no value can break the format.
 func TestConfigure(t *testing.T) {
 	var out strings.Builder
 	p := Printer{Out: &out}
@@ -46,7 +45,7 @@ func TestComment(t *testing.T) {
 	assert.Equal(t, out.String(), "# A is skipped: a.json is not here\n# get it\n")
 }
 
-// TestDescribe checks that the metadata of a unit comes once.
+// TestDescribe checks that the metadata of a unit is printed only once.
 func TestDescribe(t *testing.T) {
 	var p Printer
 	u := sample.Unit{Name: "x", Better: "higher"}

@@ -15,7 +15,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// reversed is an Editor that sorts units backwards and names them in a line before.
+// reversed is an Editor that sorts the metrics by their units in reverse order, and lists the units in a
+// line before.
 func reversed(l *Line) string {
 	slices.SortFunc(l.Figures, func(a, b Figure) int { return cmp.Compare(b.Unit, a.Unit) })
 	text := "# " + l.Name
@@ -25,7 +26,7 @@ func reversed(l *Line) string {
 	return text + "\n"
 }
 
-// TestWriter checks what is written for some calls of Write.
+// TestWriter checks the output of some sequences of Write calls.
 func TestWriter(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -66,8 +67,7 @@ func TestWriteError(t *testing.T) {
 	assert.Error(t, err, "broken")
 }
 
-// FuzzWriter checks that no text is changed unless it is a result, and that results keep their
-// figures.
+// FuzzWriter checks that only results are changed, and that results keep their metrics.
 func FuzzWriter(f *testing.F) {
 	f.Add("BenchmarkA-2 \t", "       1\t  2.5 a\t     3 b\n", "PASS\n")
 	f.Add("BenchmarkA-2 \t", "--- FAIL: BenchmarkA-2\n", "BenchmarkA\t")
@@ -136,7 +136,7 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-// TestAttachNothing checks a benchmark whose results go nowhere.
+// TestAttachNothing checks a benchmark whose results are not written anywhere.
 func TestAttachNothing(t *testing.T) {
 	assert.Assert(t, !Attach(new(testing.B), reversed))
 }

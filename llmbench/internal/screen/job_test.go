@@ -17,7 +17,8 @@ func TestFirsts(t *testing.T) {
 	}
 }
 
-// TestJob checks the places of benchmarks, and the time left, in a job whose benchmarks take ten seconds each.
+// TestJob checks the positions of benchmarks and the remaining time, in a job whose benchmarks take ten
+// seconds each.
 func TestJob(t *testing.T) {
 	all := &struct{ benchmarks []testing.InternalBenchmark }{[]testing.InternalBenchmark{{Name: "BenchmarkA"}, {Name: "BenchmarkB"}, {Name: "BenchmarkNot"}, {Name: "BenchmarkC"}}}
 	synctest.Test(t, func(t *testing.T) {
@@ -39,7 +40,7 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// TestLabelOfJob checks what of a place there is room for.
+// TestLabelOfJob checks which parts of the position are shown if there is little room.
 func TestLabelOfJob(t *testing.T) {
 	p := Pass{Benchmark: "BenchmarkServe/backend=mock/concurrency=8", Place: "16/22", Left: "45s left", Last: "7 tok/s"}
 	for room, want := range map[int]string{

@@ -21,7 +21,7 @@ func TestNumbers(t *testing.T) {
 	assert.Equal(t, figure("slo-req/s", 120), "120 slo-req/s")
 }
 
-// example returns an overview with a row of each kind.
+// example returns an overview with rows of all kinds.
 func example() *Overview {
 	var o Overview
 	serve := "BenchmarkServe/backend=url/model=qwen3-8b/workload=random-512x128/stream=true/concurrency="
@@ -54,8 +54,7 @@ func example() *Overview {
 	return &o
 }
 
-// TestString compares tables for terminals of several widths with files. With -update it writes
-// them.
+// TestString compares tables for terminals of several widths with files. With -update, it writes the files.
 func TestString(t *testing.T) {
 	for _, width := range []int{200, 120, 80, 60, 40} {
 		got := example().String(width)
@@ -64,7 +63,8 @@ func TestString(t *testing.T) {
 	assert.Equal(t, new(Overview).String(80), "")
 }
 
-// TestReport compares the reports of a simulated server, of a measurement that failed, and of none with files.
+// TestReport compares reports with files: of a simulated server, of a measurement that failed, and of no
+// measurement.
 func TestReport(t *testing.T) {
 	o := example()
 	o.Results, o.Skipped = 13, 2
@@ -86,7 +86,7 @@ func TestReport(t *testing.T) {
 	assert.Assert(t, !strings.Contains(o.Report(80), "next:"))
 }
 
-// TestWidths checks that no line is too long for any width.
+// TestWidths checks that no line of the table is too long, for any width.
 func TestWidths(t *testing.T) {
 	for width := 1; width < 220; width++ {
 		for line := range strings.SplitSeq(example().String(width), "\n") {

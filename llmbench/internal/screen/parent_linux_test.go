@@ -9,12 +9,12 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestGoCommand checks that the standard error of the go command is used, and of no other
-// parent.
+// TestGoCommand checks that the standard error of the parent process is used if the parent is the go
+// command, but not for other parents.
 func TestGoCommand(t *testing.T) {
 	for _, tt := range []struct{ name, env, stdout, screen string }{
 		{"go", "", "", "72 columns, draws: true\n"},
-		{"go", "SEPARATE=" + os.DevNull, "", ""}, // somebody redirects the standard error of the binary
+		{"go", "SEPARATE=" + os.DevNull, "", ""}, // the standard error of the binary was redirected
 		{"sh", "", "no terminal\n", ""},
 	} {
 		stdout, screen := atTerminal(t, command(t, parent(t, tt.name), "go command", tt.env))
@@ -23,7 +23,7 @@ func TestGoCommand(t *testing.T) {
 	}
 }
 
-// parent returns a link to this binary with that name.
+// parent returns a link to this binary with the given name.
 func parent(t *testing.T, name string) string {
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -32,8 +32,8 @@ func parent(t *testing.T, name string) string {
 	return link
 }
 
-// TestGoCommandInCI checks what is used of a go command whose standard error is no terminal: a pipe or a
-// file, unless standard output goes there too.
+// TestGoCommandInCI checks the go command if its standard error is not a terminal. A pipe or a file is
+// used, unless it is also the standard output.
 func TestGoCommandInCI(t *testing.T) {
 	cmd := command(t, parent(t, "go"), "go command")
 	out, err := cmd.CombinedOutput()

@@ -18,7 +18,7 @@ func TestLabel(t *testing.T) {
 	assert.Equal(t, Pass{Benchmark: "BenchmarkServe", Number: 2, Last: "1064 tok/s"}.label(80), "Serve pass 2, last 1064 tok/s")
 }
 
-// A canvas is a terminal of some width, or in the background.
+// A canvas is a terminal with a given width. It may be in the background.
 type canvas struct {
 	bytes.Buffer
 	width      int
@@ -56,7 +56,7 @@ func TestDraw(t *testing.T) {
 	})
 }
 
-// TestDrawTogether draws a bar for requests that end together, as the pass does.
+// TestDrawTogether draws a bar for requests that all end at the same time as the pass.
 func TestDrawTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -94,7 +94,7 @@ func TestDrawNarrow(t *testing.T) {
 	}
 }
 
-// TestShow checks that a verbose pass is logged until it stops.
+// TestShow checks that a verbose pass is logged until it ends.
 func TestShow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged []string

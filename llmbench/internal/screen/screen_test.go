@@ -14,7 +14,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 )
 
-// helper is the environment variable that names what this binary does instead of tests.
+// helper is the environment variable that says what this binary does instead of running tests.
 const helper = "TEST_HELPER"
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// show writes to the terminal at a place.
+// show writes to the screen at a place.
 func show(p Place) {
 	s, err := Open(p)
 	switch {
@@ -44,8 +44,8 @@ func show(p Place) {
 	}
 }
 
-// runChild runs this binary as the go command runs test binaries, or with a file of its own for
-// standard error.
+// runChild runs this binary like the go command runs test binaries, or with a separate file for standard
+// error.
 func runChild() {
 	cmd := exec.Command(os.Getenv("SELF"))
 	cmd.Env = append(os.Environ(), helper+"=show")
@@ -89,7 +89,7 @@ func TestStandardError(t *testing.T) {
 	}
 }
 
-// TestNoTerminal checks that a pipe is used unless it is standard output too.
+// TestNoTerminal checks that a pipe is used unless it is also the standard output.
 func TestNoTerminal(t *testing.T) {
 	out, err := command(t, "", "show").CombinedOutput()
 	assert.NilError(t, err)

@@ -23,7 +23,7 @@ func TestConnectionsAhead(t *testing.T) {
 		{[]time.Duration{0, 3 * second, 6 * second}, second, 1},
 		{[]time.Duration{0, 3 * second, 6 * second}, 3 * second, 3},
 		{[]time.Duration{0, 9 * second, 9 * second, 9 * second}, second, 3},
-		{[]time.Duration{0, 2 * second}, 0, 2}, // nothing is known
+		{[]time.Duration{0, 2 * second}, 0, 2}, // nothing is known about the duration of requests
 		{[]time.Duration{0, 3 * second}, 0, 1},
 		{make([]time.Duration, 5000), second, maxAhead},
 	} {
@@ -32,7 +32,8 @@ func TestConnectionsAhead(t *testing.T) {
 	}
 }
 
-// TestLongest checks which posts count as the longest one: sessions whose turns all succeeded.
+// TestLongest checks which posts count for the longest post: requests, and sessions whose turns all
+// succeeded.
 func TestLongest(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -7,8 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestToolCalls checks how names and arguments of tool calls are put together, and that nothing of them
-// is lost.
+// TestToolCalls checks how names and arguments of tool calls are combined, and that none of them is lost.
 func TestToolCalls(t *testing.T) {
 	type call = sample.ToolCall
 	for _, test := range []struct {

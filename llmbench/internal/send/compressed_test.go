@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestCompressed reads answers that are compressed although that was not asked for.
+// TestCompressed reads answers that are compressed although the client did not ask for this.
 func TestCompressed(t *testing.T) {
 	const stream = `data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n" + `data: {"choices":[{"delta":{"content":"b"},"finish_reason":"stop"}]}` + "\n\n"
 	const whole = `{"choices":[{"message":{"content":"hi"},"finish_reason":"length"}],"usage":{"prompt_tokens":5,"completion_tokens":3}}`
@@ -33,7 +33,7 @@ func TestCompressed(t *testing.T) {
 		body     string
 		noStream bool
 		want     sample.Outcome
-		text     string // of the error
+		text     string // text in the error
 		tokens   int
 	}{
 		{"a stream", true, 200, "gzip", compress(stream), false, sample.OK, "", 2},

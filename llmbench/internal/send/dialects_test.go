@@ -34,7 +34,7 @@ func (a reply) RoundTrip(*http.Request) (*http.Response, error) {
 
 func ofType(contentType string) http.Header { return http.Header{"Content-Type": {contentType}} }
 
-// TestDialects makes a sample of an answer of each dialect.
+// TestDialects creates a sample of an answer in each dialect.
 func TestDialects(t *testing.T) {
 	const stream, lines = "text/event-stream", "application/x-ndjson"
 	for _, c := range []struct {
@@ -77,7 +77,7 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// TestServerTimings checks which of a server's own timings a sample has.
+// TestServerTimings checks which of a server's own timings are in the sample.
 func TestServerTimings(t *testing.T) {
 	h := ofType("application/json")
 	h.Set("X-Queue-Time", "3")
@@ -109,9 +109,9 @@ func TestCollectedStreams(t *testing.T) {
 	assert.NilError(t, json.Unmarshal(text, &all))
 	outcomes := map[string][]sample.Outcome{"clean": {sample.OK}, "error": {sample.ServerError, sample.HTTP}, "incomplete": {sample.Truncated, sample.Empty}}
 	special := map[string]sample.Outcome{
-		"quirk_html_200.txt":            sample.Malformed, // the page of a proxy
-		"quirk_json_200_nonstream.txt":  sample.Malformed, // a stream was asked for
-		"ollama_generate_load_only.txt": sample.Malformed, // no stream, and no answer to a prompt
+		"quirk_html_200.txt":            sample.Malformed, // the error page of a proxy
+		"quirk_json_200_nonstream.txt":  sample.Malformed, // a stream was requested
+		"ollama_generate_load_only.txt": sample.Malformed, // neither a stream nor an answer to a prompt
 	}
 	for _, c := range all {
 		t.Run(c.File, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestCollectedStreams(t *testing.T) {
 				rt = onTheWire(body)
 			}
 			w, p := newDialectWorker(t, d, rt, Options{Stream: true})
-			p.MaxTokens = 100 // more than any of them answers
+			p.MaxTokens = 100 // more than any of the answers has
 			s := w.Do(t.Context(), p, 0, false)
 			want := outcomes[c.End]
 			if o, ok := special[c.File]; ok {
@@ -140,7 +140,7 @@ func TestCollectedStreams(t *testing.T) {
 	}
 }
 
-// An onTheWire is a round tripper that returns a response from its bytes.
+// An onTheWire is a round tripper that parses its bytes as the response.
 type onTheWire []byte
 
 func (o onTheWire) RoundTrip(r *http.Request) (*http.Response, error) {

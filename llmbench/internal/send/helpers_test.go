@@ -21,13 +21,14 @@ import (
 
 const ms = time.Millisecond
 
-// newTestWorker returns a worker whose requests go to rt instead of a server, and a post that asks for four tokens.
+// newTestWorker returns a worker whose requests are sent with rt instead of to a server, and a post that
+// asks for four tokens.
 func newTestWorker(tb testing.TB, rt http.RoundTripper, o Options) (*Worker, Post) {
 	tb.Helper()
 	return newDialectWorker(tb, dialect.OpenAIChat{}, rt, o)
 }
 
-// newDialectWorker is newTestWorker for a dialect.
+// newDialectWorker is like newTestWorker, for a given dialect.
 func newDialectWorker(tb testing.TB, d dialect.Dialect, rt http.RoundTripper, o Options) (*Worker, Post) {
 	tb.Helper()
 	o.Timeout, o.IdleTimeout = cmp.Or(o.Timeout, time.Minute), cmp.Or(o.IdleTimeout, time.Minute)
@@ -62,7 +63,7 @@ func (s roundTripSender) Send(r *http.Request, _ *conn.Trace) (*http.Response, e
 	return s.RoundTrip(r)
 }
 
-// passOf returns a pass of posts with so many workers, whose samples are appended to all.
+// passOf returns a pass of posts with the given number of workers. It appends the samples to all.
 func passOf(o Options, workers int, all *[]sample.Sample, posts ...Post) *Pass {
 	for i := range posts {
 		posts[i].Request = i
@@ -88,7 +89,7 @@ func sendAll(t *testing.T, w *Worker, posts ...Post) (all []sample.Sample) {
 	return all
 }
 
-// solo is a process that makes a pass alone.
+// solo is a process that makes a pass without others.
 type solo struct{}
 
 func (solo) Start() (time.Time, error)                        { return time.Now(), nil }

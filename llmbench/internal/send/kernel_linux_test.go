@@ -15,7 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestWallClockSet checks that no timestamp is used if the wall clock was set during the pass.
+// TestWallClockSet checks that no timestamps are used if the wall clock was set during the pass.
 func TestWallClockSet(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)

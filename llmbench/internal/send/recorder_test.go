@@ -13,8 +13,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// fast returns a pass of n posts to a server that answers at once, so that no time passes in a request, and the client
-// that sends it.
+// fast returns a pass of n posts and the client that sends it. The server answers at once, so that no time
+// passes during a request.
 func fast(t *testing.T, o Options, workers, n int, all *[]sample.Sample) (*Client, *Pass) {
 	w, p := newTestWorker(t, answerer(content+finish+done), o)
 	p.MaxTokens = 1
@@ -29,8 +29,8 @@ func (slow) Count(string) int {
 	return 1
 }
 
-// TestTakeIsNoWait checks that samples of other processes, which wait for the recorder, are not
-// counted as requests of this process that wait.
+// TestTakeIsNoWait checks that samples of other processes that wait for the recorder do not count as
+// waiting requests of this process.
 func TestTakeIsNoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{pass: &Pass{}, clock: conn.NewClock(conn.WallClock), ended: make(chan Finished)}
@@ -40,14 +40,14 @@ func TestTakeIsNoWait(t *testing.T) {
 			<-r.ended
 			synctest.Wait()
 		}
-		assert.Equal(t, time.Duration(r.waited.Load()), ms) // of add
+		assert.Equal(t, time.Duration(r.waited.Load()), ms) // the wait in add
 	})
 }
 
-// TestSlowRecorder checks that the time for which requests wait for the recorder is known, and that
-// an open loop does not take it for a wait for the server.
+// TestSlowRecorder checks that the time for which requests wait for the recorder is measured, and that an
+// open loop does not count it as a wait for the server.
 func TestSlowRecorder(t *testing.T) {
-	const more = 20 // requests that wait
+	const more = 20 // number of requests that wait
 	for _, open := range []bool{false, true} {
 		for _, n := range []int{waiting, waiting + 1 + more} {
 			synctest.Test(t, func(t *testing.T) {
@@ -76,8 +76,8 @@ func TestSlowRecorder(t *testing.T) {
 	}
 }
 
-// TestLateTurns checks that a turn of a session which waits for the recorder counts as late, unless the
-// user thinks as long, and that the wait is part of the time to think.
+// TestLateTurns checks the wait of a session for the recorder. It is part of the pause before the next
+// turn. If it is longer than the pause, the turn counts as late.
 func TestLateTurns(t *testing.T) {
 	for _, think := range []time.Duration{0, 2 * ms} {
 		synctest.Test(t, func(t *testing.T) {
@@ -127,8 +127,7 @@ func TestExitingTokenizer(t *testing.T) {
 	})
 }
 
-// TestNotKept checks that a sample which cannot be kept ends the pass with the error, and that the samples before
-// remain.
+// TestNotKept checks a sample that cannot be kept: the error ends the pass, and earlier samples remain.
 func TestNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all []sample.Sample

@@ -99,15 +99,15 @@ func TestChoices(t *testing.T) {
 			assert.Equal(t, s.UsageAlone, c.alone, c.name)
 		})
 	}
-	// A dialect without choices has none.
+	// A dialect without choices reports none.
 	w, p := newDialectWorker(t, dialect.TGI{}, answering(func() io.ReadCloser { return io.NopCloser(strings.NewReader(token)) }), Options{Stream: true})
 	s := w.Do(t.Context(), p, 0, true)
 	assert.NilError(t, s.Err)
 	assert.Equal(t, s.Choices, sample.Choices{})
 }
 
-// TestStreamWithoutEnd checks that a stream is given up when it has far more deltas than tokens
-// were allowed, and that a stream with as many as the limit ends well.
+// TestStreamWithoutEnd checks that a stream is given up if it has far more deltas than tokens were allowed,
+// and that a stream with exactly the maximum number succeeds.
 func TestStreamWithoutEnd(t *testing.T) {
 	const limit = deltasPerToken*4 + moreDeltas // of requests for 4 tokens
 	read := 0                                   // events of the stream
@@ -117,7 +117,7 @@ func TestStreamWithoutEnd(t *testing.T) {
 	assert.Equal(t, s.Outcome, sample.Malformed)
 	assert.Error(t, s.Err, fmt.Sprintf("the stream has %d deltas and has not ended; want at most %d where 4 output tokens are allowed", limit+1, limit))
 	assert.Equal(t, s.Deltas, limit+1)
-	assert.Assert(t, read < 100*limit, read) // the rest of a buffer may have been read too
+	assert.Assert(t, read < 100*limit, read) // the rest of a buffer may also have been read
 
 	long := answering(func() io.ReadCloser {
 		return io.NopCloser(strings.NewReader(strings.Repeat(content, limit) + finish + usage + done))
@@ -128,7 +128,7 @@ func TestStreamWithoutEnd(t *testing.T) {
 	assert.Equal(t, s.Deltas, limit)
 }
 
-// TestTooMuchText checks that a stream is given up when it has more text than any answer.
+// TestTooMuchText checks that a stream is given up if it has more text than any answer can have.
 func TestTooMuchText(t *testing.T) {
 	assert.NilError(t, tooLong(&sample.Sample{MaxTokens: 1 << 30, Deltas: 1 << 20, OutputChars: maxText}))
 	err := tooLong(&sample.Sample{MaxTokens: 1 << 30, Deltas: 1 << 20, OutputChars: maxText + 1})
@@ -136,7 +136,7 @@ func TestTooMuchText(t *testing.T) {
 	assert.Equal(t, asFailure(err).Outcome, sample.Malformed)
 }
 
-// A repeating reader returns the same event without an end, and counts the events.
+// A repeating reader endlessly returns the same event, and counts how often.
 type repeating struct {
 	event string
 	count *int
@@ -147,7 +147,7 @@ func (r *repeating) Read(b []byte) (int, error) {
 	return copy(b, r.event), nil
 }
 
-// TestReasoningTokens checks that a sample holds the reasoning tokens that the server states.
+// TestReasoningTokens checks that a sample has the reasoning tokens that the server reports.
 func TestReasoningTokens(t *testing.T) {
 	const stated = `data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":4,"completion_tokens_details":{"reasoning_tokens":2}}}` + "\n\n"
 	body := answering(func() io.ReadCloser {

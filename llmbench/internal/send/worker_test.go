@@ -25,7 +25,7 @@ const (
 	done    = "data: [DONE]\n\n"
 )
 
-// TestAnswers checks the samples of answers that servers, and proxies before them, give.
+// TestAnswers checks the samples of answers from servers, and from proxies between the client and a server.
 func TestAnswers(t *testing.T) {
 	const sse, json = "text/event-stream", "application/json"
 	for _, c := range []struct {
@@ -108,7 +108,7 @@ func TestAnswers(t *testing.T) {
 				return resp, nil
 			})
 			w, p := newTestWorker(t, mock, Options{Stream: !c.noStream})
-			for range 2 { // a worker is used again, whatever came before
+			for range 2 { // the worker is used again, whatever came before
 				s := w.Do(t.Context(), p, 0, false)
 				assert.Equal(t, s.Outcome, c.want, "%v", s.Err)
 				assert.Equal(t, s.Status, c.status)
@@ -123,8 +123,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestSecretsNowhere checks that no part of a sample has a credential that the server repeats, or a
-// control character that could change a terminal.
+// TestSecretsNowhere checks that no part of a sample has a credential that the server repeats, or a control
+// character that could change a terminal.
 func TestSecretsNowhere(t *testing.T) {
 	wrong := func(a Answer) error { return fmt.Errorf("want no sk-secret/key, and the answer is \x1b[2J%s", a.Text) }
 	for name, body := range map[string]string{
@@ -153,8 +153,8 @@ type byBytes struct{}
 
 func (byBytes) Count(text string) int { return len(text) }
 
-// TestTokenizer checks that the load's tokenizer counts the output tokens only if the server
-// does not state them.
+// TestTokenizer checks that the load's tokenizer counts the output tokens only if the server does not
+// report them.
 func TestTokenizer(t *testing.T) {
 	for body, want := range map[string]sample.Sample{
 		content + finish + usage + done:     {OutputTokens: 3, TokenSource: sample.FromUsage},
@@ -170,8 +170,8 @@ func TestTokenizer(t *testing.T) {
 	}
 }
 
-// TestFirstFaultWins checks that an error that the server stated is the failure of the request,
-// also if the connection then breaks, or falls silent until a deadline passes.
+// TestFirstFaultWins checks a server that reports an error in a stream. This error must be the failure of
+// the request, even if the connection then breaks, or if nothing more comes until a deadline passes.
 func TestFirstFaultWins(t *testing.T) {
 	const fault = `data: {"error":{"message":"out of memory"}}` + "\n\n"
 	for name, after := range map[string]error{"cut": io.ErrUnexpectedEOF, "silent": nil} {
@@ -191,8 +191,8 @@ func TestFirstFaultWins(t *testing.T) {
 	}
 }
 
-// TestInstants checks that instants are when reads returned. The time of parsing is in none of
-// them, and neither is the wait for the end of the body.
+// TestInstants checks that instants are the times at which reads returned. They must include neither the
+// time of parsing nor the wait for the end of the body.
 func TestInstants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads := []string{content + content, content, finish + usage + strings.TrimSuffix(content, "\n\n")}
@@ -222,7 +222,7 @@ func TestInstants(t *testing.T) {
 	})
 }
 
-// roundTrip and readFunc are functions that serve as what their name says.
+// roundTrip and readFunc are functions that implement the interface that their name suggests.
 type (
 	roundTrip func(*http.Request) (*http.Response, error)
 	readFunc  func([]byte) (int, error)
@@ -231,14 +231,14 @@ type (
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 func (f readFunc) Read(p []byte) (int, error)                         { return f(p) }
 
-// answerer is a round tripper that always streams the same body.
+// An answerer is a round tripper that always streams the same body.
 type answerer string
 
 func (a answerer) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(string(a)))}, nil
 }
 
-// streamer streams n chunks, each in a Read of its own.
+// A streamer streams n chunks, each in a separate Read.
 type streamer struct{ n int }
 
 func (s streamer) RoundTrip(*http.Request) (*http.Response, error) {
@@ -277,7 +277,7 @@ func TestChunksDoNotAllocate(t *testing.T) {
 			}
 		})
 	}
-	const others = 50 // that the garbage collector or goroutines of other tests may make
+	const others = 50 // allocations by the garbage collector or by goroutines of other tests
 	if few, many := allocs(10), allocs(5010); many > few+others {
 		t.Errorf("a stream of 10 chunks makes %v allocations, one of 5010 %v", few, many)
 	}
@@ -338,7 +338,7 @@ func TestQueryReachesTheServer(t *testing.T) {
 	}
 }
 
-// TestInvalidPath checks the failure of a request whose path is no URL.
+// TestInvalidPath checks the failure of a request whose path gives an invalid URL.
 func TestInvalidPath(t *testing.T) {
 	w, p := newTestWorker(t, answerer(content+finish+done), Options{Stream: true})
 	p.Path = "/%zz"
@@ -347,8 +347,8 @@ func TestInvalidPath(t *testing.T) {
 	assert.ErrorContains(t, s.Err, "%zz")
 }
 
-// TestMoreThanAllowed checks answers with more tokens than the request allowed: two more make the answer
-// malformed.
+// TestMoreThanAllowed checks answers with more tokens than the request allowed: with two more tokens, the
+// answer is malformed.
 func TestMoreThanAllowed(t *testing.T) {
 	for _, tt := range []struct {
 		most int
@@ -364,7 +364,8 @@ func TestMoreThanAllowed(t *testing.T) {
 	}
 }
 
-// TestOneTokenWithoutText checks that an answer of one token may have no text if one token was asked for.
+// TestOneTokenWithoutText checks that an answer of one token may have no text if the request asked for one
+// token.
 func TestOneTokenWithoutText(t *testing.T) {
 	for tokens, want := range map[int]sample.Outcome{1: sample.OK, 2: sample.Empty} {
 		w, p := newTestWorker(t, answerer(finish+strings.ReplaceAll(usage, `"completion_tokens":3`, `"completion_tokens":1`)+done), Options{Stream: true})

@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// FuzzFrame checks that bytes are an error, or a frame that is written again as it was.
+// FuzzFrame checks that any bytes are either an error, or a frame that is encoded as the same bytes.
 func FuzzFrame(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(appendFrame(nil, frame{kindBeat, nil}))
@@ -54,8 +54,8 @@ func TestFrameErrors(t *testing.T) {
 	}
 }
 
-// TestLeastTrip checks that the offset is that of the shortest trip, and that the bound holds
-// wherever in the trip the other clock was read.
+// TestLeastTrip checks that the offset comes from the shortest trip, and that the bound holds wherever in
+// the trip the other clock was read.
 func TestLeastTrip(t *testing.T) {
 	const ahead = -3 * time.Second
 	trips := []trip{{0, ahead + 900, 1000}, {5000, ahead + 5001, 5100}, {9000, ahead + 9500, 10000}}
@@ -64,8 +64,8 @@ func TestLeastTrip(t *testing.T) {
 	assert.Assert(t, (got.ahead-ahead).Abs() <= got.bound, "%v", got)
 }
 
-// TestSpread checks that the two worst clocks decide, and that a clock that is faster than shard
-// 0's counts.
+// TestSpread checks that the result is the sum of the two largest errors, and that a clock that runs faster
+// than shard 0's clock is included.
 func TestSpread(t *testing.T) {
 	first := []offset{{}, {10, 3}, {-10, 4}, {0, 5}}
 	assert.Equal(t, spread(first, first), time.Duration(4+5))

@@ -29,8 +29,8 @@ func options(ln *memnet.Listener, index, count int) Options {
 	}
 }
 
-// each runs a shard in each goroutine until all have returned, and returns their errors. The
-// function change changes the options of a shard; nil changes none.
+// each runs all shards, each in its own goroutine, until they have returned. It returns their errors. The
+// function change changes the options of a shard; it may be nil.
 func each(count int, change func(*Options), run func(g *Group) error) []error {
 	ln := memnet.Listen()
 	defer ln.Close()
@@ -72,7 +72,7 @@ func TestSpreadParts(t *testing.T) {
 			if g.Index > 0 {
 				assert.Check(t, strings.Join(got, "") == "abcd", "%q", got)
 			}
-			if _, err := g.Gather("all have it", nil, nil); err != nil { // a failure overtakes what is on its way
+			if _, err := g.Gather("all have it", nil, nil); err != nil { // a failure may overtake earlier messages
 				return err
 			}
 			err = g.Spread("full", parts, func([]byte) error {
@@ -92,8 +92,9 @@ func TestSpreadParts(t *testing.T) {
 	})
 }
 
-// TestLateReason checks that a process which has heard nothing for too long believes what comes just
-// afterwards, as when it was stopped itself: the others then say who is lost.
+// TestLateReason checks a process that has received nothing for too long, for example because it was
+// stopped itself. If something comes just afterwards, the process must believe it: the others then tell
+// which process is lost.
 func TestLateReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		errs := each(2, func(o *Options) {
@@ -114,7 +115,7 @@ func TestLateReason(t *testing.T) {
 	})
 }
 
-// TestElsewhere checks that a process with another address is told apart.
+// TestElsewhere checks that a process with another address is recognised.
 func TestElsewhere(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
@@ -144,7 +145,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestManyStrangers checks that those who dial in vain do not flood the log.
+// TestManyStrangers checks that processes that dial but cannot join do not flood the log.
 func TestManyStrangers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const strangers = 500
@@ -178,7 +179,7 @@ func TestManyStrangers(t *testing.T) {
 	})
 }
 
-// TestSilentStrangers checks that those who dial and say nothing do not keep a shard from joining.
+// TestSilentStrangers checks that processes that dial and send nothing do not prevent a shard from joining.
 func TestSilentStrangers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -271,8 +272,8 @@ func TestGroup(t *testing.T) {
 	})
 }
 
-// TestLost ends one shard in several ways in the middle of a step. All others must know which one
-// and why, in bounded time.
+// TestLost ends one shard in several ways in the middle of a step. All others must report within a bounded
+// time which one it was, and why.
 func TestLost(t *testing.T) {
 	for _, test := range []struct {
 		name, want string
@@ -315,7 +316,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// A slow connection has a reader that goes on half a second after it has read some text.
+// A slow connection has a reader that continues half a second after it has read a certain text.
 type slow struct {
 	net.Conn
 	text string
@@ -329,7 +330,8 @@ func (s slow) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestSendAfterFailure has a process send when shard 0 is gone, and before the process has read why.
+// TestSendAfterFailure checks a process that sends when shard 0 is gone, before the process has read the
+// reason.
 func TestSendAfterFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		errs := each(3, func(o *Options) {
@@ -356,7 +358,7 @@ func TestSendAfterFailure(t *testing.T) {
 	})
 }
 
-// A late connection has a writer that goes on a second after it has written some text.
+// A late connection has a writer that continues a second after it has written a certain text.
 type late struct {
 	net.Conn
 	text string
@@ -370,7 +372,7 @@ func (c late) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestFinishLate has shard 0 leave before another shard waits for the status.
+// TestFinishLate checks that shard 0 may leave before another shard waits for the status.
 func TestFinishLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		statuses := make([]byte, 3)
@@ -393,7 +395,8 @@ func TestFinishLate(t *testing.T) {
 	})
 }
 
-// TestInterrupted interrupts one shard, while others go on or have not come. All must know at once.
+// TestInterrupted interrupts one shard while others continue, or have not joined yet. All must notice this
+// at once.
 func TestInterrupted(t *testing.T) {
 	for _, interrupted := range []int{0, 2} {
 		t.Run(fmt.Sprintf("shard %d in a step", interrupted), func(t *testing.T) {
@@ -452,8 +455,8 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// A mute is a connection that loses all that is written to it from some instant on, as a network
-// does that is cut, and from which nothing is read any more.
+// A mute is a connection that loses everything that is written to it from some instant on, and from which
+// nothing more is read, like a network that has been cut.
 type mute struct {
 	net.Conn
 	cut chan struct{}
@@ -468,8 +471,8 @@ func (m mute) Write(p []byte) (int, error) {
 	}
 }
 
-// TestSilent cuts the connection of one shard without a sign, or stops the shard, in a pass. The
-// others must know within the time of silence.
+// TestSilent cuts the connection of one shard without a sign, or stops the shard, during a pass. The others
+// must notice this within the time of silence.
 func TestSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := make(chan struct{})
@@ -493,7 +496,7 @@ func TestSilent(t *testing.T) {
 			if g.Index == 0 {
 				return err
 			}
-			_, err = g.Share("verdict", nil) // after an hour of beats alone
+			_, err = g.Share("verdict", nil) // after an hour with nothing but beats
 			return err
 		})
 		for _, i := range []int{0, 1, 3} {
@@ -502,7 +505,7 @@ func TestSilent(t *testing.T) {
 	})
 }
 
-// TestRefused checks that processes which must not take part are refused and named.
+// TestRefused checks that processes that do not fit into the group are refused and named.
 func TestRefused(t *testing.T) {
 	t.Run("wrong token", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -563,7 +566,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestStrangers checks that processes which speak otherwise, or say nothing, neither join nor keep
+// TestStrangers checks that processes that use another protocol, or send nothing, neither join nor prevent
 // the shards from joining.
 func TestStrangers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -604,8 +607,8 @@ func TestStrangers(t *testing.T) {
 	})
 }
 
-// TestLateNode checks that shards wait for one whose machine starts minutes later, if the limit allows it,
-// and that the error names the variable that sets the limit if it does not.
+// TestLateNode checks that shards wait for a shard whose machine starts minutes later, if the limit is long
+// enough. Otherwise the error must name the variable that sets the limit.
 func TestLateNode(t *testing.T) {
 	for limit, want := range map[time.Duration]string{
 		15 * time.Minute: "",
@@ -630,8 +633,8 @@ func TestLateNode(t *testing.T) {
 				return
 			}
 			assert.Error(t, errs[0], want)
-			assert.Error(t, errs[1], want)                                                                    // it is told why
-			assert.ErrorContains(t, errs[2], "shard 0 at mem:1: not within LLMBENCH_RENDEZVOUS_TIMEOUT=2m0s") // it dials in vain
+			assert.Error(t, errs[1], want)                                                                    // it receives the reason
+			assert.ErrorContains(t, errs[2], "shard 0 at mem:1: not within LLMBENCH_RENDEZVOUS_TIMEOUT=2m0s") // nobody answers when it dials
 		})
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestParts checks that parts together are the whole, and that each worker's requests are those of
-// the part that has the worker.
+// TestParts checks that all parts together are the whole, and that each worker's requests belong to the
+// part with this worker.
 func TestParts(t *testing.T) {
 	for count := 1; count <= 7; count++ {
 		for workers := 0; workers <= 15; workers++ {

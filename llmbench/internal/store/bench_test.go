@@ -9,10 +9,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-var kept *sample.Sample // as whoever ranges over samples may keep it
+var kept *sample.Sample // as code that ranges over samples may keep them
 
-// BenchmarkCodec reports what it costs to write a stream of 128 tokens, which the client does while it
-// measures, and to read it.
+// BenchmarkCodec measures the time to write a stream of 128 tokens, which the client does while it
+// measures, and the time to read it.
 func BenchmarkCodec(b *testing.B) {
 	s := sample.Sample{ID: "llmbench-12345678-123", Epoch: time.Unix(1_700_000_000, 1), Start: time.Second, Due: time.Second, Admitted: time.Second, First: time.Second + 1e8, Last: time.Second + 1e8 + 127*5_001_234, End: 2 * time.Second,
 		Clock: sample.KernelClock, Streamed: true, Events: 130, Deltas: 128, Outputs: 128, OutputTokens: 128, TokenSource: sample.FromUsage, Outcome: sample.OK, Finish: "length", Status: 200}

@@ -9,8 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestBound checks that an operation which ends in time returns its own error, and that nobody waits
-// longer for one that hangs.
+// TestWriteHangs checks that an operation that ends in time returns its own error, and that the caller does
+// not wait for an operation that hangs.
 func TestWriteHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("no space left")

@@ -78,8 +78,8 @@ func values(seq iter.Seq[*sample.Sample]) (all []sample.Sample) {
 	return all
 }
 
-// TestStore checks that samples are read as they were added, whether they are in memory or in a
-// file, and that no file remains.
+// TestStore checks that samples are read as they were added, in memory or in a file, and that no file
+// remains.
 func TestStore(t *testing.T) {
 	want := filled(t, 150)
 	for _, bound := range []int{0, 10 << 10, 40 << 10, Bound} {
@@ -156,7 +156,7 @@ func TestMemory(t *testing.T) {
 	assert.NilError(t, s.Close())
 }
 
-// TestNoFile checks the errors of a file that cannot be made, written or read.
+// TestNoFile checks the errors if a file cannot be created, written or read.
 func TestNoFile(t *testing.T) {
 	one := filled(t, 1)[0]
 	add := func(s *Store) (err error) {
@@ -184,8 +184,8 @@ func TestNoFile(t *testing.T) {
 	assert.NilError(t, changed.Close())
 }
 
-// FuzzDecode checks that bytes which are not a sample are an error, or a sample that is written
-// again as something that reads the same.
+// FuzzDecode checks that any bytes are either an error, or a sample whose encoded form decodes to the same
+// sample.
 func FuzzDecode(f *testing.F) {
 	var c codec
 	f.Add([]byte{})

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestWire checks that samples are read as they were appended, that an error ends the reading, and
-// that data which are cut are an error.
+// TestWire checks that samples are read as they were appended, that an error ends the reading, and that
+// truncated data is an error.
 func TestWire(t *testing.T) {
 	want := filled(t, 9)
 	var data []byte
@@ -27,8 +27,8 @@ func TestWire(t *testing.T) {
 	assert.Equal(t, Read([]byte{0xff}, keep), errCut)
 }
 
-// FuzzRead checks that bytes which are not samples are an error, or samples that are appended
-// again as some that read the same.
+// FuzzRead checks that any bytes are either an error, or samples whose encoded form reads as the same
+// samples.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(Append(Append(nil, &sample.Sample{ID: "a"}), &sample.Sample{ID: "b", Shard: 3}))

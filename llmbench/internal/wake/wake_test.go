@@ -26,8 +26,8 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// TestUntilOnAVirtualClock checks that each wait ends at its instant on the clock of a bubble, which
-// does not advance during nanosleep.
+// TestUntilOnAVirtualClock checks that each wait ends at its instant on the virtual clock of a synctest
+// bubble, which does not advance during nanosleep.
 func TestUntilOnAVirtualClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := New()
@@ -57,8 +57,8 @@ func TestUntilTheContextEnds(t *testing.T) {
 	})
 }
 
-// BenchmarkLateness measures how late a goroutine runs that is started at random instants, 4 ms apart
-// on average: with a timer of package time, and with a Waker.
+// BenchmarkLateness measures how late a goroutine runs that should run at random instants, 4 ms apart on
+// average: with a timer of package time, and with a Waker.
 func BenchmarkLateness(b *testing.B) {
 	b.Run("by=timer", func(b *testing.B) {
 		lateness(b, func(at time.Time) { time.Sleep(time.Until(at)) })
@@ -70,7 +70,7 @@ func BenchmarkLateness(b *testing.B) {
 	})
 }
 
-// lateness reports how late goroutines run that are started after each wait.
+// lateness measures how late the goroutine runs after each wait.
 func lateness(b *testing.B, until func(at time.Time)) {
 	const n = 500
 	var late []time.Duration

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse/ssetest"
 )
 
-// naive is a decoder as many clients have it.
+// naive is a decoder like in many clients.
 func naive(body io.Reader, emit func(ssetest.Event)) error {
 	lines := bufio.NewScanner(body)
 	for lines.Scan() {
@@ -31,7 +31,7 @@ var naiveGaps = ssetest.Options{NoType: true, NoID: true, NoRetry: true, Gaps: [
 // TestNaive passes, because the options declare everything that naive does wrong.
 func TestNaive(t *testing.T) { ssetest.TestDecoder(t, naive, naiveGaps) }
 
-// FuzzNaive finds nothing, unless it is a helper.
+// FuzzNaive finds no error, unless this process is a helper.
 func FuzzNaive(f *testing.F) {
 	o := naiveGaps
 	if os.Getenv(helper) == "naive" {
@@ -58,7 +58,7 @@ func TestHelper(t *testing.T) {
 	}
 }
 
-// late is right, but returns each event only when the body has ended.
+// late is a correct decoder, except that it returns all events only when the body has ended.
 func late(body io.Reader, emit func(ssetest.Event)) error {
 	var all []ssetest.Event
 	err := decoder(0)(body, func(e ssetest.Event) { all = append(all, e) })
@@ -68,12 +68,12 @@ func late(body io.Reader, emit func(ssetest.Event)) error {
 	return err
 }
 
-// TestSummary checks what wrong decoders print: the first wrong case of each class, and no more
-// than that.
+// TestSummary checks the output about broken decoders: it shows the first failed case of each class, and no
+// others.
 func TestSummary(t *testing.T) {
 	for _, c := range []struct {
 		helper string
-		failed int // lines "--- FAIL"
+		failed int // number of lines "--- FAIL"
 		want   []string
 	}{
 		{"naive", 1 + 2*14 + 1 + 8, []string{

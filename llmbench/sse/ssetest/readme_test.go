@@ -12,8 +12,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse/ssetest"
 )
 
-// decode is the adapter of README.md, for a caller of package sse who drops unterminated events
-// and asks for the reconnection time.
+// decode is the adapter in README.md. It is for users of package sse who drop unterminated events and need
+// the reconnection time.
 func decode(body io.Reader, emit func(ssetest.Event)) error {
 	d := sse.NewDecoder(body)
 	for {
@@ -30,7 +30,7 @@ func decode(body io.Reader, emit func(ssetest.Event)) error {
 func TestConformance(t *testing.T) { ssetest.TestDecoder(t, decode, ssetest.Options{}) }
 func FuzzConformance(f *testing.F) { ssetest.Fuzz(f, decode, ssetest.Options{}) }
 
-// TestReadme checks that README.md at the root has the lines of this file, which compile.
+// TestReadme checks that README.md in the root folder has the lines of this file, which compile.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("../../../README.md")
 	assert.NilError(t, err)

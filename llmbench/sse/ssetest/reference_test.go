@@ -147,7 +147,7 @@ func TestReferenceAgreesWithCollectedCases(t *testing.T) {
 				}
 			}
 			if r.Reconnect != nil && *r.Reconnect <= longestRetry {
-				// An event appended to the stream has the last reconnection time.
+				// An event that is appended to the stream has the last reconnection time.
 				more := reference(append(stream, "\n\ndata\n\n"...))
 				last := more.events[len(more.events)-1]
 				if want := time.Duration(*r.Reconnect) * time.Millisecond; last.Retry != want {

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse/ssetest"
 )
 
-// decoder adapts package sse. limit is its MaxEventSize.
+// decoder adapts package sse. The argument limit is its MaxEventSize.
 func decoder(limit int) ssetest.Decode {
 	return func(body io.Reader, emit func(ssetest.Event)) error {
 		d := sse.NewDecoder(body)

@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// trace walks text and returns what each member was read as.
+// trace walks text, and returns how each member was read.
 func trace(text string) (got []string, err error) {
 	w := New()
 	var member func(name []byte)

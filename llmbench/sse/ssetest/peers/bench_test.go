@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// vllmChunks returns the events of an answer with 1,000 chunks in the form of vLLM. The
-// final [DONE] is left out, because go-openai does not return it.
+// vllmChunks returns the events of an answer with 1,000 chunks in the form of vLLM. It omits the final
+// [DONE], because go-openai does not return it.
 func vllmChunks() [][]byte {
 	const head = `data: {"id":"chatcmpl-7d0f9b6a4be64a2a8f1d","object":"chat.completion.chunk","created":1732180000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{`
 	const tail = `,"logprobs":null,"finish_reason":null}]}` + "\n\n"
@@ -65,7 +65,7 @@ func BenchmarkFraming(b *testing.B) {
 	}
 }
 
-// TestDrain checks that the loops of the benchmark see all events.
+// TestDrain checks that the loops of the benchmark receive all events.
 func TestDrain(t *testing.T) {
 	chunks := vllmChunks()
 	for _, p := range append(peers, peer{name: "bufio", drain: drainLines}) {
@@ -79,8 +79,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// drainLines finds line ends and counts blank lines. It is the lower bound of the
-// benchmark.
+// drainLines finds line ends and counts blank lines. Its time is a lower bound for the benchmark.
 func drainLines(r io.Reader) (n int, err error) {
 	lines := bufio.NewReader(r)
 	for {

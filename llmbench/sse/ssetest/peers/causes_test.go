@@ -6,8 +6,8 @@ const (
 	dataless = "A block without data is returned as an event."
 )
 
-// causes states why cases fail, by parser and class. TestTable fails for a class with
-// failing cases and no cause, and for a cause without a failing case.
+// causes has the reasons why cases fail, by parser and class. TestTable fails for a class with failed cases
+// but without a cause, and for a cause without a failed case.
 var causes = map[string]map[string]string{
 	"openai-go": {
 		"bom":      bomKept,

@@ -50,7 +50,7 @@ var sdks = []decoder{
 			if err = readErr; err != nil {
 				return false
 			}
-			var chunk struct { // only the members that lead to the text
+			var chunk struct { // only the members that are needed for the text
 				Choices []struct{ Delta struct{ Content string } }
 			}
 			if err = json.Unmarshal([]byte(e.Data), &chunk); err == nil {
@@ -64,10 +64,10 @@ var sdks = []decoder{
 	}},
 }
 
-// BenchmarkDecode measures the time from bytes to text of a stream of 1,000 chunks, for
-// llmbench, for the public SDKs, and for a bare line reader. Times are per chunk. Only their
-// ratios within one run are meaningful. None of these SDKs reads the JSON lines of Ollama;
-// Ollama's own client reads them as the decoder encoding-json does.
+// BenchmarkDecode measures the time from the bytes to the text of a stream of 1,000 chunks, for llmbench,
+// for the public SDKs, and for a bare line reader. Times are per chunk. Only their ratios within one run
+// are meaningful. None of these SDKs reads the JSON lines of Ollama; Ollama's own client reads them like
+// the decoder encoding-json.
 func BenchmarkDecode(b *testing.B) {
 	for _, stream := range []struct {
 		name     string

@@ -78,7 +78,7 @@ func BenchmarkPaced(b *testing.B) {
 			return cpuTime(b) - before, int(chunks.Load())
 		}},
 		{"k6", func(b *testing.B) (time.Duration, int) {
-			// The start of k6 is part of both times, so the difference excludes it.
+			// Both times include the start of k6, so the difference excludes it.
 			return runK6(b, url, streams, 2*tokens) - runK6(b, url, streams, tokens), streams * tokens
 		}},
 	} {

@@ -25,8 +25,8 @@ const late = "late"
 func TestTable(t *testing.T) {
 	results := map[string][]ssetest.Result{}
 	for _, p := range peers {
-		// On the fake clock, an event is late only if the parser waits for more
-		// bytes, and not if the machine is busy.
+		// On the fake clock, an event is late only if the parser waits for more bytes, but not if the
+		// machine is busy.
 		synctest.Test(t, func(t *testing.T) { results[p.name] = ssetest.Check(p.decode, p.options) })
 		failed := map[string][]string{}
 		for _, r := range results[p.name] {
