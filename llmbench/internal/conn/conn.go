@@ -84,7 +84,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 }
 
 // await waits until there is something to read, or until the connection ends. It returns at once if there
-// are unused bytes from an earlier read. The next Read returns the result. A plain connection has no
+// are unused bytes from an earlier read. The next Read returns what has come. A plain connection has no
 // buffers while it waits; any other connection does not wait here, but in Read.
 func (c *Conn) await() {
 	if !c.plain || c.holds() || c.failed != nil {

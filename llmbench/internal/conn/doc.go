@@ -26,7 +26,7 @@
 // often, so connections to loopback have such a buffer. With an event every 0.5 ms, the kernel then joins
 // 0.1 to 0.5 % of the first 8 events of an answer instead of 5 to 9 % (go test -run='^$' -bench=Merged
 // ./llmbench/internal/conn). Segments from another machine are joined if there is room behind the first
-// segment, which depends on the driver of the network card. [Reader.Merged] tells which segments were
+// segment, which depends on the driver of the network card. [Reader.Merged] reports whether segments were
 // joined.
 //
 // Alternatives were tried. SO_TIMESTAMPING has the same timestamps. SO_RCVLOWAT and IPv6 changed nothing.

@@ -46,8 +46,8 @@ type ending struct {
 // server closes a connection while it processes a request, it has acknowledged the request. A reset is less
 // informative, because the kernel ignores what a reset acknowledges. But an acknowledgment is always sent
 // within 0.5 s (RFC 9293, 3.8.6.3), and by Linux within 40 ms. If a server had not acknowledged a request
-// when the connection was reset, it has therefore hardly processed the request. Most such resets come from
-// gateways that have forgotten the connection.
+// when the connection was reset, it is therefore unlikely to have processed the request. Most such resets
+// come from gateways that have forgotten the connection.
 //
 // A server that has not kept a connection yet may close every connection after its answer. If such a server
 // closed the connection soon after an answer, the reason was this answer, and not the request that came

@@ -105,9 +105,9 @@ func (c *corrector) setLags() {
 	}
 }
 
-// hidden returns for how long delta i of s can have waited in addition to its lag. The client read the
-// delta together with the deltas up to end, excluding end, and with something after them. If exact is true,
-// this was delta end. Otherwise it was bytes without a delta.
+// hidden returns for how long delta i of s can have waited in addition to its lag. One read returned the
+// deltas from i to end-1 and something after them: delta end if exact is true, and otherwise bytes without
+// a delta.
 func (c *corrector) hidden(s *sample.Sample, i, end int, exact bool) time.Duration {
 	most, gap := c.certain(s, i), c.meanGap(s)
 	if gap == 0 {

@@ -7,9 +7,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// window is the number of unread deltas from which on a server may be waiting for the client. A TCP server
-// first sends ten segments without an acknowledgment (https://www.rfc-editor.org/rfc/rfc6928). Two of these
-// may be the head of the answer and an event without text.
+// If window or more deltas are unread, a server may be waiting for the client. A TCP server first sends ten
+// segments without an acknowledgment (https://www.rfc-editor.org/rfc/rfc6928). Two of these may be the head
+// of the answer and an event without text.
 const window = 8
 
 // backlog is the maximum time between the client's read of a delta that was held back and the arrival of

@@ -118,8 +118,8 @@ func Outliers(samples iter.Seq[*sample.Sample], shards int) (all []Outlier) {
 // quantile returns the index of a quantile among n sorted values.
 func quantile(n int, q float64) int { return min(int(q*float64(n)), n-1) }
 
-// atLeast returns the probability that k or more of the drawn elements are marked, if drawn of all elements
-// are drawn at random and marked of all elements are marked.
+// atLeast returns the probability that a random draw has at least k marked elements. The arguments drawn,
+// marked and all are the numbers of drawn elements, of marked elements, and of all elements.
 func atLeast(k, drawn, marked, all int) (p float64) {
 	for ; k <= min(drawn, marked); k++ {
 		p += math.Exp(choose(marked, k) + choose(all-marked, drawn-k) - choose(all, drawn))

@@ -24,8 +24,8 @@ var randomSalt = sync.OnceValue(func() uint64 { return 1 + uint64(rand.Uint32())
 func RandomSalt() uint64 { return randomSalt() }
 
 // agreed lists the variables that must be the same in all shards. Other variables may differ, such as
-// folders, or are secret. If they had a different effect on requests, this would still be noticed, because
-// the shards also compare their requests.
+// folders, or are secret. If such a difference changes requests, it is still noticed, because the shards
+// also compare their requests.
 var agreed = []string{
 	"LLMBENCH_BACKEND", "LLMBENCH_NAME", "LLMBENCH_MODEL", "LLMBENCH_DIALECT", "LLMBENCH_MOCK", "LLMBENCH_MOCK_SPEED",
 	"LLMBENCH_UNITS", "LLMBENCH_CLIENT_BOUND", "LLMBENCH_SALT", "LLMBENCH_FULL", "LLMBENCH_CONCURRENCY", "LLMBENCH_RATE", "LLMBENCH_STAGES",

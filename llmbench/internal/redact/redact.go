@@ -109,8 +109,9 @@ func (s Secrets) Remove(text string) string {
 	return text
 }
 
-// begun returns the length of the longest beginning of a secret with which text ends. A Cut follows text,
-// so begun ignores a beginning after which the secret itself has a Cut.
+// begun looks for the beginning of a secret at the end of text, and returns the length of the longest. In
+// the original text, a Cut follows. If the secret itself continues with a Cut, it was not shortened here,
+// so begun ignores this beginning.
 func (s Secrets) begun(text string) int {
 	longest := 0
 	for _, secret := range s.spellings {

@@ -161,7 +161,8 @@ func (g *Group) Close() {
 
 // Send sends samples of the current pass to shard 0, which receives them in Gather. The caller may reuse
 // the slice afterwards. If the group has ended, Send still sends the samples, which are from requests that
-// were in flight. It then returns the reason only if shard 0 does not receive the samples.
+// were in flight. In that case, it returns the error that ended the group, but only if shard 0 does not
+// receive the samples.
 func (g *Group) Send(samples []byte) error { return g.links[0].sendLast(frame{kindSamples, samples}) }
 
 // EndSamples tells shard 0 that no more samples come in a step. It is for a group that has ended.

@@ -60,7 +60,7 @@ func (l *link) send(f frame) error {
 }
 
 // sendLast sends a frame, even if the group has ended. If the group has ended and the other process does
-// not receive the frame, sendLast returns the reason of the end.
+// not receive the frame, sendLast returns the error that ended the group.
 func (l *link) sendLast(f frame) error {
 	ended := l.group.Err()
 	if ended == nil {
