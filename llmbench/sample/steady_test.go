@@ -55,8 +55,8 @@ func closedLoop(workers, n, tokens int, cycle func(start float64) float64) []Sam
 }
 
 // queue returns the samples of n requests to a server that processes one request at a time, mu per second.
-// The arrivals are a Poisson process with the rate lambda per second. The requests of the first seconds, up
-// to the second late, are not part of the result.
+// The arrivals are a Poisson process with the rate lambda per second. The server begins to process requests
+// only at the second late.
 func queue(r *rand.Rand, n, tokens int, lambda, mu, late float64) []Sample {
 	at, free := 0.0, late
 	samples := make([]Sample, n)
@@ -210,7 +210,7 @@ func TestSteadyPasses(t *testing.T) {
 	assert.Assert(t, !has)
 }
 
-// TestSteadyOrder checks that neither the order of samples nor the start of the pass matters.
+// TestSteadyOrder checks that neither the order of samples nor the time of the first request matters.
 func TestSteadyOrder(t *testing.T) {
 	r := random(3)
 	samples := closedLoop(8, 240, 40, func(float64) float64 { return 1 + 2*r.Float64() })

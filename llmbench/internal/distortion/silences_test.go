@@ -76,10 +76,10 @@ func TestHeldBack(t *testing.T) {
 		want [][2]int
 	}{
 		{[]time.Duration{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, nil},
-		{[]time.Duration{0, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 0, 0, 0, 0}, nil},                                // seven deltas were unread
-		{[]time.Duration{0, 9 * ms, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 0, 0, 0}, [][2]int{{8, 9}}},              // eight were unread
-		{[]time.Duration{0, 11 * ms, 10 * ms, 9 * ms, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 0}, [][2]int{{8, 11}}}, // and the rest of the answer
-		{[]time.Duration{0, 9 * ms, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 950 * us, 0, 0}, [][2]int{{8, 10}}},      // and one more that came as soon as the client had read
+		{[]time.Duration{0, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 0, 0, 0, 0}, nil},                                // only seven deltas were unread
+		{[]time.Duration{0, 9 * ms, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 0, 0, 0}, [][2]int{{8, 9}}},              // eight deltas were unread
+		{[]time.Duration{0, 11 * ms, 10 * ms, 9 * ms, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 0}, [][2]int{{8, 11}}}, // all deltas to the end
+		{[]time.Duration{0, 9 * ms, 8 * ms, 7 * ms, 6 * ms, 5 * ms, 4 * ms, 3 * ms, 2 * ms, 950 * us, 0, 0}, [][2]int{{8, 10}}},      // and one more, which came as soon as the client had read
 	} {
 		s := &sample.Sample{Outcome: sample.OK, First: 10 * ms, Deltas: 12, Gaps: slices.Repeat([]time.Duration{ms}, 11), Lags: tt.lags}
 		var got [][2]int
