@@ -36,7 +36,7 @@ type Control struct {
 	tokens int           // number of tokens in a stream
 
 	mu     sync.Mutex
-	writes map[string][]distortion.Write // by request ID
+	writes map[string][]distortion.Write // guarded by mu; by request ID
 	errors distortion.Errors             // guarded by mu
 
 	stop context.CancelFunc

@@ -25,9 +25,9 @@ type loop struct {
 	exited   atomic.Bool             // see guard
 
 	mu      sync.Mutex
-	longest time.Duration // the longest post whose requests all succeeded
-	late    time.Duration // see Result.Late
-	free    []*Worker     // workers of an open loop that have no request
+	longest time.Duration // guarded by mu; the longest post whose requests all succeeded
+	late    time.Duration // guarded by mu; see Result.Late
+	free    []*Worker     // guarded by mu; workers of an open loop that have no request
 }
 
 // closed runs a closed loop: it keeps as many requests in flight as there are workers.

@@ -22,8 +22,8 @@ type arrivals struct {
 	untold   int      // number of further refusals
 
 	mu      sync.Mutex
-	joined  []bool     // by the number of the shard
-	greeted []net.Conn // processes that have not yet proved that they are shards, the oldest first
+	joined  []bool     // guarded by mu; by the number of the shard
+	greeted []net.Conn // guarded by mu; processes that have not yet proved that they are shards, the oldest first
 }
 
 const (

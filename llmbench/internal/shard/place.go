@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// launchers are pairs of variables with which launchers pass a process its number and the number of
+// launchers has, for each kind of launcher, the variables that tell a process its number and the number of
 // processes.
 var launchers = []struct{ index, count string }{
 	{"JOB_COMPLETION_INDEX", "LLMBENCH_SHARDS"},      // https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode

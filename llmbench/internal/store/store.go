@@ -45,7 +45,7 @@ type Store struct {
 	write codec
 
 	mu  sync.Mutex
-	err error // error of a range
+	err error // guarded by mu; error of a range
 }
 
 // A Mark is a position between two samples of a Store. The zero Mark is the beginning.
