@@ -159,7 +159,7 @@ func (s *run) narrow(low, high float64) bool {
 	return high <= low*(1+s.Tolerance)
 }
 
-// bisect halves the interval, on a logarithmic scale, until it is within the tolerance.
+// bisect repeatedly halves the interval, on a logarithmic scale, until its width is within the tolerance.
 func (s *run) bisect(low, high float64) (float64, float64, error) {
 	for !s.narrow(low, high) {
 		mid := math.Sqrt(low * high)

@@ -63,7 +63,7 @@ func (a *arrivals) accept(ctx context.Context, ln net.Listener) {
 // greet performs the handshake with a process that has dialed.
 func (a *arrivals) greet(ctx context.Context, c net.Conn) (*proof, error) {
 	c.SetDeadline(time.Now().Add(helloTime))
-	if err := ctx.Err(); err != nil { // SetDeadline may have replaced the deadline that the end of ctx sets
+	if err := ctx.Err(); err != nil { // if ctx ended before SetDeadline, its deadline was replaced
 		return nil, err
 	}
 	dialer, err := awaitHello(c)
