@@ -7,23 +7,23 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 )
 
-// ATOM is AMD's engine for its Instinct GPUs (https://github.com/ROCm/ATOM). GPUs
-// without a vendor are AMD's. Its port opens when the model is loaded and compiled: the
-// first start of a model may take ten minutes more.
+// ATOM is AMD's engine for its Instinct GPUs (https://github.com/ROCm/ATOM). GPUs without a vendor prefix
+// are taken to be AMD's. The server opens its port after it has loaded and compiled the model; the first
+// start with a model may take ten minutes longer than later ones.
 //
-// Quantization is found in the model's files. The default image was seen to run on
-// MI355X only. Of its metrics only the use of the KV cache is read: its counters are
-// copies that the server renews now and then, so that they do not belong to one pass.
-// The prefix cache is not emptied between passes. A revision cannot be chosen.
+// The server reads the quantization from the model's files. The default image is only known to run on
+// MI355X. The only metric that is read is the use of the KV cache: the server's counters are copies that it
+// refreshes from time to time, so they cannot be assigned to one pass of a benchmark. The prefix cache is
+// not emptied between passes. A revision cannot be chosen.
 type ATOM struct {
 	Container
-	TensorParallel       int     // GPUs that share each layer; all that GPUs names by id
+	TensorParallel       int     // GPUs that share each layer; by default all GPUs listed by id
 	MaxModelLen          int     // tokens of a request, prompt and output together
-	MaxNumSeqs           int     // requests in a batch; 512
-	MaxNumBatchedTokens  int     // tokens in a step; 16384
-	GPUMemoryUtilization float64 // share of each GPU's memory; 0.9
+	MaxNumSeqs           int     // requests in a batch; default 512
+	MaxNumBatchedTokens  int     // tokens in a step; default 16384
+	GPUMemoryUtilization float64 // share of each GPU's memory; default 0.9
 	KVCacheDType         string  // bf16 or fp8
-	PrefixCaching        Toggle  // on
+	PrefixCaching        Toggle  // default on
 	EnforceEager         bool    // no CUDA graphs
 }
 
@@ -65,7 +65,7 @@ func (a ATOM) Spec() (launch.Spec, error) {
 	return b.finish()
 }
 
-// Metrics returns the names of those metrics of ATOM that are read
+// Metrics returns the names of the ATOM metrics that benchmarks read
 // (https://github.com/ROCm/ATOM/blob/main/atom/entrypoints/openai/metrics.py).
 func (ATOM) Metrics() metrics.Names {
 	return metrics.Names{Path: "/metrics", KVUsage: metrics.Alternatives{"atom:kv_cache_usage_ratio"}}

@@ -4,12 +4,11 @@
 // that is ready to answer. Mock is the simulated server, in this process. URL is a
 // server that already runs. Process is a program of this machine, which Start starts.
 //
-// [VLLM], [TGI], [SGLang], [LMDeploy], [LlamaCPP], [LlamaCPPPython], [Ollama],
-// [LocalAI], [TextGen], [OpenLLM], [Xinference], [TensorRTLLM], [MindIE], [Dynamo],
-// [VLLMDisagg], [ATOM] and [MockContainer] are servers that are launched in a container. Each one embeds a [Container] and
-// has a field for each setting that matters to a benchmark. The types only
-// describe the server: its image, arguments, health check and metrics. Package
-// backends/container launches it, so that this package needs no Docker client.
+// [VLLM], [TGI], [SGLang], [LMDeploy], [LlamaCPP], [LlamaCPPPython], [Ollama], [LocalAI], [TextGen],
+// [OpenLLM], [Xinference], [TensorRTLLM], [MindIE], [Dynamo], [VLLMDisagg], [ATOM] and [MockContainer] are
+// servers that are launched in a container. Each one embeds a [Container] and has a field for each setting
+// that matters to a benchmark. The types only describe the server: its image, arguments, health check and
+// metrics. Package backends/container launches it, so that this package needs no Docker client.
 package backends
 
 import (
@@ -36,7 +35,7 @@ type Server interface {
 	Spec() (launch.Spec, error)
 }
 
-// A Named is a backend with its value of backend= in benchmark names.
+// A Named is a backend and its name, which benchmark names contain as backend=NAME.
 type Named struct {
 	Name string
 	Backend

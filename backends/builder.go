@@ -22,8 +22,8 @@ import (
 type builder struct {
 	launch.Spec
 	from  Container
-	path  string   // of the model, in the container or on the Hub
-	taken []string // settings of Container that the server has; see hub.go
+	path  string   // the model's path in the container, or its name on the Hub
+	taken []string // fields of Container that the server supports; see hub.go
 	errs  []error
 }
 
@@ -62,7 +62,7 @@ func newBuilder(c Container, backend, defaultImage string, port int) *builder {
 	return b
 }
 
-// checkContainer notes the errors in the settings that all servers share.
+// checkContainer records the errors in the settings that all servers share.
 func (b *builder) checkContainer() {
 	c := b.from
 	switch {
@@ -106,7 +106,7 @@ func isPinned(image string) bool {
 	return tagged && tag != "" && tag != "latest"
 }
 
-// invalid notes an error in a field. format and args follow the field's name.
+// invalid records an error in a field. The error's text is the field's name, a space, and format with args.
 func (b *builder) invalid(field, format string, args ...any) {
 	b.errs = append(b.errs, fmt.Errorf(field+" "+format, args...))
 }
@@ -143,8 +143,8 @@ func (b *builder) finish() (launch.Spec, error) {
 	return b.Spec, nil
 }
 
-// describeSettings adds the command and the variables, without secrets, to the
-// configuration lines.
+// describeSettings adds the command and the environment variables, with secrets hidden, to the
+// configuration lines of the results.
 func (b *builder) describeSettings() {
 	args, _ := secret.RedactArgs(append(slices.Clone(b.Entrypoint), b.Cmd...))
 	if len(args) > 0 {
@@ -155,9 +155,9 @@ func (b *builder) describeSettings() {
 	}
 }
 
-// downloadTo gives a server that downloads models a volume to keep them in,
-// mounted at target, and the Hub's token in the variable that the server reads.
-// With ModelsDir the server downloads nothing, and downloadTo does nothing.
+// downloadTo mounts a volume at target, where a server that downloads models keeps them, and passes the
+// Hub's token in the environment variable tokenVariable, which the server reads. With ModelsDir the server
+// downloads nothing, and downloadTo does nothing.
 func (b *builder) downloadTo(volume, target, tokenVariable string) {
 	if b.from.ModelsDir != "" {
 		return
@@ -166,14 +166,14 @@ func (b *builder) downloadTo(volume, target, tokenVariable string) {
 	b.PassEnv[tokenVariable] = "HF_TOKEN"
 }
 
-// keepAt mounts a named volume at target, which later containers use again.
+// keepAt mounts a named volume at target. Later containers mount the same volume.
 func (b *builder) keepAt(volume, target string) {
 	b.Mounts = append(b.Mounts, launch.Mount{Source: "llmbench-" + volume, Target: target})
 }
 
-// keepsPrompts is for a server with a prompt cache that cannot be emptied. Prompts of
-// this process differ from pass to pass, but parts such as a system prompt may be
-// found in the cache; results say so.
+// keepsPrompts is for a server whose prompt cache cannot be emptied. This process sends different prompts
+// in each pass, but the server may find parts of them, such as a system prompt, in the cache. The results
+// therefore say that the cache is kept.
 func (b *builder) keepsPrompts() {
 	b.KeepsPrompts = true
 	b.Config["prompt-cache"] = "kept between passes"
@@ -186,7 +186,7 @@ func (b *builder) requireModelsDir() {
 	}
 }
 
-// hasArg reports whether Args have an option of one of some names.
+// hasArg reports whether Args contains one of the named options.
 func (b *builder) hasArg(names ...string) bool {
 	return slices.ContainsFunc(b.from.Args, func(arg string) bool {
 		option, _, _ := strings.Cut(arg, "=")
@@ -207,9 +207,9 @@ func (b *builder) allowNUMA() {
 	b.Capabilities, b.SecurityOptions = append(b.Capabilities, "SYS_NICE"), append(b.SecurityOptions, "seccomp=unconfined")
 }
 
-// enlargeShm makes room in /dev/shm for processes that share memory, unless
-// ShmSize is set. The servers' documents recommend --ipc=host instead. But then
-// the files of a killed server would stay in the host's /dev/shm.
+// enlargeShm enlarges /dev/shm, for servers whose processes share memory, unless ShmSize is set. The
+// servers' documentation recommends --ipc=host instead, but then the files of a killed server would stay in
+// the host's /dev/shm.
 func (b *builder) enlargeShm() {
 	if b.ShmSize == 0 {
 		b.ShmSize = 16 << 30 // a limit: memory is taken only when it is used

@@ -15,25 +15,26 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
-// A Config holds the environment variables that name the servers to measure.
+// A Config holds the environment variables that name the servers to measure. After a semicolon, a field's
+// comment gives the default.
 type Config struct {
 	Backends   []string        // LLMBENCH_BACKEND: names of servers; "mock"
 	URL        string          // LLMBENCH_URL: base URL of a running server, which is measured instead
-	Name       string          // LLMBENCH_NAME: name of that server, or of the process; "url", or for the process "process"
+	Name       string          // LLMBENCH_NAME: name of the server at URL, or of the process; "url", or "process" for the process
 	Dialect    dialect.Dialect // LLMBENCH_DIALECT; openai-chat
 	Model      string          // LLMBENCH_MODEL
 	APIKey     env.Secret      // LLMBENCH_API_KEY: bearer token, for a URL and for containers
-	Header     env.Header      // LLMBENCH_HEADER: further fields of each request to that URL
+	Header     env.Header      // LLMBENCH_HEADER: further header fields of each request to URL
 	Body       env.Secret      // LLMBENCH_BODY: changes the body of each completion
-	Proxy      string          // LLMBENCH_PROXY: URL of a proxy to that URL; "" is none
-	Compressed bool            // LLMBENCH_COMPRESSED: answers of that URL may be compressed
-	TLS        *tls.Config     // LLMBENCH_CA, LLMBENCH_CLIENT_CERT, LLMBENCH_CLIENT_KEY, LLMBENCH_INSECURE, for that URL; nil if none is set
-	Metrics    []string        // LLMBENCH_METRICS: addresses of that server's metrics; nil if they are at its URL
-	NoMetrics  bool            // LLMBENCH_METRICS=off: they are not read
-	ResetCache bool            // LLMBENCH_RESET_CACHE: the prefix cache of that server is emptied before each pass
-	Image      string          // LLMBENCH_IMAGE: image of the server's container; "" is the backend's own
-	Args       []string        // LLMBENCH_ARGS: further arguments of that server, quoted as in a shell
-	GPUs       string          // LLMBENCH_GPUS: GPUs of that server: ids, all or none
+	Proxy      string          // LLMBENCH_PROXY: URL of a proxy to the server at URL; "", which is none
+	Compressed bool            // LLMBENCH_COMPRESSED: whether the server at URL may compress its answers
+	TLS        *tls.Config     // LLMBENCH_CA, LLMBENCH_CLIENT_CERT, LLMBENCH_CLIENT_KEY, LLMBENCH_INSECURE, for the server at URL; nil if none of them is set
+	Metrics    []string        // LLMBENCH_METRICS: addresses of the metrics of the server at URL; nil, which looks for them at URL
+	NoMetrics  bool            // LLMBENCH_METRICS=off: do not read metrics
+	ResetCache bool            // LLMBENCH_RESET_CACHE: empty the prefix cache of the server at URL before each pass
+	Image      string          // LLMBENCH_IMAGE: image of the server's container; "", which is the backend's own
+	Args       []string        // LLMBENCH_ARGS: further arguments of the server in a container, quoted as in a shell
+	GPUs       string          // LLMBENCH_GPUS: GPUs of the server in a container: ids, all or none
 	ModelsDir  string          // LLMBENCH_MODELS_DIR: folder of this machine with models
 	Quant      string          // LLMBENCH_QUANT: how the weights are quantized, in the server's words
 	Revision   string          // LLMBENCH_REVISION: branch, tag or commit of the model on the Hub
@@ -41,7 +42,7 @@ type Config struct {
 	TrustCode  bool            // LLMBENCH_TRUST_REMOTE_CODE: run code that comes with the model
 	Offline    bool            // LLMBENCH_OFFLINE: do not ask the Hub
 	Mock       string          // LLMBENCH_MOCK: profile of the mock, a name or a JSON file
-	MockSpeed  float64         // LLMBENCH_MOCK_SPEED: how many times faster than real time the mock runs; 0 is as the profile says
+	MockSpeed  float64         // LLMBENCH_MOCK_SPEED: how many times faster than real time the mock runs; 0, which is the speed in the profile
 	Command    []Program       // LLMBENCH_COMMAND: programs to start; the last one is the server
 	Ready      Readiness       // LLMBENCH_READY: when that server is ready
 	Build      string          // LLMBENCH_BUILD: folder that {out} in the command stands for
@@ -50,16 +51,16 @@ type Config struct {
 
 func init() { env.Register(func(r *env.Reader) { ReadFrom(r) }) }
 
-// ParseConfig reads a [Config] from an environment in the form of [os.Environ].
-// The error names each variable that cannot be used, its value, and what is
-// allowed; an unknown variable that begins with LLMBENCH_ is one of them.
+// ParseConfig reads a [Config] from an environment in the form of [os.Environ]. The error names each
+// variable whose value is invalid or whose name begins with LLMBENCH_ but is unknown, with its value and
+// what is allowed.
 func ParseConfig(environ []string) (Config, error) {
 	r := env.NewReader(environ)
 	c := ReadFrom(r)
 	return c, r.Err()
 }
 
-// ReadFrom reads a [Config]. What is wrong with a variable becomes an error of r.
+// ReadFrom reads a [Config]. It adds the errors of invalid variables to r.
 func ReadFrom(r *env.Reader) Config {
 	c := Config{Backends: []string{"mock"}, Name: "url", Dialect: dialect.OpenAIChat{}}
 	env.Read(r, &c.Backends, "LLMBENCH_BACKEND", env.List(env.Text), "a comma list of different servers")
@@ -115,7 +116,7 @@ func ReadFrom(r *env.Reader) Config {
 // OnlyMock reports whether the mock of this process is the one server to measure.
 func (c Config) OnlyMock() bool { return c.URL == "" && slices.Equal(c.Backends, []string{"mock"}) }
 
-// readMetrics reads the variables of the metrics and the prefix cache of the server at a URL.
+// readMetrics reads the variables that concern the metrics and the prefix cache of the server at a URL.
 func readMetrics(r *env.Reader, c *Config) {
 	env.ReadHidden(r, &c.Metrics, "LLMBENCH_METRICS", env.List(parseMetrics), "addresses like http://127.0.0.1:8000/metrics, or off")
 	env.Read(r, &c.ResetCache, "LLMBENCH_RESET_CACHE", strconv.ParseBool, "true or false")
@@ -133,7 +134,7 @@ func readMetrics(r *env.Reader, c *Config) {
 	c.Metrics = nil
 }
 
-// metricsOff is the value of LLMBENCH_METRICS that reads no metrics.
+// metricsOff is the value of LLMBENCH_METRICS that turns the reading of metrics off.
 const metricsOff = "off"
 
 func parseMetrics(v string) (string, error) {
@@ -146,8 +147,8 @@ func parseMetrics(v string) (string, error) {
 	return v, nil
 }
 
-// readTLS reads the variables of connections to the server at a URL. It returns nil if none is set.
-// The metrics of the server are at addresses, if that is not its URL.
+// readTLS reads the TLS variables for the server at baseURL. addresses are those in LLMBENCH_METRICS. It
+// returns nil if no TLS variable is set.
 func readTLS(r *env.Reader, baseURL string, addresses []string) *tls.Config {
 	var c tls.Config
 	var cert, key string
@@ -198,7 +199,8 @@ func parseBody(v string) (env.Secret, error) {
 	return env.NewSecret(v), check(llmbench.Target{URL: "http://any", Body: []byte(v)})
 }
 
-// check returns what is wrong with a target, which may be shown.
+// check returns an error that says what is wrong with t, or nil. The error contains no secrets and may be
+// shown.
 func check(t llmbench.Target) error {
 	if err := t.Check(); err != nil {
 		return env.Reason(strings.TrimPrefix(err.Error(), "target: "))

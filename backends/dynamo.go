@@ -8,31 +8,31 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 )
 
-// Dynamo is NVIDIA Dynamo (https://docs.nvidia.com/dynamo/) on one machine: its
-// front-end and one worker with vLLM in one container. They find each other by files in
-// the container (discovery backend "file"), so that neither etcd nor NATS is needed.
+// Dynamo is NVIDIA Dynamo (https://docs.nvidia.com/dynamo/) on one machine: its front-end and one worker
+// with vLLM, both in one container. The two find each other through files in the container (discovery
+// backend "file"), so neither etcd nor NATS is needed.
 //
-// The port opens at once, and the model is listed when the worker has loaded it, which
-// may take minutes: Ready.Model is 30 minutes by default. Args are options of the
-// worker, which takes vLLM's options and what `python3 -m dynamo.vllm --help` lists. The options
-// of the front-end are variables, such as DYN_ROUTER_MODE. A worker that ends, ends the
-// container. The metrics come from vLLM in the worker. The prefix cache is not
-// emptied between passes.
+// The port opens at once. The model is listed when the worker has loaded it, which may take minutes:
+// Ready.Model is 30 minutes by default. Args are options of the worker, which takes vLLM's options and the
+// options that `python3 -m dynamo.vllm --help` lists. The front-end is configured by environment variables,
+// such as DYN_ROUTER_MODE. If the worker exits, the container ends. The metrics come from vLLM in the
+// worker. The prefix cache is not emptied between passes.
 type Dynamo struct {
 	Container
 	DType                string  // float16, bfloat16, float32 or auto
-	TensorParallel       int     // GPUs that share each layer; all that GPUs names by id
+	TensorParallel       int     // GPUs that share each layer; by default all GPUs listed by id
 	MaxModelLen          int     // tokens of a request, prompt and output together
 	MaxNumSeqs           int     // requests in a batch
 	MaxNumBatchedTokens  int     // tokens in a step
 	GPUMemoryUtilization float64 // share of each GPU's memory
-	PrefixCaching        Toggle  // on
+	PrefixCaching        Toggle  // default on
 	EnforceEager         bool    // no CUDA graphs
 }
 
-// dynamoScript runs the front-end beside the worker, whose command are the script's
-// arguments. The front-end must not take the worker's port of metrics. The container
-// ends when either of them ends, and lets both end when it is told to stop.
+// dynamoScript runs the front-end beside the worker. The script's arguments are the worker's command. The
+// front-end must not get DYN_SYSTEM_PORT, because the worker serves its metrics on that port. When either
+// process exits, the script stops the other and the container ends. On SIGTERM or SIGINT the script stops
+// both.
 const dynamoScript = `trap 'kill $(jobs -p); wait; exit 143' TERM INT
 env -u DYN_SYSTEM_PORT python3 -m dynamo.frontend &
 "$@" &

@@ -12,15 +12,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 )
 
-// The settings of a Container that say which files of a model are served, and how
-// its text is made. Not every server has them. A method whose name begins with "with"
-// applies one of them. If a server's Spec calls no such method, and the setting is
-// set, that is an error: a setting is never ignored.
+// This file applies the settings of a Container that select the files of a model, or that concern how its
+// text is made (chat template, remote code). Not every server supports every one of these settings. Each
+// method whose name begins with "with" applies one setting. If a setting is set and the server's Spec calls
+// no method for it, Spec returns an error: no setting is ignored.
 
 // commitID matches the id of a commit on the Hub.
 var commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
-// withRevision appends options with the model's revision.
+// withRevision appends each of the flags with the model's revision as its value.
 func (b *builder) withRevision(flags ...string) {
 	for _, flag := range flags {
 		b.textOption(flag, b.revision())
@@ -43,8 +43,8 @@ func (b *builder) revision() string {
 	return r
 }
 
-// commitIn says where the model's commit can be read when the server has downloaded
-// the model: hub is the folder of the Hub's cache in the container
+// commitIn records where the model's commit can be read after the server has downloaded the model. hub is
+// the folder of the Hub's cache in the container
 // (https://huggingface.co/docs/huggingface_hub/guides/manage-cache).
 func (b *builder) commitIn(hub string) {
 	switch r := b.from.Revision; {
@@ -62,8 +62,8 @@ func (b *builder) commitIn(hub string) {
 // templateAt is the path of ChatTemplate in the container.
 const templateAt = "/llmbench/chat-template.jinja"
 
-// withChatTemplate mounts the file of the chat template, and appends the option that
-// names it.
+// withChatTemplate mounts the file with the chat template, and passes its path to the server by the option
+// flag.
 func (b *builder) withChatTemplate(flag string) {
 	b.taken = append(b.taken, "ChatTemplate")
 	if b.from.ChatTemplate == "" {
@@ -81,14 +81,14 @@ func (b *builder) withTrustRemoteCode(flag string) {
 	b.switchOption(flag, b.from.TrustRemoteCode)
 }
 
-// withTrustRemoteCodeVariable sets the variable that decides whether the server runs a
-// model's code. It is always set, because it is on by default in some versions.
+// withTrustRemoteCodeVariable sets the environment variable that decides whether the server runs a model's
+// code. The variable is set even if the setting is off, because some versions of the server default to on.
 func (b *builder) withTrustRemoteCodeVariable(name string) {
 	b.taken = append(b.taken, "TrustRemoteCode")
 	b.Env[name] = strconv.FormatBool(b.from.TrustRemoteCode)
 }
 
-// withOffline sets the variable that keeps the Hub's library from the network
+// withOffline sets the environment variable that stops the Hub's library from using the network
 // (https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables#hfhuboffline).
 func (b *builder) withOffline() {
 	b.taken = append(b.taken, "Offline")
@@ -97,8 +97,8 @@ func (b *builder) withOffline() {
 	}
 }
 
-// offlineInFolder is for a server that asks the Hub at every start for a model that is
-// not in a folder, and asks nothing for one that is.
+// offlineInFolder is for a server that contacts the Hub at every start unless the model is in a folder.
+// Offline then needs ModelsDir.
 func (b *builder) offlineInFolder() {
 	b.taken = append(b.taken, "Offline")
 	if b.from.Offline && b.from.ModelsDir == "" {
@@ -106,16 +106,16 @@ func (b *builder) offlineInFolder() {
 	}
 }
 
-// withOfflineOption appends the option that keeps a server without the Hub's library
-// from the network.
+// withOfflineOption appends the option that stops a server from using the network. It is for servers that
+// do not use the Hub's library.
 func (b *builder) withOfflineOption(flag string) {
 	b.taken = append(b.taken, "Offline")
 	b.switchOption(flag, b.from.Offline)
 }
 
-// withHub applies all settings of a server that downloads models with the Hub's
-// library into volume, whose cache is below target, and that has an option for each
-// setting. An option "" means that the server has none.
+// withHub applies all settings of a server that downloads models with the Hub's library and has an option
+// for each setting. The server keeps the library's cache in volume, mounted at target. If the server has no
+// option for a chat template, chatTemplate is "".
 func (b *builder) withHub(volume, target, revision, chatTemplate, trustRemoteCode string) {
 	b.downloadTo(volume, target, "HF_TOKEN")
 	b.commitIn(path.Join(target, "hub"))
@@ -127,7 +127,7 @@ func (b *builder) withHub(volume, target, revision, chatTemplate, trustRemoteCod
 	b.withTrustRemoteCode(trustRemoteCode)
 }
 
-// checkTaken notes an error for each setting that is set and that the server lacks.
+// checkTaken records an error for each setting that is set and that the server does not support.
 func (b *builder) checkTaken() {
 	c := b.from
 	for _, s := range []struct {
@@ -146,8 +146,8 @@ func (b *builder) checkTaken() {
 	}
 }
 
-// torchFailures are what servers that run on PyTorch, and that fetch models from the
-// Hub, log when they cannot start.
+// torchFailures are log lines of servers that run on PyTorch and fetch models from the Hub, when they
+// cannot start.
 var torchFailures = []launch.Failure{
 	{Log: `torch\.OutOfMemoryError|CUDA out of memory|HIP out of memory`, Advice: "the GPU's memory is too small for the model and its KV cache: use more GPUs, a quantized model or a shorter context"},
 	{Log: `CUDA driver version is insufficient|NVIDIA driver on your system is too old`, Advice: "the host's GPU driver is too old for this image: an image for CUDA 13 needs driver 580 or newer; update the driver, or take an image for CUDA 12, such as the tags of vLLM and SGLang that end in -cu129"},

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// List describes the servers that LLMBENCH_BACKEND can name, for people: the images
-// that are used by default, the units of the server's own figures, and the fields of
-// each server's type, which a benchmark in Go sets, beside those of [Container].
+// List describes, for people, the servers that LLMBENCH_BACKEND can name: their default images, the units
+// of the metrics that the server itself reports, and the fields of the server's type besides the fields of
+// [Container]. Only a benchmark in Go can set these fields.
 func List() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n    the simulated server, in this process\n", "mock")
@@ -35,13 +35,13 @@ func List() string {
 	return b.String()
 }
 
-// typical returns settings that every server takes.
+// typical returns settings that every server accepts.
 func typical(gpus GPUs, image string) Container {
 	return Container{Model: "m", ModelsDir: "/models", GPUs: gpus, Image: image}
 }
 
-// defaultImages returns the images that a server uses by default: without a GPU, and
-// for GPUs of other vendors if they have another one.
+// defaultImages returns the images that a server uses by default: the image without a GPU, and the images
+// for GPUs of other vendors where they differ.
 func defaultImages(server func(Container) Server) (images []string) {
 	seen := map[string]bool{}
 	for _, c := range []struct {
@@ -68,7 +68,7 @@ func defaultImages(server func(Container) Server) (images []string) {
 	return images
 }
 
-// arguments says whether a server takes further arguments.
+// arguments says, for List, whether a server takes further arguments.
 func arguments(server func(Container) Server) string {
 	for _, gpus := range []GPUs{"ascend:0", "0,1", "amd:0"} {
 		c := typical(gpus, "any:1")
@@ -80,8 +80,8 @@ func arguments(server func(Container) Server) string {
 	return "none; it takes its settings from variables"
 }
 
-// units returns the units of the figures that are computed from a server's metrics, in
-// its default image if it has one.
+// units returns the units that are computed from the metrics of a server. It asks the server's default
+// image, if there is one.
 func units(server func(Container) Server) (all []string) {
 	spec, err := server(typical("", "")).Spec()
 	for _, c := range []Container{typical("ascend:0", ""), typical("ascend:0", "any:1"), typical("0,1", ""), typical("amd:0", "")} {

@@ -11,28 +11,26 @@ import (
 // LlamaCPP is llama.cpp's llama-server
 // (https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md).
 //
-// Model is a GGUF file in ModelsDir or, without ModelsDir, a repository on the
-// Hub. Quantization is the variant to download from a repository (Q4_K_M). For a
-// file, the start fails if the file's name says another quantization. The default
-// image is the one for the vendor of GPUs, or for CPUs. The project builds images
-// once a day, so that most of its releases have none. Its image for CUDA 13 is
-// server-cuda13-bNNNNN. The server does not shrink a Context that is set to what
-// fits, and does not keep prompts in the host's memory. Its slots are emptied before
-// each pass.
+// Model is a GGUF file in ModelsDir or, without ModelsDir, a repository on the Hub. Quantization is the
+// variant to download from a repository (Q4_K_M). For a file, the start fails if the file's name
+// contradicts Quantization. The default image is the project's image for the vendor of GPUs, or for CPUs.
+// The project builds images once a day, so most of its releases have none. Its image for CUDA 13 is
+// server-cuda13-bNNNNN. If Context is set, the server does not reduce it to what fits into memory. The
+// server does not keep prompts in the host's memory. Its slots are emptied before each pass.
 type LlamaCPP struct {
 	Container
 	Context       int    // tokens of all slots together
 	Parallel      int    // slots: requests served at once
-	Threads       int    // of the CPU
+	Threads       int    // CPU threads
 	GPULayers     int    // layers on the GPU; all if GPUs is set
 	Batch, UBatch int    // tokens in a logical and in a physical batch
-	FlashAttn     string // on, off or auto
+	FlashAttn     string // use one KV cache for all slots
 	KVUnified     bool   // one KV cache for all slots
-	CacheReuse    int    // shortest piece of the cache, in tokens, that is moved to be used again
+	CacheReuse    int    // shortest piece of the cache, in tokens, that is shifted to be reused
 	CacheTypeK    string // type of the KV cache's keys: f16, q8_0, q4_0 …
-	CacheTypeV    string // type of its values
-	SplitMode     string // among GPUs: none, layer, row or tensor
-	PromptCache   Toggle // on
+	CacheTypeV    string // type of the KV cache's values
+	SplitMode     string // how the model is split among GPUs: none, layer, row or tensor
+	PromptCache   Toggle // default on
 }
 
 // Spec describes how the server is launched; the error names each invalid field.
@@ -87,7 +85,7 @@ func (l LlamaCPP) Spec() (launch.Spec, error) {
 	return b.finish()
 }
 
-// llamaFailures are what llama.cpp logs when it cannot start.
+// llamaFailures are log lines of llama.cpp when it cannot start.
 var llamaFailures = []launch.Failure{
 	{Log: `cudaMalloc failed: out of memory|unable to allocate .* buffer|failed to fit params to free device memory`, Advice: "the model and its context do not fit: lower Context or GPULayers, or take a smaller quantization"},
 	{Log: `failed to create context with model`, Advice: "the context does not fit: lower Context or Parallel"},
@@ -96,14 +94,14 @@ var llamaFailures = []launch.Failure{
 	{Log: `failed to initialize CUDA|no CUDA-capable device|no usable GPU found|offloaded 0/`, Advice: "the server runs without the GPU that was requested: take an image for this GPU, such as llama.cpp:server-cuda-bNNNNN, and check the driver", WithGPU: true},
 }
 
-// resetLlamaCPP empties llama.cpp's slots. The server has the request only with
+// resetLlamaCPP empties llama.cpp's slots. The server supports this request only if it was started with
 // --slot-save-path.
 var resetLlamaCPP = []probe.Step{{Purpose: "empty the slots", Method: "POST", Path: "/slots/%d?action=erase", Count: probe.Field{Path: "/props", Name: "total_slots"}}}
 
 // Metrics returns the names of llama.cpp's metrics
-// (https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md). It
-// prints them with the six digits of a C++ stream. None of them says how full the KV
-// cache is: that one was removed in May 2025
+// (https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md). The server prints their
+// values with six significant digits, the default of a C++ stream. No metric says how full the KV cache is:
+// llama.cpp removed that one in May 2025
 // (https://github.com/ggml-org/llama.cpp/pull/13660).
 func (LlamaCPP) Metrics() metrics.Names {
 	return metrics.Names{

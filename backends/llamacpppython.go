@@ -5,24 +5,22 @@ import "github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 // LlamaCPPPython is the server of llama-cpp-python
 // (https://llama-cpp-python.readthedocs.io/en/latest/server/).
 //
-// Model is a GGUF file in ModelsDir or, without ModelsDir, a repository on the
-// Hub, of whose files Quantization selects one. The default image is the project's
-// own, of the newest version whose image is known to exist. That image is for CPUs,
-// builds the library at each start, and cannot download models. With GPUs, and
-// without ModelsDir, set Image: docker/cuda_simple of the project builds one with
-// CUDA; a download needs the Python package huggingface-hub in it.
+// Model is a GGUF file in ModelsDir or, without ModelsDir, a repository on the Hub, from which Quantization
+// selects a file. The default image is the project's own image, of the newest version that is known to have
+// one. That image is for CPUs, builds the library at each start, and cannot download models. With GPUs, or
+// without ModelsDir, set Image: docker/cuda_simple of the project builds an image with CUDA. To download
+// models, an image needs the Python package huggingface-hub.
 //
-// The server has no setting for the revision of a model. Offline needs ModelsDir,
-// because a model on the Hub is looked up there at every start.
+// The server has no setting for the revision of a model. Offline needs ModelsDir, because the server looks
+// up a model on the Hub at every start.
 //
-// The server handles one request at a time. Further requests wait; by default a new
-// request would end the current one. The server does not keep the logits of whole
-// prompts, as it would by default, and therefore refuses requests for logprobs. It
-// keeps the last prompt between passes, and states no usage in streams, so that a
-// tokenizer is needed.
+// The server handles one request at a time. Further requests wait; by the server's own default, a new
+// request would end the current one. The server does not keep the logits of whole prompts, as it would by
+// default, and therefore refuses requests for logprobs. It keeps the last prompt between passes. It reports
+// no token usage in streams, so a tokenizer is needed.
 type LlamaCPPPython struct {
 	Container
-	Context   int  // tokens of a request, prompt and output together; 2048
+	Context   int  // tokens of a request, prompt and output together; default 2048
 	GPULayers int  // layers on the GPU; all if GPUs is set
 	Batch     int  // tokens in a batch
 	Threads   int  // CPU threads
@@ -50,7 +48,7 @@ func (l LlamaCPPPython) Spec() (launch.Spec, error) {
 	b.Env["MODEL_ALIAS"] = b.Model
 	b.Env["HOST"], b.Env["PORT"] = "0.0.0.0", "8000"
 	b.Env["INTERRUPT_REQUESTS"] = "false"
-	b.Env["LOGITS_ALL"] = "false" // true keeps one row of logits for each token of the context
+	b.Env["LOGITS_ALL"] = "false" // true would keep one row of logits for each token of the context
 	b.intVariable("Context", "N_CTX", l.Context)
 	b.intVariable("Batch", "N_BATCH", l.Batch)
 	b.intVariable("Threads", "N_THREADS", l.Threads)
@@ -68,7 +66,7 @@ func (l LlamaCPPPython) Spec() (launch.Spec, error) {
 		{Log: `Failed to create llama_context`, Advice: "the context does not fit: lower Context"},
 		{Log: `Model path does not exist`, Advice: "no such file: check Model and ModelsDir"},
 	}, llamaFailures...)
-	if l.GPULayers == 0 { // no layer may be on the CPU
+	if l.GPULayers == 0 { // all layers must be on the GPU, so a layer on the CPU is a failure
 		b.Failures = append(b.Failures, launch.Failure{Log: `layer +0 assigned to device CPU`, Advice: "the server runs without the GPU that was requested: build an image with it from docker/cuda_simple", WithGPU: true})
 	}
 	b.keepsPrompts()

@@ -10,20 +10,19 @@ import (
 // LMDeploy is LMDeploy's api_server
 // (https://lmdeploy.readthedocs.io/en/latest/llm/api_server.html).
 //
-// Quantization is the format of the weights: hf, awq, gptq, compressed-tensors,
-// fp8 or mxfp4. If Engine is turbomind and the server falls back to its PyTorch
-// engine, the start fails. The server ignores the sampling defaults of the model's
-// generation_config.json, because they would change the results. The image is the
-// one for CUDA 12; there is also one whose tag ends in -cu13.0, for driver 580 or newer.
+// Quantization is the format of the weights: hf, awq, gptq, compressed-tensors, fp8 or mxfp4. If Engine is
+// turbomind and the server falls back to its PyTorch engine, the start fails. The server ignores the
+// sampling defaults in the model's generation_config.json, because they would change the results. The
+// default image is for CUDA 12; an image whose tag ends in -cu13.0 needs driver 580 or newer.
 type LMDeploy struct {
 	Container
 	Engine             string  // turbomind or pytorch; turbomind if it supports the model
 	DType              string  // auto, float16 or bfloat16
-	TensorParallel     int     // GPUs that share each layer; all that GPUs names by id
+	TensorParallel     int     // GPUs that share each layer; by default all GPUs listed by id
 	SessionLen         int     // tokens of a request, prompt and output together
 	MaxBatchSize       int     // requests in a batch
-	CacheMaxEntryCount float64 // share of free memory for the KV cache; 0.8
-	KVQuant            int     // bits of the KV cache: 4 or 8
+	CacheMaxEntryCount float64 // share of free memory for the KV cache; default 0.8
+	KVQuant            int     // bits of each value in the KV cache: 4 or 8
 	PrefixCaching      bool    // off by default; the cache cannot be emptied
 	MaxPrefillTokens   int     // prompt tokens in a step
 }
@@ -71,7 +70,7 @@ func (l LMDeploy) Spec() (launch.Spec, error) {
 func (LMDeploy) Metrics() metrics.Names {
 	return metrics.Names{
 		Path:         "/metrics",
-		CacheHits:    metrics.Alternatives{"lmdeploy:cached_tokens_total"}, // the gauge of the rate counts from the server's start
+		CacheHits:    metrics.Alternatives{"lmdeploy:cached_tokens_total"}, // not the gauge of the hit rate, which counts from the start of the server
 		CacheQueries: metrics.Alternatives{"lmdeploy:prompt_tokens_total"},
 		KVUsage:      metrics.Alternatives{"lmdeploy:gpu_cache_usage_perc"},
 		QueueTime:    metrics.Alternatives{"lmdeploy:request_queue_time_seconds"},

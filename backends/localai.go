@@ -8,20 +8,18 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 )
 
-// LocalAI is LocalAI (https://localai.io/). Its image has no engine: the server
-// installs llama.cpp at the first start, into the volume llmbench-localai-backends,
-// which later runs use again. The image's digest therefore does not say which version
-// of llama.cpp was measured.
+// LocalAI is LocalAI (https://localai.io/). Its image contains no engine: at the first start the server
+// installs llama.cpp into the volume llmbench-localai-backends, which later runs use again. The image's
+// digest therefore does not say which version of llama.cpp was measured.
 //
-// Model is a name in LocalAI's gallery or, with ModelsDir, a GGUF file in ModelsDir. A
-// model of the gallery comes with its own configuration, so that Parallel and GPULayers
-// need ModelsDir. The first request loads the model. The server keeps prompts between
-// passes: its prompt cache cannot be emptied. The default image is the one for the
-// vendor of GPUs; the one for NVIDIA is built for CUDA 12.
+// Model is a name in LocalAI's gallery or, with ModelsDir, a GGUF file in ModelsDir. A model of the gallery
+// comes with its own configuration, so Parallel and GPULayers need ModelsDir. The first request loads the
+// model. The server keeps prompts between passes: its prompt cache cannot be emptied. The default image is
+// LocalAI's image for the vendor of GPUs; the image for NVIDIA is built for CUDA 12.
 type LocalAI struct {
 	Container
 	Context   int // tokens of a request, prompt and output together
-	Parallel  int // requests served at once, which share Context; 1 without a GPU, and with one 2, 4 or 8 by the GPU's memory
+	Parallel  int // requests served at once, which share Context; by default 1 without a GPU, and with a GPU 2, 4 or 8, depending on the GPU's memory
 	GPULayers int // layers on the GPU
 	Threads   int // CPU threads
 }

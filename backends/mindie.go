@@ -10,32 +10,31 @@ import (
 )
 
 // MindIE is Huawei's MindIE LLM server for Ascend NPUs
-// (https://www.hiascend.com/document/detail/zh/mindie/). Its image needs a login
-// at the registry. GPUs must name the ids of the NPUs; their number is the model's
-// world size. Quantization is a property of the model and not a setting.
+// (https://www.hiascend.com/document/detail/zh/mindie/). Pulling its image requires a login at the
+// registry. GPUs must list the ids of the NPUs; their number is the model's world size. Quantization is a
+// property of the model and not a setting.
 //
-// The image's config.json is changed only where a field is set, and to listen on
-// all addresses without TLS, as a container needs. MaxIterTimes limits every
-// answer, whatever the request asks for: raise MaxIterTimes, MaxSeqLen and
-// MaxInputTokens before you measure. The folder of the weights must belong to the
-// user of the container. The server writes its log to files: it slows the server to
-// write to the output, too, which MINDIE_LOG_TO_STDOUT=1 in Env does when a start
-// fails without a reason.
+// The image's config.json is changed only where a field is set, and, as a container needs, to listen on all
+// addresses without TLS. MaxIterTimes limits the length of every answer, whatever the request asks for:
+// before you measure, raise MaxIterTimes, MaxSeqLen and MaxInputTokens. The folder of the weights must
+// belong to the user of the container. The server writes its log to files, because writing it to standard
+// output as well slows the server down. If a start fails without a reason, set MINDIE_LOG_TO_STDOUT=1 in
+// Env to see the log.
 type MindIE struct {
 	Container
-	MaxSeqLen           int // tokens of a request, prompt and output together; 2560
-	MaxInputTokens      int // tokens of a prompt; 2048
-	MaxIterTimes        int // tokens of an answer; 512
-	MaxPrefillBatchSize int // prompts in a step; 50
-	MaxPrefillTokens    int // prompt tokens in a step; 8192
-	MaxBatchSize        int // requests in a batch; 200
-	MaxLinks            int // connections; further ones are refused; 1000
+	MaxSeqLen           int // tokens of a request, prompt and output together; default 2560
+	MaxInputTokens      int // tokens of a prompt; default 2048
+	MaxIterTimes        int // tokens of an answer; default 512
+	MaxPrefillBatchSize int // prompts in a step; default 50
+	MaxPrefillTokens    int // prompt tokens in a step; default 8192
+	MaxBatchSize        int // requests in a batch; default 200
+	MaxLinks            int // connections; further ones are refused; default 1000
 }
 
-// mindieRun is a script that merges settings.json into the image's config.json
-// and then runs the server. A list in settings.json replaces the list in
-// config.json. If it is a list of objects, its first element is merged into the
-// first element there, and the others are dropped.
+// mindieRun is a script that merges settings.json into the image's config.json and then runs the server. A
+// list in settings.json replaces the list in config.json, with one exception: if the list in config.json
+// holds objects, its first object is merged with the first object of the list in settings.json, and the
+// other objects are dropped.
 const mindieRun = `set -e
 home=/usr/local/Ascend/mindie/latest/mindie-service
 for f in /usr/local/Ascend/ascend-toolkit/set_env.sh /usr/local/Ascend/nnal/atb/set_env.sh /usr/local/Ascend/atb-models/set_env.sh /usr/local/Ascend/mindie/set_env.sh $home/set_env.sh; do
@@ -83,7 +82,7 @@ func (i MindIE) Spec() (launch.Spec, error) {
 	b.taken = append(b.taken, "TrustRemoteCode")
 	b.withOffline()
 	b.Env["MIES_SERVICE_MONITOR_MODE"] = "1" // Prometheus metrics
-	ids := make([]int, len(b.Devices.IDs))   // the container has no other NPUs, and counts them from 0
+	ids := make([]int, len(b.Devices.IDs))   // the container sees only these NPUs, and numbers them from 0
 	for n := range ids {
 		ids[n] = n
 	}
@@ -125,7 +124,7 @@ func (i MindIE) Spec() (launch.Spec, error) {
 	b.Entrypoint = []string{"bash", "/llmbench/run.sh"}
 	b.args("mindie_llm_server")
 	b.Config["npus"] = strconv.Itoa(len(ids))
-	b.HealthPath = "/v2/health/ready" // of the management port, which is the same port here
+	b.HealthPath = "/v2/health/ready" // a path on the management port, which is the same port here
 	b.Metrics, b.MetricsPort = i.Metrics(), 1027
 	b.Failures = []launch.Failure{
 		{Log: `Failed to init endpoint`, Advice: "the server refuses its settings, or its port is taken: the cause is in the lines above"},

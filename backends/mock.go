@@ -19,8 +19,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// Mock is the simulated server, in this process, on a loopback socket. It needs
-// no installation, and keeps a log of when it really sent each token.
+// Mock is the simulated server. It runs in this process, on a loopback socket. It needs no installation,
+// and keeps a log of when it really sent each token.
 type Mock struct {
 	// Profile is the name of a profile or the path of a JSON file with one; ""
 	// means the default profile. If Config is set, it is used instead.
@@ -37,8 +37,8 @@ type Mock struct {
 	Body json.RawMessage
 }
 
-// Start starts the server, which runs until tb ends, and returns it as a target. It fails if several
-// processes measure together.
+// Start starts the server and returns it as a target. The server runs until tb ends. Start fails if several
+// processes measure together, because the other processes could not reach the server.
 func (m Mock) Start(tb testing.TB) llmbench.Target {
 	tb.Helper()
 	_, target := m.Serve(tb)
@@ -88,9 +88,9 @@ func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 	}
 }
 
-// logged returns the latencies of samples as the server's log has them. They count from the instant at
-// which the server had read the request's header, or in an open loop from the instant at which the request was
-// due, to the instant before the server wrote.
+// logged returns the latencies of samples according to the server's log. In an open loop they are measured
+// from the instant at which the request was due, otherwise from the instant at which the server had read
+// the request's header. They end at the instant before the server wrote the token.
 func logged(srv *mockserver.Server, samples iter.Seq[*sample.Sample]) map[string]float64 {
 	log := map[string]mockserver.Entry{}
 	for _, e := range srv.Log() {
@@ -125,14 +125,14 @@ func logged(srv *mockserver.Server, samples iter.Seq[*sample.Sample]) map[string
 	return figures
 }
 
-// inLog are the units of latencies that the log of the simulated server has too.
+// inLog lists the units that can also be computed from the log of the simulated server.
 var inLog = []string{
 	"p50-ttft-ns", "p99-ttft-ns", "mean-tpot-ns", "p99-itl-ns", "p50-e2e-ns",
 }
 
-// mockMetrics returns the metrics of a simulated server. Every simulated server
-// counts requests and tokens, and drafts if it has any. One with a prefix cache also has the other metrics.
-// The names are vLLM's, plus a gauge of open requests.
+// mockMetrics returns the metrics of a simulated server. Every simulated server counts requests and tokens,
+// and also drafts if it simulates speculative decoding. A server with a prefix cache has all metrics that
+// vLLM has. The names are vLLM's, plus a gauge of open requests.
 func mockMetrics(url string, cfg mockserver.Config, logf func(string, ...any)) metrics.Source {
 	all := VLLM{}.Metrics()
 	t := llmbench.Target{URL: url}
@@ -150,8 +150,8 @@ func mockMetrics(url string, cfg mockserver.Config, logf func(string, ...any)) m
 	return s
 }
 
-// describe returns the configuration lines: the settings that the environment may
-// change. A Config in code is the same in every run of that code.
+// describe returns the configuration lines: the settings that environment variables can change. A Config in
+// code needs no line, because it is the same in every run of that code.
 func (m Mock) describe() map[string]string {
 	config := map[string]string{"backend": "mock"}
 	if m.Config == nil && m.Profile != "" {

@@ -2,11 +2,10 @@ package backends
 
 import "github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 
-// MockContainer is the simulated server in a container. It exercises everything
-// that the start of a server in a container involves, without a download. Args are
-// flags of the command mockserver. The model is the profile's; Model is not used.
-// If Image is "", an image with nothing but the program is built, which needs the
-// go command.
+// MockContainer is the simulated server in a container. It exercises all stages of the start of a server in
+// a container, without a download. Args are flags of the command mockserver. The model is the profile's;
+// Model is not used. If Image is "", Start builds an image that contains nothing but the program, which
+// requires the go command.
 type MockContainer struct {
 	Container
 }

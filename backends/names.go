@@ -1,6 +1,6 @@
 package backends
 
-// What the names of images and of files with models say.
+// This file reads the names of images and of model files.
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
 )
 
-// checkedVersions are the versions whose own sources each server's settings are held
-// against by tests: those of testdata/facts, the newest first.
+// checkedVersions lists, for each server, the versions in testdata/facts, newest first. Tests compare the
+// server's settings with the sources of these versions.
 var checkedVersions = map[string][]string{
 	"atom":            {"0.1.7-rc0"},
 	"dynamo":          {"1.5.0"},
@@ -33,22 +33,23 @@ var checkedVersions = map[string][]string{
 	"xinference":      {"3.5.0"},
 }
 
-// noteUnchecked says of an image whose tag names none of the checked versions that its
-// options and metrics may be other ones.
+// noteUnchecked adds a warning if the image's tag names none of the checked versions: such a version may
+// have different options and metrics.
 func (b *builder) noteUnchecked() {
 	versions := checkedVersions[b.Backend]
 	if versions == nil || slices.ContainsFunc(versions, func(v string) bool { return facts.TagHas(b.Image, v) }) {
 		return
 	}
 	list := strings.Join(versions, ", ")
-	b.Config["image-checked"] = "no" // without the list, so that a newer list makes no results incomparable
+	b.Config["image-checked"] = "no" // without the list of versions, so that a longer list does not make old and new results incomparable
 	b.Unchecked = fmt.Sprintf("the image %s names none of the versions that this program was compared with (%s): it may lack an option, a metric or a request of those", b.Image, list)
 }
 
 var versionInTag = regexp.MustCompile(`^v?(\d+(?:\.\d+){1,2})(?:rc(\d+))?(?:$|[-_])`)
 
-// tagVersion returns the version that the tag of an image begins with, in the form of
-// package semver, or "": v1.3.0-rc.5 for 1.3.0rc5, and v3.23 for v3.23-cuda.
+// tagVersion returns the version at the beginning of an image's tag, in the form of package semver:
+// v1.3.0-rc.5 for 1.3.0rc5, and v3.23 for v3.23-cuda. It returns "" if the tag does not begin with a
+// version.
 func tagVersion(image string) string {
 	m := versionInTag.FindStringSubmatch(facts.Tag(image))
 	switch {
@@ -61,12 +62,12 @@ func tagVersion(image string) string {
 	}
 }
 
-// ggufType matches a quantization in the name of a GGUF file. It matches whole
-// words, so that BF16 is not taken for F16, nor Q4_0_4_4 for Q4_0.
+// ggufType matches a quantization in the name of a GGUF file. It matches only whole words, so it does not
+// find F16 in BF16, or Q4_0 in Q4_0_4_4.
 var ggufType = regexp.MustCompile(`(?:^|[^A-Z0-9])(BF16|FP?16|F32|I?Q[1-8](?:_(?:[0-9]|K|S|M|L|XL|XS|XXS|NL))+|TQ[12]_0|MXFP4)(?:$|[^A-Z0-9])`)
 
-// checkGGUF notes an error if the name of the model's file contradicts
-// Quantization. Nobody would notice afterwards that the wrong file was measured.
+// checkGGUF records an error if the name of the model's file contradicts Quantization. After the run,
+// nobody would notice that the wrong file was measured.
 func (b *builder) checkGGUF() {
 	want := b.from.Quantization
 	if want == "" || b.from.ModelsDir == "" {
@@ -77,11 +78,11 @@ func (b *builder) checkGGUF() {
 	}
 }
 
-// ggufQuantization returns the quantization in a file's name, in upper case, or
-// "". If there are several it returns the last one: Q8_0 of Meta-F16-to-Q8_0.gguf.
+// ggufQuantization returns the quantization in a file's name, in upper case, or "" if there is none. If
+// there are several, it returns the last one: Q8_0 for Meta-F16-to-Q8_0.gguf.
 func ggufQuantization(name string) (last string) {
-	// A separator may end one word and begin the next: double it for the regular
-	// expression.
+	// A separator may end one word and begin the next one, but the regular expression consumes it: double
+	// each separator.
 	name = strings.NewReplacer("-", "--", ".", "..", ":", "::").Replace(strings.ToUpper(name))
 	for _, found := range ggufType.FindAllStringSubmatch(name, -1) {
 		last = found[1]

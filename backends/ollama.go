@@ -11,22 +11,21 @@ import (
 
 // Ollama is Ollama (https://docs.ollama.com/api).
 //
-// Model is a name in Ollama's library or, with ModelsDir, a GGUF file in
-// ModelsDir. Quantization must agree with the file's name, or with the tag of the
-// library's name: llama3:8b-instruct-q8_0. The model is loaded before the first
-// request, and kept. Ollama truncates prompts longer than the context silently,
-// has no way to ignore the end of an answer, and keeps prompts between passes: its
-// prompt cache cannot be emptied. The default image is the one for the vendor of
-// GPUs; it also runs on a CPU.
+// Model is a name in Ollama's library or, with ModelsDir, a GGUF file in ModelsDir. Quantization must agree
+// with the file's name, or with the tag of the library's name: llama3:8b-instruct-q8_0. The model is loaded
+// before the first request, and stays loaded. Ollama silently truncates prompts that are longer than the
+// context, has no option to ignore the end-of-sequence token, and keeps prompts between passes: its prompt
+// cache cannot be emptied. The default image is Ollama's image for the vendor of GPUs; the image also runs
+// on a CPU.
 type Ollama struct {
 	Container
-	// Context is the number of tokens of a request, prompt and output together. If
-	// it is 0, the server chooses, and chooses less when the model does not fit into
-	// memory: the configuration line "context" says what it uses.
+	// Context is the maximum number of tokens of a request, prompt and output together. If it is 0, the
+	// server chooses a number, and chooses a smaller one if the model does not fit into memory. The
+	// configuration line "context" in the results has the number in use.
 	Context   int
-	Parallel  int    // requests served at once; 1
-	MaxQueue  int    // waiting requests; further ones are refused; 512
-	FlashAttn Toggle // on if the model allows it
+	Parallel  int    // requests served at once; default 1
+	MaxQueue  int    // waiting requests; the server refuses further ones; default 512
+	FlashAttn Toggle // default on if the model allows it
 	KVCache   string // type of the KV cache: f16, q8_0 or q4_0
 }
 
@@ -38,7 +37,7 @@ func (o Ollama) Spec() (launch.Spec, error) {
 		b.Image += "-rocm"
 	}
 	b.checkGGUF()
-	b.taken = append(b.taken, "Offline") // nothing but the step "fetch the model" asks the network
+	b.taken = append(b.taken, "Offline") // only the step "fetch the model" uses the network
 	b.HealthPath = "/api/version"
 	b.Env["OLLAMA_HOST"] = "0.0.0.0:11434"
 	b.Env["OLLAMA_KEEP_ALIVE"] = "-1"
@@ -59,7 +58,7 @@ func (o Ollama) Spec() (launch.Spec, error) {
 			b.invalid("Quantization", "%q: the tag of the model %q does not name it, and the tag decides what Ollama downloads; want a tag that ends in the quantization, such as %s", o.Quantization, o.Model, ollamaTag(o.Model, o.Quantization))
 		}
 		b.Mounts = append(b.Mounts, launch.Mount{Source: "llmbench-ollama", Target: "/root/.ollama"})
-		if !o.Offline { // a model that is not in the volume then cannot be loaded
+		if !o.Offline { // a model that is not in the volume then fails to load
 			b.Setup = []probe.Step{{Purpose: "fetch the model", Method: "POST", Path: "/api/pull", Body: fmt.Sprintf(`{"model":%q,"stream":false}`, b.Model)}}
 		}
 	}
@@ -79,7 +78,7 @@ func (o Ollama) Spec() (launch.Spec, error) {
 	return b.finish()
 }
 
-// ollamaTag suggests the name of a model with that quantization in Ollama's library
+// ollamaTag suggests a name for the model with the given quantization in Ollama's library
 // (https://ollama.com/library/llama3/tags): q8_0, q4_K_M, fp16.
 func ollamaTag(model, quantization string) string {
 	name, tag, _ := strings.Cut(model, ":")

@@ -2,20 +2,19 @@ package backends
 
 import "github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 
-// OpenLLM is BentoML's OpenLLM of release 0.4, the last with an image
-// (https://github.com/bentoml/OpenLLM/blob/v0.4.44/Dockerfile). Images have the tags
-// 0.4.0 to 0.4.44. Later releases run vLLM: measure [VLLM] instead.
+// OpenLLM is BentoML's OpenLLM, release 0.4, the last release with images
+// (https://github.com/bentoml/OpenLLM/blob/v0.4.44/Dockerfile). The images have the tags 0.4.0 to 0.4.44.
+// Later releases run vLLM: measure [VLLM] instead.
 //
-// Quantization is int8 or int4 with the engine pt, and awq or squeezellm with the
-// engine vllm, which also takes gptq from 0.4.41 on. AutoGPTQ, which took gptq with the
-// engine pt, was last in the image of 0.4.15. No image has CTranslate2, which OpenLLM
-// took from 0.4.20 on where a user had installed it. An Image of one's own may have
-// both: its fields are not checked.
+// With the engine pt, Quantization is int8 or int4. With the engine vllm, Quantization is awq or
+// squeezellm, and also gptq from 0.4.41 on. The engine pt needs AutoGPTQ for gptq; the image of 0.4.15 is
+// the last one that contains AutoGPTQ. From 0.4.20 on, OpenLLM can use CTranslate2 if a user has installed
+// it, but no image contains it. An Image that you have built may contain both, so the fields are not
+// checked if Image is set.
 //
-// Revision cannot be set: the server fetches the newest files whatever its option
-// --model-version says, which is only a name for them in its own store. Offline needs
-// ModelsDir, because the server asks the Hub at every start for a model that is not in
-// a folder.
+// Revision cannot be set: the server always fetches the newest files. Its option --model-version only names
+// the files in its own store. Offline needs ModelsDir, because at every start the server asks the Hub for a
+// model that is not in a folder.
 type OpenLLM struct {
 	Container
 	Engine string // pt, vllm or ctranslate
@@ -31,7 +30,7 @@ func (o OpenLLM) Spec() (launch.Spec, error) {
 	b.withOffline()
 	b.offlineInFolder()
 	b.withTrustRemoteCodeVariable("TRUST_REMOTE_CODE")
-	b.ListedModel, b.AdoptModel = "", true // OpenLLM makes up a name from Model, and answers 404 to any other
+	b.ListedModel, b.AdoptModel = "", true // OpenLLM derives a name from Model, and answers 404 to any other name
 	b.args("start", b.path, "--port", "3000")
 	b.choiceOption("Engine", "--backend", o.Engine, "pt", "vllm", "ctranslate")
 	b.choiceOption("Quantization", "--quantize", o.Quantization, "int8", "int4", "gptq", "awq", "squeezellm")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// args appends to the command line.
+// args appends words to the command line.
 func (b *builder) args(words ...string) { b.Cmd = append(b.Cmd, words...) }
 
 // textOption appends an option, unless value is "".
@@ -16,22 +16,22 @@ func (b *builder) textOption(flag, value string) {
 	}
 }
 
-// intOption appends an option, unless n is 0: the server's default.
+// intOption appends an option, unless n is 0, which means the server's default.
 func (b *builder) intOption(field, flag string, n int) {
 	if b.isPositive(field, n) {
 		b.args(flag, strconv.Itoa(n))
 	}
 }
 
-// shareOption appends an option with a number above 0 and up to 1, unless v is 0:
-// the server's default.
+// shareOption appends an option whose value is above 0 and at most 1, unless v is 0, which means the
+// server's default.
 func (b *builder) shareOption(field, flag string, v float64) {
 	if b.isShare(field, v) {
 		b.args(flag, strconv.FormatFloat(v, 'g', -1, 64))
 	}
 }
 
-// choiceOption appends an option, unless value is "": the server's default.
+// choiceOption appends an option, unless value is "", which means the server's default.
 func (b *builder) choiceOption(field, flag, value string, allowed ...string) {
 	if b.isOneOf(field, value, allowed...) {
 		b.args(flag, value)
@@ -45,7 +45,7 @@ func (b *builder) switchOption(flag string, set bool) {
 	}
 }
 
-// toggleOption appends the words for On or for Off, or nothing.
+// toggleOption appends the words in on or in off, or nothing if t is "".
 func (b *builder) toggleOption(field string, t Toggle, on, off []string) {
 	if !b.isSet(field, t) {
 		return
@@ -57,7 +57,7 @@ func (b *builder) toggleOption(field string, t Toggle, on, off []string) {
 	}
 }
 
-// intVariable sets a variable of the container, unless n is 0: the server's
+// intVariable sets an environment variable of the container, unless n is 0, which means the server's
 // default.
 func (b *builder) intVariable(field, name string, n int) {
 	if b.isPositive(field, n) {
@@ -65,14 +65,14 @@ func (b *builder) intVariable(field, name string, n int) {
 	}
 }
 
-// toggleVariable sets a variable of the container to 1 or 0, or not at all.
+// toggleVariable sets an environment variable of the container to 1 or 0, or not at all if t is "".
 func (b *builder) toggleVariable(field string, t Toggle, name string) {
 	if b.isSet(field, t) {
 		b.Env[name] = map[Toggle]string{On: "1", Off: "0"}[t]
 	}
 }
 
-// isPositive reports whether n is set, and notes an error if n is negative.
+// isPositive reports whether n is above 0. It records an error if n is negative.
 func (b *builder) isPositive(field string, n int) bool {
 	if n < 0 {
 		b.invalid(field, "%d: want a whole number above 0, or 0 for the server's default", n)
@@ -80,7 +80,7 @@ func (b *builder) isPositive(field string, n int) bool {
 	return n > 0
 }
 
-// isShare reports whether v is set, and notes an error unless v is a share.
+// isShare reports whether v is above 0. It records an error if v is not between 0 and 1.
 func (b *builder) isShare(field string, v float64) bool {
 	if !(v >= 0 && v <= 1) {
 		b.invalid(field, "%g: want a share above 0 and up to 1, or 0 for the server's default", v)
@@ -88,7 +88,7 @@ func (b *builder) isShare(field string, v float64) bool {
 	return v > 0
 }
 
-// isOneOf reports whether value is set, and notes an error if it is not allowed.
+// isOneOf reports whether value is set. It records an error if value is set and is not allowed.
 func (b *builder) isOneOf(field, value string, allowed ...string) bool {
 	if value != "" && !slices.Contains(allowed, value) {
 		b.invalid(field, `%q: want %s, or "" for the server's default`, value, strings.Join(allowed, ", "))
@@ -96,7 +96,7 @@ func (b *builder) isOneOf(field, value string, allowed ...string) bool {
 	return value != ""
 }
 
-// isSet reports whether t is set, and notes an error if it is neither On nor Off.
+// isSet reports whether t is set. It records an error if t is neither "", On nor Off.
 func (b *builder) isSet(field string, t Toggle) bool {
 	return b.isOneOf(field, string(t), string(On), string(Off))
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 )
 
-// grantGPUs sets the devices that the server gets. vendor is the vendor of GPUs
-// that name none.
+// grantGPUs sets the devices that the server gets. If GPUs has no vendor prefix, vendor is assumed.
 func (b *builder) grantGPUs(vendor string) {
 	if strings.Contains(strings.ToLower(b.Image), "rocm") {
 		vendor = launch.AMD
@@ -28,8 +27,9 @@ func (b *builder) grantGPUs(vendor string) {
 	}
 }
 
-// imageFor chooses the server's default image by the vendor of its devices, "" for
-// none. A vendor without an image is an error, unless Image is set.
+// imageFor chooses the server's default image. images has one for each vendor of devices; the key "" is for
+// a server without devices. Without an image for the vendor, imageFor records an error, unless Image is
+// set.
 func (b *builder) imageFor(images map[string]string) {
 	vendor := b.Devices.Vendor
 	switch image, found := images[vendor]; {
@@ -44,17 +44,17 @@ func (b *builder) imageFor(images map[string]string) {
 // A parallelism is one way in which a server spreads a model over devices.
 type parallelism struct {
 	field, flag string
-	n           int      // devices; 0 is not set
-	aliases     []string // other names of the option
+	n           int      // number of devices; 0 if not set
+	aliases     []string // other names of the option flag
 }
 
-// parallelOptions appends the options that spread the model over devices. The
-// first one is tensor parallelism. If no field and no argument sets any of them,
-// and GPUs names several devices, the model is spread over all of them by tensor
-// parallelism. Otherwise the number of devices must be the number that the server
-// uses, because a result must not name devices that stood idle. The number of
-// "all" devices is checked when the container runs. If Args set one of the
-// options, nothing is checked.
+// parallelOptions appends the options that spread the model over devices. The first of ways is tensor
+// parallelism.
+//
+// If neither a field nor Args sets any of the options, and GPUs lists several ids, tensor parallelism
+// spreads the model over all of them. If a field sets an option, the number of devices that the server uses
+// must equal the number of ids, because a result must not name devices that were idle. If GPUs is "all",
+// that number is checked when the container runs. If Args set one of the options, nothing is checked.
 func (b *builder) parallelOptions(ways ...parallelism) {
 	set, used := false, 1
 	for i, w := range ways {
@@ -79,8 +79,8 @@ func (b *builder) parallelOptions(ways ...parallelism) {
 	b.useDevices(ways[0].field, used)
 }
 
-// useDevices records how many devices the server uses, 0 if that is not known,
-// and notes an error if field makes the server use another number than it gets.
+// useDevices records how many devices the server uses; used is 0 if the number is unknown. It records an
+// error that names field if the server gets a different number of devices.
 func (b *builder) useDevices(field string, used int) {
 	if b.Devices.Vendor == "" || used == 0 {
 		return

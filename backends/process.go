@@ -30,43 +30,44 @@ import (
 // program, which is removed when all programs have ended, and {out} with [Process.Out]. Results have these
 // placeholders and not what replaces them, so that they are comparable.
 type Program struct {
-	Name    string   // by which later programs name its port; needed only for that
-	Command []string // the program and its arguments; no shell reads them
+	Name    string   // by which later programs refer to its port; otherwise not needed
+	Command []string // the program and its arguments; they are not passed through a shell
 	Dir     string   // its working directory; "" is this process's
-	// Env holds variables of the program. From this process the program also gets all variables whose names do not
-	// begin with LLMBENCH_. If a variable's name ends in TOKEN, KEY, SECRET, PASSWORD or CREDENTIAL,
-	// alone or after an underscore, its value is a secret, and so is the value of an
-	// option of Command with such a name. A secret is never shown.
+	// Env holds environment variables of the program. The program also inherits this process's variables,
+	// except those whose names begin with LLMBENCH_. If a variable's name ends in TOKEN, KEY, SECRET,
+	// PASSWORD or CREDENTIAL, alone or after an underscore, its value is a secret. The value of an option
+	// in Command with such a name is a secret too. Secrets are never shown.
 	Env map[string]string
-	// Secrets holds further variables, whose values are secrets whatever the names. The log hides secrets of 8 bytes
-	// or more.
+	// Secrets holds further environment variables. Their values are secrets whatever their names are. In
+	// the log, only secrets of 8 bytes or more are hidden.
 	Secrets map[string]env.Secret
 	// Port is the port to listen on; 0 means a free one.
 	Port int
-	// Health is a path, such as /health, that answers with a status of 2xx when the program is up; "" means that
-	// an open port is enough.
+	// Health is a path, such as /health, at which the program answers with a 2xx status once it is up. If
+	// Health is "", an open port is enough.
 	Health string
 }
 
-// Process is a server that is a program of this machine. Start starts it, and waits until
-// it has answered a completion. The end of the test or benchmark ends the program and all processes that
-// it has started, and so do Ctrl-C, SIGTERM and any other end of this process: on Linux always, on other Unix
-// systems except for processes that have left the program's process group, and on Windows only if this
-// process is not killed.
+// Process is a server that is a program on this machine. Start starts the program, and waits until it has
+// answered a completion. The program and all processes that it has started are stopped when the test or
+// benchmark ends, on Ctrl-C, on SIGTERM, and when this process ends in any other way. The last guarantee
+// has limits outside Linux: on other Unix systems, processes that have left the program's process group may
+// survive, and on Windows all of them survive if this process is killed.
 //
-// A program that ends before that is a failure, whose text has the exit status and the last lines of the log. On Linux,
-// results have the units srv-cpu-s/ktok and srv-peak-MB, of the program and of all programs in Beside.
+// If a program exits earlier, the test or benchmark fails with the exit status and the last lines of the
+// log. On Linux, results have the units srv-cpu-s/ktok and srv-peak-MB, which cover the program and all
+// programs in Beside.
 type Process struct {
 	Program
-	// Beside are programs that are started before this one, in their order, such as what stands behind a gateway.
-	// Each has to listen on its port, and to be healthy, before the next one is started.
+	// Beside lists programs that are started before this one, in order, such as the servers behind a
+	// gateway. Each program has to listen on its port, and to be healthy, before the next one is started.
 	Beside []Program
 
 	Backend string // value of backend= in benchmark names and results; "" means "process"
-	Model   string // "" means the only model that the server lists
+	Model   string // name of the model in requests; "" means the only model that the server lists
 	Dialect dialect.Dialect
 	// APIKey is the bearer token of requests. If it is empty, requests carry the key that Command or Env
-	// configure the server to ask for.
+	// tell the server to require.
 	APIKey env.Secret
 	Header http.Header     // further fields of each request; see [llmbench.Target]
 	Body   json.RawMessage // changes the body of each completion; see [llmbench.Target]
@@ -76,23 +77,23 @@ type Process struct {
 	Ready Deadlines
 	// StopDelay is how long the programs may take to end after SIGTERM, before SIGKILL; 0 means ten seconds.
 	StopDelay time.Duration
-	// LogDir is a folder for the log of all programs, one file for each start. "" keeps only the last lines of the
-	// log, for error messages.
+	// LogDir is a folder for the log of all programs, one file for each start. If it is "", only the last
+	// lines of the log are kept, for error messages.
 	LogDir string
 }
 
-// Start starts the programs and returns the server as a target when it has answered a completion, or ends tb with an
-// error.
+// Start starts the programs and returns the server as a target when it has answered a completion, or ends
+// tb with an error.
 //
-// If several processes measure together, shard 0 alone starts the programs, and tells the others where the server is. Start
-// fails if a process is on another machine.
+// If several processes (shards) measure together, shard 0 starts the programs and tells the other shards
+// the server's address. Start fails if a shard runs on another machine.
 func (p Process) Start(tb testing.TB) llmbench.Target {
 	tb.Helper()
 	llmbench.Watch(tb)
 	if err := p.check(); err != nil {
 		tb.Fatalf("backends: %v", err)
 	}
-	var r *started // nil in other processes than shard 0
+	var r *started // nil except in shard 0
 	type reached struct {
 		URL, Model   string
 		Config       map[string]string
@@ -124,7 +125,7 @@ func (p Process) Start(tb testing.TB) llmbench.Target {
 	return t
 }
 
-// name returns the value of backend=.
+// name returns the name of the server in benchmark names, after backend=.
 func (p Process) name() string { return cmp.Or(p.Backend, processName) }
 
 // programs returns all programs in the order of their start.
@@ -206,7 +207,7 @@ func (p Process) describe() map[string]string {
 	return c
 }
 
-// configKey makes a name a part of the key of a configuration line.
+// configKey turns a name into a part of the key of a configuration line.
 func configKey(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == ':' || r == ' ' {
@@ -234,7 +235,8 @@ func (p Process) secrets() []string {
 	return secret.Searched(all)
 }
 
-// environ returns the environment of a program. environ is this process's, and replace puts ports into values.
+// environ returns the environment of a program. The parameter environ is this process's environment, and
+// replace puts ports into values.
 func (p Program) environ(environ []string, replace *strings.Replacer) []string {
 	own := maps.Clone(p.Env)
 	if own == nil {

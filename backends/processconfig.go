@@ -12,10 +12,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
-// A Readiness says when the server of [Process] is ready.
+// A Readiness says how to tell that the server of [Process] is ready.
 type Readiness struct {
-	Health string        // path that answers with a status of 2xx when the server is up; "" is none
-	Limit  time.Duration // of each stage of the start; 0 is the default
+	Health string        // path at which the server answers with a 2xx status when it is up; "" means none
+	Limit  time.Duration // for each stage of the start; 0 means the default
 }
 
 // readProcess reads the variables of [Process].
@@ -37,14 +37,14 @@ func readProcess(r *env.Reader, c *Config) {
 // processName is the name of [Process] in LLMBENCH_BACKEND.
 const processName = "process"
 
-// assignment matches a variable before a command.
+// assignment matches the assignment of an environment variable before a command.
 var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 // shellOnly are words that only a shell understands.
 var shellOnly = []string{"&&", "||", "|", ";", ">", ">>", "<", "2>&1"}
 
-// parseCommand reads programs as a shell has them: words, variables before a command, and & between programs that
-// run at once. The last program is the server.
+// parseCommand parses commands in a subset of shell syntax: words, assignments of environment variables
+// before a command, and & between programs that run at the same time. The last program is the server.
 func parseCommand(v string) ([]Program, error) {
 	words, err := shellquote.Split(v)
 	if err != nil {

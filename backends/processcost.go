@@ -29,20 +29,20 @@ func init() {
 // memoryInterval is the time between two readings of the programs' memory in a pass.
 const memoryInterval = 500 * time.Millisecond
 
-// A costs observes the metrics of a [Process], and what its programs use.
+// A costs observes a [Process]: its metrics, and the CPU time and memory of its programs.
 type costs struct {
 	*metrics.Observer
 	of *started
 
 	before time.Duration // CPU time before the current pass
-	cpu    time.Duration // of all passes
-	peak   int64         // bytes
-	stop   func()        // ends the reading during a pass; nil if there is none
-	err    error         // why there are no figures
-	told   bool          // err was returned
+	cpu    time.Duration // CPU time in all passes
+	peak   int64         // largest memory so far, in bytes
+	stop   func()        // stops the reading of memory during a pass; nil if none is running
+	err    error         // why CPU time and memory cannot be read, or nil
+	told   bool          // whether err was returned to the caller
 }
 
-// usage returns what all programs have used.
+// usage returns the CPU time and memory that all programs have used.
 func (s *started) usage() (all program.Usage, err error) {
 	for _, p := range s.parts {
 		u, err := p.program.Usage()
@@ -56,8 +56,8 @@ func (s *started) usage() (all program.Usage, err error) {
 	return all, nil
 }
 
-// Before empties the prefix cache if that is possible, and reads counters and CPU time. It returns an error if a
-// program has ended.
+// Before prepares a pass: it empties the prefix cache if that is possible, and reads the counters and the
+// CPU time. It returns an error if a program has exited.
 func (c *costs) Before(ctx context.Context) error {
 	err := context.Cause(ctx)
 	if err == nil && c.of.ended() == "" {
@@ -84,7 +84,7 @@ func (c *costs) Before(ctx context.Context) error {
 	return nil
 }
 
-// After returns the figures of all passes so far.
+// After returns the metrics over all passes so far.
 func (c *costs) After(ctx context.Context) (map[string]float64, error) {
 	if c.stop != nil {
 		c.stop()
@@ -109,7 +109,7 @@ func (c *costs) After(ctx context.Context) (map[string]float64, error) {
 	return figures, err
 }
 
-// FiguresOf returns the CPU time for the output tokens of samples.
+// FiguresOf returns the CPU time per 1,000 output tokens of samples.
 func (c *costs) FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float64 {
 	tokens := 0
 	for s := range samples {
@@ -123,7 +123,7 @@ func (c *costs) FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float64 {
 	return map[string]float64{cpuUnit: c.cpu.Seconds() / float64(tokens) * 1000}
 }
 
-// observe finds the counters of the server, and whether its prefix cache can be emptied.
+// observe finds out where the server's counters are, and whether its prefix cache can be emptied.
 func (s *started) observe(ctx context.Context) error {
 	found, err := URL{ResetCache: true}.observe(ctx, s.target)
 	if err == nil {
@@ -132,7 +132,7 @@ func (s *started) observe(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("%s: %w", s.name(), cause)
 	}
-	if err != nil { // it is unknown what empties its cache
+	if err != nil { // no request is known that empties its cache
 		s.target.KeepsPrompts = true
 		s.target.Config["prompt-cache"] = "kept between passes"
 		if found, err = (URL{}).observe(ctx, s.target); err != nil {

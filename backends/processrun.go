@@ -36,7 +36,7 @@ type started struct {
 // A startedPart is one program of a [Process].
 type startedPart struct {
 	Program
-	label   string // for messages; "" for the only program
+	label   string // name of the program in messages; "" if it is the only program
 	port    string
 	program *program.Program
 }
@@ -97,7 +97,7 @@ func (s *started) openLog() (err error) {
 	return err
 }
 
-// launch starts a program. ports are placeholders and what replaces them.
+// launch starts a program. ports alternates between placeholders and the ports that replace them.
 func (s *started) launch(part *startedPart, ports []string) (err error) {
 	addr := ""
 	if part.Port != 0 {
@@ -140,7 +140,7 @@ func (p *startedPart) listens(ctx context.Context) error {
 	})
 }
 
-// healthy returns the stage that waits until a path of the program started last answers.
+// healthy returns a stage that waits until the program started last answers at path.
 func (s *started) healthy(path string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return probe.Poll(ctx, func() (again bool, err error) {
@@ -152,7 +152,7 @@ func (s *started) healthy(path string) func(context.Context) error {
 	}
 }
 
-// stage runs a stage of the start of a program. It ends at its deadline, and when a program ends.
+// stage runs one stage in the start of a program. The stage fails at its deadline, or if a program exits.
 func (s *started) stage(ctx context.Context, part startedPart, name string, limit time.Duration, do func(context.Context) error) error {
 	began := time.Now()
 	if part.label != "" {
@@ -163,7 +163,7 @@ func (s *started) stage(ctx context.Context, part startedPart, name string, limi
 		ended = append(ended, p.program.Ended())
 	}
 	err := probe.Within(ctx, limit, ended, do)
-	if end := s.endWithin(err); end != "" { // also if another program answers at the port
+	if end := s.endWithin(err); end != "" { // also without an error: another program may have answered at the port
 		return s.failure(name, errors.New(end))
 	}
 	if err == nil {
@@ -173,10 +173,11 @@ func (s *started) stage(ctx context.Context, part startedPart, name string, limi
 	return s.failure(name, err)
 }
 
-// endGrace is how long to wait for a program that seems to have failed to end.
+// endGrace is how long endWithin waits for a program to exit that seems to have failed.
 const endGrace = time.Second
 
-// endWithin says how a program has ended, or returns "" if all run. After an error it waits for that for a second.
+// endWithin says which program has exited and how, or returns "" if all run. If err is not nil, it waits up
+// to endGrace for a program to exit.
 func (s *started) endWithin(err error) string {
 	if err != nil {
 		for deadline := time.Now().Add(endGrace); s.ended() == "" && time.Now().Before(deadline); {
@@ -186,7 +187,7 @@ func (s *started) endWithin(err error) string {
 	return s.ended()
 }
 
-// ended says how a program has ended, or returns "" if all run.
+// ended says which program has exited and how, or returns "" if all run.
 func (s *started) ended() string {
 	for _, p := range s.parts {
 		select {
@@ -198,7 +199,7 @@ func (s *started) ended() string {
 	return ""
 }
 
-// end says how the program has ended.
+// end says how the program has exited.
 func (p *startedPart) end() string {
 	if p.label != "" {
 		return p.label + " ended: " + p.program.End()
@@ -209,13 +210,13 @@ func (p *startedPart) end() string {
 // failure returns the error of a stage, with the last lines of the log and advice for a known failure.
 func (s *started) failure(stage string, err error) error {
 	if s.ended() != "" {
-		s.stopAll() // which waits for the last lines
+		s.stopAll() // also waits for the last lines of the log
 	}
 	return s.log.Failure(fmt.Sprintf("%s: %s: %v", s.name(), stage, err), launch.Advice(s.knownFailures(), false, s.log.Lines()), "")
 }
 
-// knownFailures returns what the logs of those programs say when they cannot start that are also servers in
-// containers.
+// knownFailures returns the log lines of programs that cannot start. They are known for programs that
+// package backends can also launch in a container.
 func (s *started) knownFailures() (all []launch.Failure) {
 	for _, p := range s.programs() {
 		for _, spec := range p.known() {
@@ -257,7 +258,7 @@ func (s *started) readVersion(ctx context.Context, p Program) {
 
 // stop ends the programs, the last one first. It returns an error if one had ended before.
 func (s *started) stop() (err error) {
-	if end := s.ended(); end != "" && s.target.Config != nil { // else the start has failed, and said so
+	if end := s.ended(); end != "" && s.target.Config != nil { // otherwise the start has failed, and that error was reported
 		err = s.failure("after it was ready", errors.New(end))
 	}
 	err = errors.Join(err, s.stopAll())
@@ -267,7 +268,7 @@ func (s *started) stop() (err error) {
 	return err
 }
 
-// stopAll ends the programs.
+// stopAll stops the programs, the last one first.
 func (s *started) stopAll() (err error) {
 	for _, p := range slices.Backward(s.parts) {
 		killed, stopErr := p.program.Stop()

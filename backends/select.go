@@ -10,10 +10,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
-// FromConfig returns the backends that the environment selects: the server at
-// LLMBENCH_URL, or the servers named by LLMBENCH_BACKEND, of which process is the program in LLMBENCH_COMMAND. launch makes a backend
-// of a server that has to be launched in a container, and is usually container.New
-// of package backends/container. If launch is nil, such servers are an error.
+// FromConfig returns the backends that the environment selects: the server at LLMBENCH_URL, or the servers
+// named in LLMBENCH_BACKEND. The name "process" means the program in LLMBENCH_COMMAND. launch turns a
+// server that has to be launched in a container into a backend; it is usually container.New of package
+// backends/container. If launch is nil, naming such a server is an error.
 func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 	if c.URL != "" {
 		return []Named{{c.Name, URL{URL: c.URL, Name: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey, Header: http.Header(c.Header), Body: []byte(c.Body.Reveal()),
@@ -58,9 +58,8 @@ func Names() []string {
 	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(servers)), "mock", processName)))
 }
 
-// servers holds the servers in containers that LLMBENCH_BACKEND can name. The
-// environment sets the fields of their Container. Other settings go into
-// LLMBENCH_ARGS.
+// servers holds the servers in containers that LLMBENCH_BACKEND can name. Environment variables set the
+// fields of their Container. All other settings have to be options in LLMBENCH_ARGS.
 var servers = map[string]func(Container) Server{
 	"mock-container":  func(c Container) Server { return MockContainer{Container: c} },
 	"vllm":            func(c Container) Server { return VLLM{Container: c} },
@@ -81,7 +80,7 @@ var servers = map[string]func(Container) Server{
 	"mindie":          func(c Container) Server { return MindIE{Container: c} },
 }
 
-// containerFrom returns the settings of a server in a container.
+// containerFrom returns the settings in c that concern a server in a container.
 func containerFrom(c Config) Container {
 	return Container{
 		Image: c.Image, Model: c.Model, Quantization: c.Quant, Args: c.Args, GPUs: GPUs(c.GPUs), ModelsDir: c.ModelsDir, APIKey: c.APIKey,

@@ -11,29 +11,28 @@ import (
 // SGLang is SGLang's server, `sglang.launch_server`
 // (https://docs.sglang.ai/advanced_features/server_arguments.html).
 //
-// Quantization is awq, gptq, fp8, compressed-tensors, w8a8_int8, gguf, bitsandbytes or
-// another method that SGLang has. The default image is the one for the vendor of GPUs;
-// for AMD it is built for MI300 and MI325, and -rocm10-mi35x in place of
-// -rocm10-mi30x is for MI350 and MI355. The one for NVIDIA is built for CUDA 13, which needs driver 580 or newer;
-// v0.5.19-cu129 is the newest for an older driver. Without GPUs it is the one for Xeon
-// CPUs with AMX. The radix cache is emptied before each pass. The server
-// ignores the sampling defaults of the model's generation_config.json, because they
-// would change the results. The health check is configured not to generate tokens,
-// because that would delay requests.
+// Quantization is awq, gptq, fp8, compressed-tensors, w8a8_int8, gguf, bitsandbytes or another method that
+// SGLang has. The default image depends on the vendor of GPUs. For AMD it is built for MI300 and MI325; for
+// MI350 and MI355, set Image to the same name with -rocm10-mi35x in place of -rocm10-mi30x. For NVIDIA it
+// is built for CUDA 13, which needs driver 580 or newer; v0.5.19-cu129 is the newest image for older
+// drivers. Without GPUs it is built for Xeon CPUs with AMX. The radix cache is emptied before each pass.
+// The server ignores the sampling defaults in the model's generation_config.json, because they would change
+// the results. The health check is configured not to generate tokens, because generation would delay
+// requests.
 type SGLang struct {
 	Container
 	DType              string  // auto, half, float16, bfloat16 or float32
-	TensorParallel     int     // GPUs that share each layer; all that GPUs names by id
+	TensorParallel     int     // GPUs that share each layer; by default all GPUs listed by id
 	DataParallel       int     // copies of the model
 	ContextLength      int     // tokens of a request, prompt and output together
 	MemFractionStatic  float64 // share of memory for weights and KV cache
 	MaxRunningRequests int     // requests in a batch
-	MaxQueuedRequests  int     // waiting requests; further ones are refused
-	ChunkedPrefillSize int     // prompt tokens in a step; -1 is whole prompts
-	RadixCache         Toggle  // prefix cache; on
+	MaxQueuedRequests  int     // waiting requests; the server refuses further ones
+	ChunkedPrefillSize int     // prompt tokens in a step; -1 means whole prompts
+	RadixCache         Toggle  // prefix cache; default on
 	KVCacheDType       string  // auto, fp8_e4m3 or fp8_e5m2
 	AttentionBackend   string  // e.g. flashinfer
-	CUDAGraph          Toggle  // on
+	CUDAGraph          Toggle  // default on
 	SchedulePolicy     string  // e.g. lpm or fcfs
 }
 
@@ -43,7 +42,7 @@ func (s SGLang) Spec() (launch.Spec, error) {
 	b.grantGPUs(launch.NVIDIA)
 	b.imageFor(map[string]string{launch.NVIDIA: "lmsysorg/sglang:" + sglangRelease, launch.AMD: "lmsysorg/sglang:" + sglangRelease + "-rocm10-mi30x", "": "lmsysorg/sglang:" + sglangRelease + "-xeon"})
 	b.enlargeShm()
-	b.Model = strings.ReplaceAll(b.Model, ":", "_") // a colon would begin the name of an adapter
+	b.Model = strings.ReplaceAll(b.Model, ":", "_") // SGLang takes what follows a colon for the name of an adapter
 	b.ListedModel = b.Model
 	b.Env["SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION"] = "0"
 	b.args("python3", "-m", "sglang.launch_server", "--model-path", b.path, "--served-model-name", b.Model,
@@ -89,15 +88,15 @@ func (s SGLang) Spec() (launch.Spec, error) {
 // sglangRelease is the tag of the default images.
 const sglangRelease = "v0.5.21"
 
-// sglangQuantizations are all that SGLang takes, except those for NPUs and Apple's
+// sglangQuantizations lists all methods that SGLang accepts, except the methods for NPUs and for Apple's
 // GPUs.
 var sglangQuantizations = []string{
 	"awq", "awq_marlin", "gptq", "gptq_marlin", "marlin", "fp8", "mxfp8", "mxfp4", "bitsandbytes", "gguf", "compressed-tensors", "modelopt", "modelopt_fp8", "modelopt_fp4",
 	"modelopt_mixed", "nvfp4_online", "petit_nvfp4", "w8a8_int8", "w8a8_fp8", "moe_wna16", "w4afp8", "auto-round", "auto-round-int8", "quark", "quark_int4fp8_moe", "quark_mxfp4", "unquant", "humming",
 }
 
-// resetSGLang empties SGLang's radix cache as soon as no request runs, for at most 30
-// seconds.
+// resetSGLang empties SGLang's radix cache. The server waits at most 30 seconds until no request is
+// running.
 var resetSGLang = []probe.Step{{Purpose: "empty the radix cache", Method: "POST", Path: "/flush_cache?timeout=30"}}
 
 // Metrics returns the names of SGLang's metrics

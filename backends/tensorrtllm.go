@@ -12,20 +12,19 @@ import (
 )
 
 // TensorRTLLM is TensorRT-LLM's trtllm-serve
-// (https://nvidia.github.io/TensorRT-LLM/commands/trtllm-serve.html) with its
-// PyTorch engine, which reads models in Hugging Face's format. Quantization is a
-// property of the model and not an option. The server refuses requests with fields
-// that it does not know. Its prefix cache cannot be emptied. How full its KV cache is
-// can be read since 1.3.0rc5.
+// (https://nvidia.github.io/TensorRT-LLM/commands/trtllm-serve.html) with its PyTorch engine, which reads
+// models in Hugging Face's format. Quantization is a property of the model and not an option. The server
+// refuses requests that contain fields it does not know. Its prefix cache cannot be emptied. The use of its
+// KV cache can be read from version 1.3.0rc5 on.
 type TensorRTLLM struct {
 	Container
-	TensorParallel     int     // GPUs that share each layer; all that GPUs names by id
+	TensorParallel     int     // GPUs that share each layer; by default all GPUs listed by id
 	PipelineParallel   int     // groups of GPUs that share the layers
 	MaxBatchSize       int     // requests in a batch
 	MaxNumTokens       int     // tokens in a step
 	MaxSeqLen          int     // tokens of a request, prompt and output together
-	FreeGPUMemory      float64 // share of free memory for the KV cache; 0.9
-	BlockReuse         Toggle  // prefix cache; on
+	FreeGPUMemory      float64 // share of free memory for the KV cache; default 0.9
+	BlockReuse         Toggle  // prefix cache; default on
 	KVCacheDType       string  // auto or fp8
 	ChunkedPrefill     Toggle
 	PostprocessWorkers int // processes that turn tokens into text
@@ -58,7 +57,7 @@ func (t TensorRTLLM) Spec() (launch.Spec, error) {
 	if t.BlockReuse != Off {
 		b.keepsPrompts()
 	}
-	b.ListedModel = "" // the server lists the folder's name instead of the path
+	b.ListedModel = "" // the server lists the name of the model's folder, not its path
 	b.Version = probe.Field{Path: "/version", Name: "version"}
 	b.Metrics = t.Metrics()
 	if v := tagVersion(b.Image); v != "" && semver.Compare(v, "v1.3.0-rc.5") < 0 {
@@ -70,9 +69,9 @@ func (t TensorRTLLM) Spec() (launch.Spec, error) {
 	return b.finish()
 }
 
-// settings returns the server's configuration file. It is JSON, which is also YAML.
-// The memory of the KV cache is in it and not in an option, because some versions let
-// kv_cache_config of the file replace everything that options say of the cache.
+// settings returns the server's configuration file. It is JSON, which is also YAML. It holds the memory of
+// the KV cache, which could also be an option: in some versions, kv_cache_config in the file replaces all
+// options that concern the cache.
 func (t TensorRTLLM) settings(b *builder) string {
 	type object = map[string]any
 	all, cache := object{"enable_iter_perf_stats": true, "return_perf_metrics": true}, object{}

@@ -9,26 +9,24 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 )
 
-// TextGen is text-generation-webui, now TextGen, without its web page
+// TextGen is text-generation-webui, now called TextGen, without its web page
 // (https://github.com/oobabooga/textgen/wiki).
 //
-// Image is required, because there is no official one. Build it from the
-// project's docker/nvidia/Dockerfile of 3.6.1 or later
-// (https://github.com/oobabooga/textgen/blob/main/docker/nvidia/Dockerfile). The
-// Dockerfile clones the newest commit: add "git checkout v3.23" or the like after
-// "git clone" for another version. Such an image has the project in its working
-// directory, and there a Python environment that start_linux.sh enters. Images with
-// another layout do not start. If the image's tag is the project's version, as in
-// textgen:3.23, fields that this version lacks are an error:
+// Image is required, because there is no official image. Build one from the project's
+// docker/nvidia/Dockerfile of version 3.6.1 or later
+// (https://github.com/oobabooga/textgen/blob/main/docker/nvidia/Dockerfile). The Dockerfile clones the
+// newest commit: for another version, add a line such as "git checkout v3.23" after "git clone". Such an
+// image has the project in its working directory, with a Python environment that start_linux.sh enters.
+// Images with another layout do not start. If the image's tag is the project's version, as in textgen:3.23,
+// setting a field that this version does not support is an error:
 //
-//   - the loader ExLlamav2 ended with 3.23; ExLlamav3 began with 3.10
-//   - Attention began with 3.8, and Parallel and ChatTemplate with 4.0
+//   - the loader ExLlamav2 is supported up to 3.23, and ExLlamav3 from 3.10 on
+//   - Attention is supported from 3.8 on, and Parallel and ChatTemplate from 4.0 on
 //
-// Model is a file or folder at the top of ModelsDir. With the loader Transformers,
-// which quantizes while it loads, Quantization is 8bit or 4bit; the other loaders
-// take the quantization of the file. The server handles one request at a time,
-// except with the loader llama.cpp and Parallel. It keeps prompts between passes:
-// its prompt cache cannot be emptied.
+// Model is a file or folder at the top of ModelsDir. With the loader Transformers, which quantizes while it
+// loads, Quantization is 8bit or 4bit; the other loaders use the quantization of the file. The server
+// handles one request at a time, unless the loader is llama.cpp and Parallel is set. It keeps prompts
+// between passes: its prompt cache cannot be emptied.
 type TextGen struct {
 	Container
 	Loader    string // Transformers, ExLlamav2, ExLlamav3 or llama.cpp; "" lets the server choose
@@ -91,9 +89,9 @@ func (t TextGen) Spec() (launch.Spec, error) {
 	return b.finish()
 }
 
-// checkVersion notes an error for each field that the version in the image's tag
-// lacks. The tag of an image that a user has built may be anything else: then
-// nothing is checked.
+// checkVersion records an error for each field that is set and that the version in the image's tag does not
+// support. If the tag is not a version, which is possible because users build the image, nothing is
+// checked.
 func (t TextGen) checkVersion(b *builder) {
 	version := tagVersion(t.Image)
 	if version == "" {
@@ -102,9 +100,9 @@ func (t TextGen) checkVersion(b *builder) {
 	tag := facts.Tag(t.Image)
 	for _, c := range []struct {
 		set                bool
-		field, since, last string // "" is no limit
+		field, since, last string // "" means no limit
 	}{
-		{true, "Image", "3.6.1", ""}, // before, the server did not list its models
+		{true, "Image", "3.6.1", ""}, // earlier versions did not list their models
 		{t.Loader == "ExLlamav2", "Loader ExLlamav2", "3.6.1", "3.23"},
 		{t.Loader == "ExLlamav3", "Loader ExLlamav3", "3.10", ""},
 		{t.Attention != "", "Attention", "3.8", ""},

@@ -12,24 +12,23 @@ import (
 // TGI is Hugging Face's text-generation-inference
 // (https://huggingface.co/docs/text-generation-inference/reference/launcher).
 //
-// Quantization is one of awq, eetq, gptq, marlin, exl2, compressed-tensors,
-// bitsandbytes, bitsandbytes-nf4, bitsandbytes-fp4 and fp8. TGI has no way to
-// ignore the end of an answer, and none to empty its prefix cache. The default image
-// for AMD is 3.3.5-rocm, the last one that the project's documents name.
+// Quantization is one of awq, eetq, gptq, marlin, exl2, compressed-tensors, bitsandbytes, bitsandbytes-nf4,
+// bitsandbytes-fp4 and fp8. TGI can neither ignore the end-of-sequence token nor empty its prefix cache.
+// The default image for AMD is 3.3.5-rocm, the newest one that the project's documentation names.
 type TGI struct {
 	Container
-	DType                 string  // float16 or bfloat16; not with a Quantization
-	NumShard              int     // GPUs that share each layer; all
-	MaxConcurrentRequests int     // requests waiting or running; further ones are refused; 128
+	DType                 string  // float16 or bfloat16; must be "" with a Quantization
+	NumShard              int     // GPUs that share each layer; by default all
+	MaxConcurrentRequests int     // requests waiting or running; the server refuses further ones; default 128
 	MaxInputTokens        int     // tokens of a prompt
 	MaxTotalTokens        int     // tokens of a request, prompt and output together
 	MaxBatchPrefillTokens int     // prompt tokens in a step
 	MaxBatchTotalTokens   int     // tokens in a batch
-	MaxWaitingTokens      int     // steps before waiting requests join the batch; 20
-	CUDAMemoryFraction    float64 // share of each GPU's memory; 1
+	MaxWaitingTokens      int     // steps before waiting requests join the batch; default 20
+	CUDAMemoryFraction    float64 // share of each GPU's memory; default 1
 	KVCacheDType          string  // fp8_e4m3fn or fp8_e5m2
 	Speculate             int     // speculative tokens
-	PrefixCaching         Toggle  // on if the model allows it
+	PrefixCaching         Toggle  // default on if the model allows it
 }
 
 // Spec describes how the server is launched; the error names each invalid field.
@@ -40,11 +39,11 @@ func (t TGI) Spec() (launch.Spec, error) {
 	if b.ShmSize == 0 {
 		b.ShmSize = 1 << 30 // NCCL needs it between shards; the launcher dies with signal 9 without it
 	}
-	b.ListedModel = b.path // TGI lists --model-id, and accepts any name
+	b.ListedModel = b.path // TGI lists the value of --model-id, and accepts any name in requests
 	b.args("--model-id", b.path, "--port", "80")
 	b.withHub("tgi", "/data", "--revision", "", "--trust-remote-code")
 	if t.ModelsDir == "" {
-		b.ListedModel, b.AdoptModel = "", true // the Hub's spelling of the name may differ
+		b.ListedModel, b.AdoptModel = "", true // the Hub may spell the name differently
 		b.CommitFile, b.Commit = "", probe.Field{Path: "/info", Name: "model_sha"}
 	}
 	b.choiceOption("Quantization", "--quantize", t.Quantization, "awq", "eetq", "gptq", "marlin", "exl2", "compressed-tensors", "bitsandbytes", "bitsandbytes-nf4", "bitsandbytes-fp4", "fp8")
@@ -95,6 +94,6 @@ func (TGI) Metrics() metrics.Names {
 		PromptTokens: metrics.Alternatives{"tgi_request_input_length"},
 		OutputTokens: metrics.Alternatives{"tgi_request_generated_tokens"},
 
-		Accepted: metrics.Alternatives{"tgi_request_skipped_tokens"}, // of each step
+		Accepted: metrics.Alternatives{"tgi_request_skipped_tokens"}, // counts the accepted tokens of each step
 	}
 }

@@ -26,7 +26,7 @@ import (
 type URL struct {
 	URL     string // base URL, as [llmbench.Target] describes it
 	Name    string // value of backend= in benchmark names and results; "" means "url"
-	Model   string // "" means the only model that the server lists
+	Model   string // name of the model in requests; "" means the only model that the server lists
 	Dialect dialect.Dialect
 	APIKey  env.Secret      // bearer token, or none
 	Header  http.Header     // further fields of each request; see [llmbench.Target]
@@ -36,39 +36,40 @@ type URL struct {
 	Compressed bool
 	// Proxy is the URL of the proxy to the server, or ""; see [llmbench.Target].
 	Proxy string
-	// Ready is how long the server may take to answer a completion; 0 means
-	// one minute, and five seconds if nothing listens at its address. A server that answers with a
-	// refusal ends the wait at once.
+	// Ready is how long the server may take to answer a completion. 0 means one minute, but only five
+	// seconds if nothing listens at the server's address. If the server answers with an error that retrying
+	// cannot cure, the wait ends at once.
 	Ready time.Duration
 	// MetricsURLs are the addresses of the server's Prometheus metrics, such as
-	// http://10.0.0.7:8000/metrics, one for each replica behind URL: their values are
-	// added up. [metrics.Beside] says what is sent to them. Start fails if one of
-	// them has no metrics. Nil means the usual paths at URL, where the metrics may
-	// be missing. NoMetrics reads none.
+	// http://10.0.0.7:8000/metrics, one for each replica behind URL. The values of all replicas are added
+	// up. [metrics.Beside] says which headers are sent to the addresses. Start fails if one of them has no
+	// metrics. If MetricsURLs is nil, metrics are looked for at the usual paths of URL, and it is no error
+	// if there are none. NoMetrics switches metrics off.
 	MetricsURLs []string
 	NoMetrics   bool
-	// Metrics are the names of metrics of a server that is not recognised by them.
-	// The zero value recognises vLLM and the others of this package.
+	// Metrics are the names of the metrics of a server that is not recognised automatically. If Metrics is
+	// the zero value, the server is recognised if its metrics are named like vLLM's or those of another
+	// server in this package.
 	Metrics metrics.Names
-	// ResetCache empties the prefix cache before each pass, with the request that
-	// vLLM, SGLang and llama.cpp have for that. The server may have other users, who
-	// lose what it has cached of their prompts. Start fails if the server is not
-	// recognised by its metrics, and the benchmark if the server refuses.
+	// ResetCache empties the prefix cache before each pass, by the request that vLLM, SGLang and llama.cpp
+	// support for this purpose. Other users of the server then lose their cached prompts. Start fails if
+	// the server is not recognised by its metrics, and the benchmark fails if the server refuses the
+	// request.
 	ResetCache bool
 }
 
-// patience is how long nothing may listen at the address of a server.
+// patience is how long Start waits while nothing listens at the server's address.
 const patience = 5 * time.Second
 
-// errNothing is the cause of a context that ends because nothing listens at the address of a server.
+// errNothing is the cause of a context that was canceled because nothing listens at the server's address.
 var errNothing = errors.New("nothing listens")
 
-// absent are the servers at whose addresses nothing listened. The next benchmarks of this process do not wait
-// for them again.
+// absent holds the servers at whose addresses nothing listened. Later benchmarks of this process do not
+// wait for them again.
 var absent sync.Map // URL to true
 
-// Start returns the server as a target when the server has answered a completion. If that takes
-// about a second or more, Start says what it waits for; see [llmbench.Note].
+// Start returns the server as a target once the server has answered a completion. If that takes more than
+// about a second, Start prints what it is waiting for; see [llmbench.Note].
 func (u URL) Start(tb testing.TB) llmbench.Target {
 	tb.Helper()
 	llmbench.Watch(tb)
@@ -101,7 +102,7 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 	}
 	absent.Delete(t.URL)
 	if err != nil {
-		if cause := context.Cause(llmbench.Context(tb)); cause != nil { // interrupted
+		if cause := context.Cause(llmbench.Context(tb)); cause != nil { // the user has interrupted the benchmark
 			err = cause
 		}
 		tb.Fatalf("backends: %s: %s is not ready after %v: %s%s", name, t.Where(), time.Since(began).Round(time.Millisecond), t.Redact(probe.Reason(err)), u.ignoredProxy())
@@ -121,7 +122,8 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 	return t
 }
 
-// ignoredProxy says that the proxy is not used which the environment names for the server, if it names one.
+// ignoredProxy returns a hint if the environment names a proxy for the server, because that proxy is not
+// used.
 func (u URL) ignoredProxy() string {
 	at, err := url.Parse(u.URL)
 	if err != nil || u.Proxy != "" {
@@ -133,7 +135,7 @@ func (u URL) ignoredProxy() string {
 	return "; the proxy of the environment is not used: LLMBENCH_PROXY names one"
 }
 
-// target returns the server without a model that it lists.
+// target returns the target, without a model unless Model is set.
 func (u URL) target() llmbench.Target {
 	t := llmbench.Target{URL: u.URL, Model: u.Model, Dialect: u.Dialect, Header: maps.Clone(u.Header), Body: u.Body, Compressed: u.Compressed, Proxy: u.Proxy, TLS: u.TLS}
 	if t.Header == nil {
@@ -145,7 +147,8 @@ func (u URL) target() llmbench.Target {
 	return t
 }
 
-// ready waits until the server answers a completion, and sets the model of t unless it is set.
+// ready waits until the server answers a completion. If t has no model, it sets the only model that the
+// server lists. It calls failed with the error of each attempt.
 func (u URL) ready(ctx context.Context, t *llmbench.Target, failed func(error)) error {
 	if t.Model == "" {
 		model, err := onlyModel(ctx, *t, failed)
@@ -154,8 +157,8 @@ func (u URL) ready(ctx context.Context, t *llmbench.Target, failed func(error)) 
 		}
 		t.Model = model
 	}
-	// The probe is not streamed: every server can answer it, and the load that
-	// follows may not need streams.
+	// The probe does not stream: every server can answer such a request, and the load that follows may not
+	// need streams.
 	_, _, err := probe.Completion(ctx, *t, false, failed)
 	return err
 }
@@ -191,10 +194,10 @@ type running struct {
 	reset []probe.Step // empties its prefix cache; nil if no request does
 }
 
-// recognised are the servers that are recognised by their metrics. Those of
-// TensorRT-LLM come first, because it has them at a path of their own: what it has at
-// /metrics is a list that each reading empties. A server with the metrics of another
-// one, such as llm-d-inference-sim with vLLM's, is taken for that one.
+// recognised lists the servers that are recognised by their metrics. TensorRT-LLM comes first because it
+// must be recognised by its own path: it also answers at /metrics, but with a list that each reading
+// empties. A server that imitates another one's metrics, such as llm-d-inference-sim with vLLM's, is taken
+// for the other one.
 var recognised = []running{
 	{metrics.Kind{Name: "TensorRT-LLM", Mark: "trtllm_", Names: TensorRTLLM{}.Metrics()}, nil},
 	{metrics.Kind{Name: "vLLM", Mark: "vllm:", Names: VLLM{}.Metrics()}, resetVLLM},
@@ -205,19 +208,19 @@ var recognised = []running{
 	{metrics.Kind{Name: "MindIE", Mark: "npu_", Names: MindIE{}.Metrics()}, nil},
 }
 
-// missing has the servers whose metrics were looked for and not found by this process.
-// They are neither looked for nor told again for each benchmark.
+// missing holds the servers whose metrics this process has looked for and not found. Later benchmarks
+// neither look for them nor report them as missing again.
 var missing sync.Map // URL to true
 
-// A source is where the counters of a server at a URL are read. Without addresses
-// there are none, and why says the reason, unless it was told before.
+// A source says where the counters of a server at a URL are read. If there are none, Addresses is empty,
+// and why gives the reason, unless the reason was reported before.
 type source struct {
 	metrics.Source
 	why string
 }
 
-// observe finds the counters of the server t. An error ends the benchmark: what the
-// user has asked for cannot be had.
+// observe finds the counters of the server t. It returns an error only if the user has asked for metrics or
+// for an empty prefix cache, and the request cannot be met.
 func (u URL) observe(ctx context.Context, t llmbench.Target) (source, error) {
 	asked := len(u.MetricsURLs) > 0 || u.ResetCache
 	_, known := missing.Load(t.URL)
@@ -282,26 +285,26 @@ func (u URL) find(ctx context.Context, addresses []metrics.Address) (running, []
 	return candidates[kind], addresses, nil
 }
 
-// resetter returns what empties the prefix cache of the server t.
+// resetter returns a function that empties the prefix cache of the server t.
 func resetter(t llmbench.Target, found running) (func(context.Context) error, error) {
 	if found.reset == nil {
 		return nil, fmt.Errorf("the prefix cache cannot be emptied: %s has no request for that", found.Name)
 	}
 	return func(ctx context.Context) error {
 		err := probe.Server{Target: t}.Take(ctx, found.reset)
-		if errors.Is(err, errors.ErrUnsupported) { // which is no reason to go on: the cache was to be emptied
+		if errors.Is(err, errors.ErrUnsupported) { // it is an error here, because the user has asked for an empty cache
 			return fmt.Errorf("%s at %s does not allow it: %s", found.Name, t.Where(), err)
 		}
 		return err
 	}, nil
 }
 
-// oneLine returns the text of an error in one line, which is not long.
+// oneLine returns the text of an error in one line of at most about 200 bytes.
 func oneLine(t llmbench.Target, err error) string {
 	text := err.Error()
 	if status, ok := errors.AsType[probe.StatusError](err); ok && errors.Is(err, errors.ErrUnsupported) {
 		before, _, _ := strings.Cut(text, status.Error())
-		text = before + status.Error() // the page that the server shows in place of what it does not have says no more
+		text = before + status.Error() // without the page that the server sends for an unknown path
 	}
 	return t.Excerpt(strings.Join(strings.Fields(text), " "), 200)
 }

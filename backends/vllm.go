@@ -9,35 +9,34 @@ import (
 )
 
 // VLLM is vLLM's OpenAI server, `vllm serve`, of release 0.8 or later
-// (https://docs.vllm.ai/en/latest/cli/serve/). Its port opens when the model is
-// loaded, which may take minutes.
+// (https://docs.vllm.ai/en/latest/cli/serve/). Its port opens when the model is loaded, which may take
+// minutes.
 //
-// Quantization is awq, gptq, fp8, compressed-tensors (W8A8), modelopt_fp4, mxfp4,
-// torchao, quark or another method that the images have. fp8 is for models whose files
-// are in FP8; fp8_per_tensor quantizes others while it loads them. bitsandbytes and gguf
-// are plugins, which the images do not have. The default image is the one for the vendor of
-// GPUs, or for CPUs. The one for NVIDIA is built for CUDA 13, which needs driver 580
-// or newer; add -cu129 to its tag for an older driver. V100 needs v0.19.1 or older,
-// the last image that is built for compute capability 7.0. The server ignores the
-// sampling defaults of the model's generation_config.json, because they would
-// change the results. The prefix cache is emptied before each pass.
+// Quantization is awq, gptq, fp8, compressed-tensors (W8A8), modelopt_fp4, mxfp4, torchao, quark or another
+// method that the images support. fp8 is for models whose files are in FP8; fp8_per_tensor quantizes other
+// models while it loads them. bitsandbytes and gguf are plugins that the images do not contain. The default
+// image depends on the vendor of GPUs; without GPUs it is an image for CPUs. For NVIDIA it is built for
+// CUDA 13, which needs driver 580 or newer; add -cu129 to its tag for an older driver. V100 needs v0.19.1
+// or older, the last image that is built for compute capability 7.0. The server ignores the sampling
+// defaults in the model's generation_config.json, because they would change the results. The prefix cache
+// is emptied before each pass.
 type VLLM struct {
 	Container
 	DType                string  // float16, bfloat16, float32 or auto
-	TensorParallel       int     // GPUs that share each layer; all that GPUs names by id
+	TensorParallel       int     // GPUs that share each layer; by default all GPUs listed by id
 	PipelineParallel     int     // groups of GPUs that share the layers
 	MaxModelLen          int     // tokens of a request, prompt and output together
 	MaxNumSeqs           int     // requests in a batch
 	MaxNumBatchedTokens  int     // tokens in a step
-	GPUMemoryUtilization float64 // share of each GPU's memory; 0.92
+	GPUMemoryUtilization float64 // share of each GPU's memory; default 0.92
 	KVCacheDType         string  // auto, fp8, fp8_e4m3 or fp8_e5m2
-	PrefixCaching        Toggle  // on
-	ChunkedPrefill       Toggle  // on
+	PrefixCaching        Toggle  // default on
+	ChunkedPrefill       Toggle  // default on
 	EnforceEager         bool    // no CUDA graphs
 	AttentionBackend     string  // e.g. FLASH_ATTN
-	Speculative          string  // value of --speculative-config, JSON
-	LoadFormat           string  // auto, or dummy: random weights
-	CompileCache         Toggle  // keeps what torch.compile makes in a volume for later starts; off
+	Speculative          string  // JSON value of --speculative-config
+	LoadFormat           string  // auto, or dummy for random weights
+	CompileCache         Toggle  // keep the output of torch.compile in a volume, for later starts; default off
 	// CPUKVCache is the size of the KV cache in GiB, for an image for CPUs
 	// (vllm/vllm-openai-cpu). 0 means the image's default.
 	CPUKVCache int
@@ -94,18 +93,18 @@ func (v VLLM) Spec() (launch.Spec, error) {
 // vllmRelease is the tag of the default images.
 const vllmRelease = "v0.31.0"
 
-// vllmQuantizations are what vLLM's own images can load. gguf and bitsandbytes are
-// plugins, which the images do not have.
+// vllmQuantizations lists the methods that vLLM's own images can load. They do not contain gguf and
+// bitsandbytes, which are plugins.
 var vllmQuantizations = []string{
 	"awq", "auto_awq", "awq_marlin", "gptq", "auto_gptq", "gptq_marlin", "fp8", "compressed-tensors", "modelopt", "modelopt_fp4", "modelopt_mxfp8", "modelopt_mixed",
 	"mxfp4", "gpt_oss_mxfp4", "mxfp8", "torchao", "quark", "experts_int8", "moe_wna16", "inc", "humming", "online",
 	"fp8_per_tensor", "fp8_per_block", "fp8_per_channel", "int8_per_channel_weight_only", "nvfp4_per_token",
 }
 
-// resetVLLM empties vLLM's prefix cache, and the simulated server's. vLLM has the
-// request in development mode only (VLLM_SERVER_DEV_MODE=1), and refuses while requests
-// hold parts of the cache, such as requests that have just been cut off. It then answers
-// 200 and success=false.
+// resetVLLM empties the prefix cache of vLLM, and of the simulated server. vLLM supports the request only
+// in development mode (VLLM_SERVER_DEV_MODE=1). While requests still use parts of the cache, for example
+// requests that have just been cut off, vLLM does not empty it and answers with status 200 and
+// success=false.
 var resetVLLM = []probe.Step{{Purpose: "empty the prefix cache", Method: "POST", Path: "/reset_prefix_cache", Success: "success"}}
 
 // Metrics returns the names of vLLM's metrics
@@ -129,8 +128,8 @@ func (VLLM) Metrics() metrics.Names {
 	}
 }
 
-// vllmFailures are what vLLM logs when it cannot start. vLLM's front-end may go on
-// after the engine has died.
+// vllmFailures are log lines of vLLM when it cannot start. They are needed because vLLM's front-end may
+// keep running after the engine has died.
 var vllmFailures = append([]launch.Failure{
 	{Log: `No available memory for the cache blocks`, Advice: "raise GPUMemoryUtilization, lower MaxModelLen, or spread the model over more GPUs with TensorParallel"},
 	{Log: `To serve at least one request with the models?'?s? max seq len`, Advice: "lower MaxModelLen: the KV cache cannot hold one request of that length"},

@@ -15,30 +15,29 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 )
 
-// VLLMDisagg is vLLM with a server of its own for each of the two phases of a request
-// (https://docs.vllm.ai/en/latest/features/nixl_connector_usage/): one fills the KV cache
-// (prefill), the other generates (decode), and vLLM's router sends each request to both
-// (https://github.com/vllm-project/router). The three are containers in one network. The
-// prefill server hands the KV cache to the other one by NIXL, which takes TCP between
-// containers that share neither memory nor a network card for RDMA: set UCX_TLS and
-// UCX_NET_DEVICES in Env for another way.
+// VLLMDisagg is vLLM with a separate server for each of the two phases of a request
+// (https://docs.vllm.ai/en/latest/features/nixl_connector_usage/): one server fills the KV cache (prefill),
+// the other generates tokens (decode), and vLLM's router sends each request to both
+// (https://github.com/vllm-project/router). The three run in containers in one network. The prefill server
+// transfers the KV cache to the decode server by NIXL. NIXL uses TCP between containers that share neither
+// memory nor a network card for RDMA; set UCX_TLS and UCX_NET_DEVICES in Env to use another transport.
 //
-// The fields of VLLM are settings of both servers. GPUs names an even number of ids: the
-// first half is for prefill, the second for decode. The router does not send a request
-// again that failed, so that failures are seen. Its port opens when both servers are
-// ready. Metrics are those of the decode server, which counts each request once. The
-// prefix caches are not emptied between passes.
+// The fields of VLLM apply to both servers. GPUs lists an even number of ids: the first half is for
+// prefill, the second half for decode. The router does not retry failed requests, so that failures are
+// visible. Its port opens when both servers are ready. Metrics come from the decode server, which counts
+// each request once. The prefix caches are not emptied between passes.
 type VLLMDisagg struct {
 	VLLM
 	RouterImage   string   // image of vLLM's router, with a tag other than latest; "" is the default
 	RouterPolicy  string   // round_robin, random, cache_aware, power_of_two or consistent_hash
 	PrefillArgs   []string // further arguments of the prefill server, after Args
 	DecodeArgs    []string // further arguments of the decode server, after Args
-	KVLoadFailure string   // what the decode server does with a request whose KV cache did not arrive: fail or recompute
+	KVLoadFailure string   // what the decode server does with a request whose KV cache did not arrive: fail or recompute; default fail
 }
 
-// nixlScript runs a server whose address in its network is the one that its peer asks for
-// the KV cache. A socket cannot be bound to a name.
+// nixlScript runs a server and tells it its own IP address in the containers' network. The other server
+// fetches the KV cache from that address. A host name would not do, because the server binds a socket to
+// the address.
 const nixlScript = "export VLLM_NIXL_SIDE_CHANNEL_HOST=\"$(hostname -i)\"\nexec \"$@\"\n"
 
 // Spec describes how the servers are launched; the error names each invalid field.
@@ -101,8 +100,8 @@ func (v VLLMDisagg) part(name string, gpus GPUs) (launch.Spec, error) {
 	return s, nil
 }
 
-// describe adds what the two servers share to the router's Spec, and their settings to the
-// configuration lines.
+// describe copies to the router's Spec the settings that the two servers share, and adds their commands and
+// settings to the configuration lines.
 func (v VLLMDisagg) describe(b *builder) {
 	for _, s := range b.Beside {
 		command, _ := secret.RedactArgs(slices.Concat(s.Entrypoint, s.Cmd))

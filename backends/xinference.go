@@ -11,34 +11,32 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
-// Xinference is Xorbits Inference (https://inference.readthedocs.io/). Its model
-// is launched by a request when the server is up.
+// Xinference is Xorbits Inference (https://inference.readthedocs.io/). After the server has started, a
+// request makes it launch the model.
 //
-// Model is the name of a model that Xinference knows, such as qwen3. With
-// ModelsDir the model is loaded from the folder Path in ModelsDir. Quantization is
-// Xinference's name for it: none, Int4, Int8, Q4_K_M …
+// Model is the name of a model that Xinference knows, such as qwen3. With ModelsDir the model is loaded
+// from the folder Path in ModelsDir. Quantization uses Xinference's names: none, Int4, Int8, Q4_K_M …
 //
-// The image is built for CUDA 13, which needs a driver of 580 or later, and has no
-// engine: the server installs it from PyPI when the model is launched, into a volume
-// that later runs use again. The image's digest therefore does not say which version
-// of the engine was measured. Packages fixes the version.
+// The image is built for CUDA 13, which needs driver 580 or later. It contains no engine: when the model is
+// launched, the server installs the engine from PyPI into a volume that later runs use again. The image's
+// digest therefore does not say which version of the engine was measured. Set Packages to fix the version.
 //
-// Which revision of a model is fetched is in Xinference's own list of models, so that
-// Revision cannot be set. TrustRemoteCode is for models that are not in the list: the
-// server trusts those that are. Offline keeps the server from the Hub, and not from
-// PyPI: start it once without Offline to install the engine.
+// Revision cannot be set, because Xinference's own list of models determines which revision is fetched.
+// TrustRemoteCode concerns only models that are not in that list: the server trusts the others. Offline
+// prevents the server from contacting the Hub, but not PyPI: start it once without Offline to install the
+// engine.
 //
-// Authentication is switched off, because without it a fresh server refuses every
-// request until somebody has made an account.
+// Authentication is switched off, because otherwise a fresh server refuses every request until somebody has
+// created an account.
 type Xinference struct {
 	Container
-	Engine   string         // vLLM, SGLang, llama.cpp, Transformers, LMDEPLOY (models InternVL only), or MindIE with an Image of Xinference Enterprise
+	Engine   string         // vLLM, SGLang, llama.cpp, Transformers, LMDEPLOY (only for InternVL models), or MindIE with an Image of Xinference Enterprise
 	Packages []string       // Python packages of the engine, instead of Xinference's choice: "vllm==0.29.0"
 	Format   string         // pytorch, gptq, awq, fp8 or ggufv2
 	SizeB    string         // size in billions of parameters, in Xinference's format: "7" or "1_8"
 	Path     string         // folder in ModelsDir; "" means Model
-	NGPU     int            // GPUs that the model uses; all that GPUs names by id, and one of "all"
-	Limit    int            // requests at once; further ones are refused
+	NGPU     int            // GPUs that the model uses; all GPUs listed by id, or one if GPUs is "all"
+	Limit    int            // concurrent requests; the server refuses further ones
 	Kwargs   map[string]any // further settings of the engine
 }
 
@@ -108,7 +106,7 @@ func (x Xinference) Spec() (launch.Spec, error) {
 			b.Secrets = append(b.Secrets, text)
 		}
 	}
-	shown, _ := json.Marshal(request) // an error is in b.errs already
+	shown, _ := json.Marshal(request) // an error was recorded above
 	b.Setup = []probe.Step{{Purpose: "launch the model", Method: "POST", Path: "/v1/models", Body: string(body), Shown: string(shown)}}
 	b.Config["engine"] = x.Engine
 	b.Config["launch"] = string(shown)
@@ -117,8 +115,8 @@ func (x Xinference) Spec() (launch.Spec, error) {
 	return b.finish()
 }
 
-// useGPUs sets how many GPUs the model uses: NGPU, or all that are named by id. The
-// server would use one if the request did not say.
+// useGPUs sets how many GPUs the model uses: NGPU, or all GPUs that are listed by id. Without this setting
+// the server would use one.
 func (x Xinference) useGPUs(b *builder, request map[string]any) {
 	n := x.NGPU
 	if b.isPositive("NGPU", n) || len(b.Devices.IDs) > 1 {

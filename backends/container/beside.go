@@ -31,8 +31,8 @@ func (i *instance) pullBeside(ctx context.Context) error {
 	return nil
 }
 
-// startBeside starts the containers beside the main one, in a network of their own. Their
-// output is in the server's log, each line behind the container's name.
+// startBeside starts the containers beside the main one, in a network of their own. Their output goes to
+// the server's log; each line is preceded by the container's name.
 func (i *instance) startBeside(ctx context.Context) (err error) {
 	if len(i.spec.Beside) == 0 {
 		return nil
@@ -74,8 +74,8 @@ func (i *instance) startPart(ctx context.Context, spec launch.Spec, log *serverl
 	return p, err
 }
 
-// grantedGPUs returns the GPUs that a container has. The error says what is wrong with
-// them.
+// grantedGPUs returns the GPUs that a container has. It returns an error if they differ from the GPUs that
+// were requested.
 func grantedGPUs(ctx context.Context, box *engine.Container, spec launch.Spec) (visibleGPUs, error) {
 	if spec.Devices.Vendor != launch.NVIDIA {
 		return visibleGPUs{}, nil
@@ -99,7 +99,7 @@ func (i *instance) boxes() (all []*engine.Container) {
 	return all
 }
 
-// end says how a container of the server ended, or returns "" if all of them run.
+// end says which container of the server has exited and how, or returns "" if all of them run.
 func (i *instance) end() string {
 	for k, box := range i.boxes() {
 		select {

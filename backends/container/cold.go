@@ -8,10 +8,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// A ColdStart is the time that a server took to start. Both durations begin with
-// the start of the container, whose image was on the machine, and are measured on
-// the client's monotonic clock. The model's files may have been in the machine's
-// page cache.
+// A ColdStart is the time that a server took to start. Both durations count from the start of the
+// container, on the client's monotonic clock. The image was already on the machine, and the model's files
+// may have been in the machine's page cache.
 type ColdStart struct {
 	Ready      time.Duration // until the server listed its model
 	FirstToken time.Duration // until the first token of a completion that was requested at once
@@ -19,8 +18,8 @@ type ColdStart struct {
 	Target llmbench.Target
 }
 
-// Cold launches server in a fresh container, and removes it when it has sent its
-// first token. An error ends tb.
+// Cold launches server in a fresh container, and removes the container when the server has sent its first
+// token. An error ends tb.
 func Cold(tb testing.TB, server backends.Server) ColdStart {
 	tb.Helper()
 	llmbench.Watch(tb)

@@ -1,19 +1,17 @@
 // Package container launches the servers that package backends describes in a
 // Docker engine on this machine.
 //
-// A start goes through the stages of [backends.Deadlines]. The error of a stage
-// carries the last lines of the server's log and, if the failure is a known one,
-// what to do about it. The end of the test or benchmark removes the container.
-// Containers of processes that were killed are removed by the next process that
-// uses this package.
+// A start goes through the stages of [backends.Deadlines]. The error of a stage includes the last lines of
+// the server's log and, for known failures, advice. When the test or benchmark ends, the container is
+// removed. If a process was killed, the next process that uses this package removes its containers.
 //
-// A server's port is published on 127.0.0.1 only. On Linux requests go to the
-// container's own address, because Docker's proxy behind a published port bunches
-// small writes. The configuration lines of the results name what makes them
-// comparable: image and digest, version, model, GPUs and settings.
+// A server's port is published on 127.0.0.1 only. On Linux, requests go directly to the container's own
+// address, because Docker's proxy behind a published port merges small writes. The configuration lines of
+// the results contain everything that results must have in common to be comparable: image and digest,
+// version, model, GPUs and settings.
 //
-// A server gets GPUs only if its GPUs field asks for them. The start fails if the
-// engine cannot grant them.
+// A server gets GPUs only if its GPUs field asks for them. The start fails if the engine cannot provide
+// them.
 package container
 
 import (
@@ -30,22 +28,22 @@ type Backend struct {
 	Server backends.Server
 }
 
-// New returns a Backend for server. It is an argument of [backends.FromConfig].
+// New returns a Backend for server. New is usually passed to [backends.FromConfig].
 func New(server backends.Server) backends.Backend { return Backend{server} }
 
-// Start is [Start] of the backend's server.
+// Start calls the function [Start] with the backend's server.
 func (b Backend) Start(tb testing.TB) llmbench.Target {
 	tb.Helper()
 	return Start(tb, b.Server)
 }
 
-// Start launches server in a container and returns it as a target when it has
-// answered a completion, or ends tb with an error. The container is removed when
-// tb ends. If the server has ended before that, tb fails.
+// Start launches server in a container and returns it as a target when it has answered a completion, or
+// ends tb with an error. The container is removed when tb ends. If the container has exited by itself
+// before then, tb fails.
 //
-// If several processes measure together, shard 0 alone launches the server, and tells the others where
-// the server is. Each process has the API key from its own environment. Start fails if a process is on
-// another machine, because only this one can reach the container.
+// If several processes (shards) measure together, shard 0 launches the server and tells the other shards
+// the server's address. Each process takes the API key from its own environment. Start fails if a shard
+// runs on another machine, which could not reach the container.
 func Start(tb testing.TB, server backends.Server) llmbench.Target {
 	tb.Helper()
 	llmbench.Watch(tb)
@@ -53,7 +51,7 @@ func Start(tb testing.TB, server backends.Server) llmbench.Target {
 	if err != nil {
 		tb.Fatalf("backends: %v", err)
 	}
-	var i *instance // nil in other processes than shard 0
+	var i *instance // nil except in shard 0
 	told, err := llmbench.Lead("the start of "+spec.Backend, func() (reached, error) {
 		if err := llmbench.CheckOneMachine(); err != nil {
 			return reached{}, fmt.Errorf("%s: only this machine can reach its container, and these shards are %w; start the server, and set LLMBENCH_URL in all shards", spec.Backend, err)
@@ -86,11 +84,12 @@ func Start(tb testing.TB, server backends.Server) llmbench.Target {
 	return t
 }
 
-// A reached is what shard 0 tells the others of a server that it has launched. It has no secret.
+// A reached is what shard 0 tells the other shards about a server that it has launched. It contains no
+// secret.
 type reached struct {
 	URL, Model string
 	Config     map[string]string
-	HasKey     bool // requests have an API key
+	HasKey     bool // whether requests carry an API key
 }
 
 // launchFor launches server, or ends tb.

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 )
 
-// grantDevices asks the engine for devices. NVIDIA GPUs come through NVIDIA's
-// container runtime if the engine has that, and otherwise through a device request
+// grantDevices requests the devices from the engine. NVIDIA GPUs are requested through NVIDIA's container
+// runtime if the engine has that runtime, and otherwise by a device request
 // (https://docs.docker.com/engine/containers/gpu/).
 func grantDevices(d launch.Devices, h *container.HostConfig, env map[string]string, nvidiaRuntime bool) {
 	if d.Vendor == launch.NVIDIA {
@@ -30,7 +30,7 @@ func grantDevices(d launch.Devices, h *container.HostConfig, env map[string]stri
 		h.DeviceRequests = append(h.DeviceRequests, request)
 		return
 	}
-	if nvidiaRuntime { // it may be the default runtime, and images ask it for all GPUs
+	if nvidiaRuntime { // it may be the default runtime, and images ask it for all GPUs by default
 		env["NVIDIA_VISIBLE_DEVICES"] = "void"
 	}
 	for _, node := range d.Nodes() {
@@ -41,8 +41,8 @@ func grantDevices(d launch.Devices, h *container.HostConfig, env map[string]stri
 // visibleGPUs are the GPUs that nvidia-smi lists in the container.
 type visibleGPUs struct {
 	count  int
-	names  string // of all of them, such as "2 x NVIDIA L4"
-	driver string // version
+	names  string // models of all of them, such as "2 x NVIDIA L4"
+	driver string // version of the driver
 }
 
 // listGPUs is the command whose output parseGPUs reads
@@ -69,9 +69,8 @@ func parseGPUs(output string) (gpus visibleGPUs) {
 	return gpus
 }
 
-// checkGPUs returns an error unless the container has the requested devices and
-// the server uses each of them. used is the number that the server uses; 0 means
-// unknown.
+// checkGPUs returns an error unless the container has the requested devices and the server uses all of
+// them. used is the number that the server uses; 0 means unknown.
 func checkGPUs(requested launch.Devices, visible visibleGPUs, used int) error {
 	if want := len(requested.IDs); visible.count == 0 || want > 0 && visible.count != want {
 		return fmt.Errorf("GPUs %s were requested, and the container has %d", requested, visible.count)

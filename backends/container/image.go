@@ -15,16 +15,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/container/internal/engine"
 )
 
-// buildTimeout bounds the building of a program.
+// buildTimeout limits the time to compile a program.
 const buildTimeout = 5 * time.Minute
 
-// built holds the names of the images that this process has made or found, by import path and
-// platform. Each start of a server of this process has the same program.
+// built holds the names of the images that this process has built or found, by import path and platform.
+// All starts in this process can use the same image, because the program does not change.
 var built sync.Map
 
-// buildImage makes an image of a Go command, given by its import path, unless the
-// engine has it already. It returns the image's name, whose tag is a hash of the
-// program. A process compiles the program once, unless the engine has lost the image.
+// buildImage builds an image of a Go command, given by its import path, unless the engine has the image
+// already. It returns the image's name, whose tag is a hash of the program. A process compiles the program
+// only once, unless the engine has lost the image.
 func buildImage(ctx context.Context, e *engine.Engine, importPath string) (name string, err error) {
 	key := importPath + " " + e.Platform()
 	if known, is := built.Load(key); is && e.Has(ctx, known.(string)) {
@@ -45,8 +45,8 @@ func buildImage(ctx context.Context, e *engine.Engine, importPath string) (name 
 	return name, nil
 }
 
-// compile returns a Go command, given by its import path, as a static executable for
-// the engine.
+// compile compiles a Go command, given by its import path, as a static executable for the engine's
+// platform, and returns the executable.
 func compile(ctx context.Context, e *engine.Engine, importPath string) (content []byte, err error) {
 	dir, err := os.MkdirTemp("", "llmbench-image-")
 	if err != nil {

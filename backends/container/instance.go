@@ -22,11 +22,11 @@ type instance struct {
 	journal
 	spec    launch.Spec
 	engine  *engine.Engine
-	network *engine.Network         // of several containers; nil without
+	network *engine.Network         // network of the containers if there are several, otherwise nil
 	beside  []part                  // the containers that run beside the main one
-	box     *engine.Container       // the main one; nil before it is created
-	file    *os.File                // holds the whole log; nil without a LogDir
-	abort   context.CancelCauseFunc // ends the wait for the server to be ready
+	box     *engine.Container       // the main container; nil before it is created
+	file    *os.File                // file with the whole log; nil without a LogDir
+	abort   context.CancelCauseFunc // cancels the start, with the reason
 
 	server     probe.Server
 	target     llmbench.Target
@@ -36,11 +36,10 @@ type instance struct {
 	gpus       visibleGPUs
 
 	started           time.Time     // when the container was started
-	ready, firstToken time.Duration // from then until the model was listed, and until the first token
+	ready, firstToken time.Duration // from started until the model was listed, and until the first token
 }
 
-// newInstance returns an instance that is not started. logf gets its messages,
-// without secrets.
+// newInstance returns an instance that is not started yet. Its messages go to logf, without secrets.
 func newInstance(spec launch.Spec, logf func(string, ...any)) *instance {
 	spec.Deadlines = spec.Deadlines.WithDefaults()
 	return &instance{spec: spec, journal: newJournal(spec, logf)}
@@ -69,8 +68,7 @@ func (i *instance) openLog() error {
 	return err
 }
 
-// describe returns the configuration lines, which say what makes results of the
-// server comparable to others.
+// describe returns the configuration lines: everything that results must have in common to be comparable.
 func (i *instance) describe() map[string]string {
 	c := maps.Clone(i.spec.Config)
 	c["image"] = i.spec.Image
@@ -105,7 +103,7 @@ func (i *instance) metrics() metrics.Source {
 	return s
 }
 
-// stop removes the server. It returns an error if the server had ended before.
+// stop removes the server. It returns an error if a container had exited before.
 func (i *instance) stop() error {
 	var err error
 	if end := i.end(); end != "" {
@@ -114,7 +112,7 @@ func (i *instance) stop() error {
 	return errors.Join(err, i.remove())
 }
 
-// remove removes the containers, if there are some, and closes the log.
+// remove removes the containers that exist, and closes the log.
 func (i *instance) remove() (err error) {
 	if i.box != nil {
 		err = i.box.Remove()
@@ -126,9 +124,8 @@ func (i *instance) remove() (err error) {
 	return err
 }
 
-// endedWithin reports whether a container of the server ends before d has passed. On a busy
-// machine the last lines of a container that has ended may come later: endedWithin waits for
-// them.
+// endedWithin reports whether a container of the server exits within d. On a busy machine, the last lines
+// of an exited container may arrive later; endedWithin then waits longer, to receive them.
 func (i *instance) endedWithin(d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()

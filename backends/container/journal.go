@@ -8,7 +8,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
-// engineFailures are what container engines say when they cannot grant devices.
+// engineFailures are error messages of container engines that cannot provide devices.
 var engineFailures = []launch.Failure{
 	{Log: `unsatisfied condition: cuda`, Advice: "the host's GPU driver is too old for this image: an image for CUDA 13 needs driver 580 or newer; update the driver, or take an image for CUDA 12, such as the tags of vLLM and SGLang that end in -cu129"},
 	{Log: `could not select device driver|unknown runtime specified nvidia|nvidia-container-cli|libnvidia-ml`, Advice: "the engine cannot grant NVIDIA GPUs: install the NVIDIA driver and the NVIDIA Container Toolkit (https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html), or set LLMBENCH_GPUS=none"},
@@ -16,17 +16,17 @@ var engineFailures = []launch.Failure{
 	{Log: `gathering device information.*/dev/(davinci|hisi|devmm)`, Advice: "this machine has no such Ascend NPU: check the ids in LLMBENCH_GPUS and the driver"},
 }
 
-// A journal is the log of a server, with the known failures that its lines may show.
+// A journal is the log of a server, and the failures that are recognised in its lines.
 type journal struct {
 	backend  string
 	failures []launch.Failure
 	devices  launch.Devices
 	log      *serverlog.Log
-	note     string                           // what else is said of every failure; "" is nothing
+	note     string                           // text that is added to every failure; may be ""
 	logf     func(format string, args ...any) // for messages to the user
 }
 
-// newJournal returns an empty journal. logf gets messages without secrets.
+// newJournal returns an empty journal. Its messages go to logf, without secrets.
 func newJournal(spec launch.Spec, logf func(string, ...any)) journal {
 	log := &serverlog.Log{}
 	return journal{
@@ -43,11 +43,11 @@ func (j journal) failure(stage string, err error) error {
 	return j.log.Failure(text, launch.Advice(known, j.gpu(), append(j.log.Lines(), text)), j.note)
 }
 
-// isFailure reports whether a line of the log says that the server cannot start.
-// The server's process may go on nevertheless.
+// isFailure reports whether a line of the log says that the server cannot start. Such a line counts even
+// while the server's process keeps running.
 func (j journal) isFailure(line string) bool {
 	return slices.ContainsFunc(j.failures, func(f launch.Failure) bool { return f.Shows(line, j.gpu()) })
 }
 
-// gpu reports whether the server was to use a GPU.
+// gpu reports whether the server was supposed to use a GPU.
 func (j journal) gpu() bool { return j.devices.Vendor != "" }

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
-// requestOf returns what to ask the engine for. nvidiaRuntime says whether the
-// engine has NVIDIA's container runtime. The container's output goes to log.
+// requestOf returns the request that creates the container of s. nvidiaRuntime says whether the engine has
+// NVIDIA's container runtime. The container's output goes to log.
 func requestOf(s launch.Spec, nvidiaRuntime bool, log *serverlog.Log) (engine.Request, error) {
 	req := engine.Request{
 		Image: s.Image, Entrypoint: s.Entrypoint, Cmd: s.Cmd,
@@ -45,7 +45,7 @@ func requestOf(s launch.Spec, nvidiaRuntime bool, log *serverlog.Log) (engine.Re
 	req.Host = func(h *container.HostConfig) {
 		h.Runtime = devices.Runtime
 		h.Resources = devices.Resources
-		h.Memory, h.MemorySwap = s.Memory, s.Memory // equal: swapping would be measured
+		h.Memory, h.MemorySwap = s.Memory, s.Memory // equal limits forbid swapping, which would distort the results
 		h.Mounts = mounts
 		h.ShmSize = s.ShmSize
 		h.CapAdd, h.SecurityOpt, h.GroupAdd = s.Capabilities, s.SecurityOptions, s.Groups
@@ -56,8 +56,8 @@ func requestOf(s launch.Spec, nvidiaRuntime bool, log *serverlog.Log) (engine.Re
 	return req, nil
 }
 
-// mountsOf returns the mounts of a server: folders of this machine, and named
-// volumes for what the server downloads.
+// mountsOf returns the mounts of a server: folders of this machine, and named volumes for the server's
+// downloads.
 func mountsOf(s launch.Spec) ([]mount.Mount, error) {
 	var mounts []mount.Mount
 	for _, m := range s.Mounts {

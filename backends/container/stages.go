@@ -15,9 +15,9 @@ type stage struct {
 	do    func(ctx context.Context) error
 }
 
-// stages returns the stages of the start in their order. Each stage proves more
-// than the one before: a server with an open port may not be healthy, and a
-// healthy server may lack the model, or be unable to run it.
+// stages returns the stages of the start in order. Each stage checks more than the previous one: a server
+// with an open port may not be healthy, and a healthy server may not have the model, or may be unable to
+// run it.
 func stages(i *instance) []stage {
 	d := i.spec.Deadlines
 	return []stage{
@@ -31,7 +31,7 @@ func stages(i *instance) []stage {
 	}
 }
 
-// run runs one stage. The stage ends at its deadline, or when a container ends.
+// run runs one stage. The stage fails at its deadline, or if a container exits.
 func run(ctx context.Context, i *instance, st stage) error {
 	began := time.Now()
 	var ended []<-chan struct{}
@@ -49,9 +49,9 @@ func run(ctx context.Context, i *instance, st stage) error {
 	return i.failure(st.name, err)
 }
 
-// endGrace is how long to wait for a container that seems to have failed to end,
-// so that the error can tell its exit status and its last words.
+// endGrace is how long run waits, after a failed stage, for a container to exit. The error can then include
+// the container's exit status and its last lines.
 const endGrace = time.Second
 
-// lastWords bounds the wait for the last lines of a container that has ended.
+// lastWords limits the wait for the last lines of a container that has exited.
 const lastWords = time.Minute

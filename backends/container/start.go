@@ -12,9 +12,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 )
 
-// start launches the server of spec and waits until it is ready. Each stage has
-// its own deadline; ctx bounds all of them. After an error nothing is left of the
-// server.
+// start launches the server of spec and waits until it is ready. Each stage has its own deadline; ctx
+// limits all stages together. If start fails, it removes everything that it has created.
 func start(ctx context.Context, spec launch.Spec, logf func(string, ...any)) (_ *instance, err error) {
 	i := newInstance(spec, logf)
 	defer func() {
@@ -47,7 +46,7 @@ func start(ctx context.Context, spec launch.Spec, logf func(string, ...any)) (_ 
 			return nil, err
 		}
 	}
-	if err := context.Cause(ctx); err != nil { // the log reported a failure after the last stage
+	if err := context.Cause(ctx); err != nil { // a line of the log reported a failure after the last stage
 		return nil, i.failure("ready", err)
 	}
 	i.target.Config = i.describe()
@@ -55,8 +54,8 @@ func start(ctx context.Context, spec launch.Spec, logf func(string, ...any)) (_ 
 	return i, nil
 }
 
-// describeTemplate adds a hash of the chat template to the configuration lines, because
-// another template of that name makes other prompts.
+// describeTemplate adds a hash of the chat template to the configuration lines, because a different
+// template in a file of the same name would change the prompts.
 func (i *instance) describeTemplate() error {
 	if i.spec.ChatTemplate == "" {
 		return nil
@@ -70,8 +69,8 @@ func (i *instance) describeTemplate() error {
 	return nil
 }
 
-// checkWeights returns an error unless the model is where it must be. The error
-// lists what is there.
+// checkWeights returns an error unless the model is in its folder. The error lists what the folder
+// contains.
 func checkWeights(w launch.Weights) error {
 	if w.Dir == "" {
 		return nil

@@ -63,7 +63,7 @@ func targetOf(s launch.Spec) llmbench.Target {
 	return t
 }
 
-// getPort waits until the server listens, and decides how it is reached.
+// getPort waits until the server listens, and chooses the route by which it is reached.
 func (i *instance) getPort(ctx context.Context) error {
 	containerAddr, publishedAddr, err := i.box.Addresses(ctx, i.spec.Port)
 	if err != nil {
@@ -117,8 +117,8 @@ func (i *instance) getModel(ctx context.Context) error {
 	return nil
 }
 
-// readVersion asks the server for its version. A failure is only logged, because
-// the image's digest also identifies the version.
+// readVersion asks the server for its version. If that fails, it only logs the error, because the image's
+// digest also identifies the version.
 func (i *instance) readVersion(ctx context.Context) {
 	if i.spec.Version.Path == "" {
 		return
@@ -131,8 +131,8 @@ func (i *instance) readVersion(ctx context.Context) {
 	i.spec.Config["server-version"] = v
 }
 
-// readCommit finds out which commit of the model the server has downloaded. A failure
-// is only logged: a result without the commit is still a result.
+// readCommit finds out which commit of the model the server has downloaded. If that fails, it only logs the
+// error, because results are useful without the commit.
 func (i *instance) readCommit(ctx context.Context) {
 	var commit string
 	var err error
@@ -156,11 +156,11 @@ func (i *instance) readCommit(ctx context.Context) {
 	i.spec.Config["model-commit"] = commit
 }
 
-// isCommit matches the id of a commit on the Hugging Face Hub.
+// isCommit reports whether a text is the id of a commit on the Hugging Face Hub.
 var isCommit = regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString
 
-// findModel looks for the model in the server's list. If the server makes up the
-// name, findModel takes the only name in the list.
+// findModel looks for the model in the server's list. If the server invents the model's name, findModel
+// adopts the only name in the list.
 func (i *instance) findModel(ctx context.Context) error {
 	names, err := i.server.Models(ctx, i.spec.ModelsPath)
 	switch {
@@ -176,8 +176,8 @@ func (i *instance) findModel(ctx context.Context) error {
 	return nil
 }
 
-// getCompletion waits until the server answers a completion. The completion is
-// streamed, to tell when its first token came.
+// getCompletion waits until the server answers a completion. The completion is streamed, so that the time
+// of its first token is known.
 func (i *instance) getCompletion(ctx context.Context) error {
 	w := probe.NewWatch(func(waited time.Duration, last error) {
 		i.logf("%s: completion: no answer yet, after %v: %s", i.spec.Backend, waited.Round(time.Second), probe.Reason(last))
@@ -194,8 +194,8 @@ func (i *instance) getCompletion(ctx context.Context) error {
 	return i.checkResidency(ctx)
 }
 
-// readReported asks the server for the settings that it chose. A failure is only
-// logged, because the server has answered a completion.
+// readReported asks the server for settings that the server has chosen. If that fails, it only logs the
+// error, because the server has already answered a completion.
 func (i *instance) readReported(ctx context.Context) {
 	for _, name := range slices.Sorted(maps.Keys(i.spec.Reported)) {
 		v, err := i.server.Field(ctx, i.spec.Reported[name])
@@ -207,8 +207,8 @@ func (i *instance) readReported(ctx context.Context) {
 	}
 }
 
-// checkResidency returns an error if a GPU was requested and the server says that
-// a part of the model is not on the GPU.
+// checkResidency returns an error if a GPU was requested and the server reports that part of the model is
+// not on the GPU.
 func (i *instance) checkResidency(ctx context.Context) error {
 	if i.spec.Devices.Vendor == "" || i.spec.GPUResidency[0].Path == "" {
 		return nil

@@ -12,17 +12,17 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 )
 
-// refusalGrace is how long a server may refuse a probe with a status that is
-// otherwise final. A front-end may be up before its routes are.
+// refusalGrace is how long a server may answer a probe with a status that usually does not change. A
+// front-end may be up before its routes are.
 const refusalGrace = 10 * time.Second
 
-// wait polls try for a stage of the server's start until try succeeds. It gives up
-// before ctx ends only if the server refuses for longer than refusalGrace: waiting
-// cures neither a missing key nor a missing path. It logs the state of the wait
-// every [probe.ReportInterval].
+// wait polls try, for a stage of the server's start, until try succeeds or ctx ends. It gives up earlier
+// only if the server answers for longer than refusalGrace with a status such as 401 or 404, because waiting
+// cures neither a missing key nor a missing path. Every [probe.ReportInterval] it logs what it is waiting
+// for.
 func (j journal) wait(ctx context.Context, stage string, try func(context.Context) error) error {
 	began, reported := time.Now(), time.Now()
-	var refusedSince time.Time // zero: the last probe was not refused
+	var refusedSince time.Time // zero if the last probe was not refused
 	return probe.Poll(ctx, func() (again bool, err error) {
 		one, cancel := context.WithTimeoutCause(ctx, probe.Timeout, fmt.Errorf("no answer in %v", probe.Timeout))
 		defer cancel()
@@ -47,7 +47,7 @@ func (j journal) wait(ctx context.Context, stage string, try func(context.Contex
 	})
 }
 
-// isRefusal reports whether err is a status that waiting rarely changes.
+// isRefusal reports whether err is an HTTP status that waiting rarely changes.
 func isRefusal(err error) bool {
 	var status probe.StatusError
 	if !errors.As(err, &status) {
@@ -56,11 +56,11 @@ func isRefusal(err error) bool {
 	return status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden || status.Code == http.StatusNotFound
 }
 
-// networkGrace is how long the network of a container that has started may need until
-// it delivers packets. On a busy machine the first ones end with an error at once.
+// networkGrace is how long it may take until the network of a started container delivers packets. On a busy
+// machine, the first packets fail with an error at once.
 const networkGrace = 3 * time.Second
 
-// The routes by which a server is reached.
+// The routes by which a server can be reached.
 const (
 	containerRoute = "container-address" // the container's own address
 	portRoute      = "published-port"    // the port published on 127.0.0.1, through the engine's proxy
@@ -76,12 +76,14 @@ type route struct {
 	why  string // for portRoute: why the container's own address is not used
 }
 
-// reach returns the route to a server that listens. The published port is used if the
-// container has no address of its own, or one that packets do not reach, as behind some
-// firewalls. If the container's address refuses the connection, then it is reachable and
-// the server does not listen yet. With early, the container's network may not be up yet:
-// reach returns the error of the container's address, and a later call decides. A timeout
-// always decides, because it means that packets are dropped.
+// reach returns the route to a server that listens. It prefers the container's own address. It uses the
+// published port if the container has no such address, or if packets do not reach the address, as behind
+// some firewalls.
+//
+// If the container's address refuses the connection, the address can be reached, but the server does not
+// listen yet: reach returns the error. If early is true, the container's network may not be up yet; for
+// most errors, reach then returns the error too and leaves the choice to a later call. A timeout always
+// means that packets are dropped, so reach then uses the published port.
 func reach(ctx context.Context, dial dialFunc, containerAddr, publishedAddr string, early bool) (route, error) {
 	why := "the container has no address that this machine can reach"
 	if containerAddr != "" {
@@ -101,8 +103,7 @@ func reach(ctx context.Context, dial dialFunc, containerAddr, publishedAddr stri
 		return route{}, err
 	}
 	defer conn.Close()
-	// The proxy accepts connections for a server that does not listen, and closes
-	// them at once.
+	// If the server does not listen, the proxy accepts connections nevertheless, and closes them at once.
 	_ = conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
 	var timeout net.Error
 	if _, err := conn.Read(make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() {

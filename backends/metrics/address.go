@@ -9,25 +9,24 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// An Address is where metrics are read.
+// An Address is a place where metrics are read.
 type Address struct {
-	// Target is the server of the metrics. Its URL has no path of its own, or that
-	// prefix before Path which all paths of the server have.
+	// Target is the server that has the metrics. Its URL has no path, or only a prefix that is common to
+	// all paths of the server.
 	Target llmbench.Target
-	Path   string // of the metrics; "" means [Names].Path
+	Path   string // path of the metrics; "" means [Names].Path
 }
 
-// Beside returns the address that a URL names, such as http://10.0.0.7:8000/metrics
-// or unix:///run/llm.sock:/metrics, of metrics of the server t. A URL without a path
-// leaves the path open.
+// Beside returns the address of metrics of the server t. raw is the URL of the metrics, such as
+// http://10.0.0.7:8000/metrics or unix:///run/llm.sock:/metrics. If raw has no path, Path of the address is
+// "".
 //
-// The header of t, with the API key in it, and the client's certificate are for t's
-// host only: other hosts get neither, and the host itself gets no header without TLS
-// if t has TLS. Ports do not count, because many servers have a port of their own for
-// metrics. The certificate authorities of t hold for all addresses, and so does
-// InsecureSkipVerify.
+// The header of t, which contains the API key, and the client's certificate are sent only to the host of t.
+// If t uses TLS, the header is not sent to that host without TLS. Ports are ignored in this comparison,
+// because many servers serve metrics on a separate port. The certificate authorities of t and
+// InsecureSkipVerify apply to all addresses.
 //
-// The error shows no more of the URL than scheme and host.
+// The error shows no more of the URL than its scheme and host.
 func Beside(t llmbench.Target, raw string) (Address, error) {
 	host, path := split(raw)
 	a := Address{Target: llmbench.Target{URL: host, Header: t.Header, TLS: t.TLS, Proxy: t.Proxy, Dial: t.Dial}, Path: path}
@@ -44,8 +43,8 @@ func Beside(t llmbench.Target, raw string) (Address, error) {
 	return a, nil
 }
 
-// split cuts the path out of a URL. What it returns of an invalid URL is refused by
-// [llmbench.Target.Check].
+// split separates the path from a URL. If the URL is invalid, [llmbench.Target.Check] reports an error for
+// the host that split returns.
 func split(raw string) (host, path string) {
 	u, err := url.Parse(raw)
 	if err != nil || strings.Contains(raw, "#") {
@@ -67,10 +66,10 @@ func split(raw string) (host, path string) {
 	return u.String(), path
 }
 
-// A location says which host a URL leads to.
+// A location identifies the host that a URL leads to.
 type location struct {
-	name   string // of the host, or the path of the socket
-	secure bool   // nobody on the way can read requests
+	name   string // name of the host, or path of the socket
+	secure bool   // whether requests are protected on the way: TLS, or a socket on this machine
 }
 
 func place(raw string) location {

@@ -11,14 +11,14 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// families are metrics by their names.
+// families holds metrics by name.
 type families map[string]*dto.MetricFamily
 
 // parse reads Prometheus' text format
 // (https://prometheus.io/docs/instrumenting/exposition_formats/).
 func parse(body []byte) (families, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	// The format requires a line feed at the end, which not all servers send.
+	// The format requires a final line feed, which some servers do not send.
 	return parser.TextToMetricFamilies(bytes.NewReader(append(bytes.TrimRight(body, "\r\n"), '\n')))
 }
 
@@ -33,7 +33,7 @@ func (f families) add(other families) {
 	}
 }
 
-// has reports whether the name of a metric begins with prefix.
+// has reports whether the name of any metric begins with prefix.
 func (f families) has(prefix string) bool {
 	for name := range f {
 		if strings.HasPrefix(name, prefix) {
@@ -43,14 +43,14 @@ func (f families) has(prefix string) bool {
 	return false
 }
 
-// find returns the family of the first name that is there, or nil.
+// find returns the family with the first of the names that exists, or nil.
 func (f families) find(names Alternatives) *dto.MetricFamily {
 	for _, name := range names {
 		if family := f[name]; family != nil {
 			return family
 		}
-		// Some servers name a counter's family without the suffix that the
-		// samples of the counter have.
+		// Some servers omit the suffix _total from the name of a counter's family, and only have it in the
+		// names of the samples.
 		if family := f[strings.TrimSuffix(name, "_total")]; family != nil {
 			return family
 		}
@@ -58,10 +58,9 @@ func (f families) find(names Alternatives) *dto.MetricFamily {
 	return nil
 }
 
-// sum adds up the values of a metric over its label sets. For a histogram or a
-// summary, sum is the sum of the observed values and count their number. A sum
-// that is not a finite number of at least 0 is unknown: none of the metrics of
-// interest can have such a value.
+// sum adds up the values of a metric over its label sets. For a histogram or a summary, sum is the sum of
+// the observed values and count is their number. If the sum is negative or not finite, sum returns nil,
+// because no metric of interest can have such a value.
 func (f families) sum(names Alternatives) (sum, count *float64) {
 	family := f.find(names)
 	if family == nil || len(family.Metric) == 0 {
@@ -79,7 +78,7 @@ func (f families) sum(names Alternatives) (sum, count *float64) {
 	return &v, &c
 }
 
-// mean averages the values of a gauge over its label sets.
+// mean returns the average of a gauge over its label sets.
 func (f families) mean(names Alternatives) *float64 {
 	sum, _ := f.sum(names)
 	if sum != nil {
@@ -88,9 +87,8 @@ func (f families) mean(names Alternatives) *float64 {
 	return sum
 }
 
-// starts returns when the processes started that have these metrics, in seconds
-// since 1970 and sorted. Client libraries of Prometheus export that for a process
-// with one registry
+// starts returns the start times of the processes that export these metrics, in seconds since 1970 and
+// sorted. Prometheus' client libraries export the start time if the process has only one registry
 // (https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics).
 func (f families) starts() []float64 {
 	var all []float64

@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// A Kind is a kind of server that is recognised by its metrics.
+// A Kind is a kind of server that can be recognised by its metrics.
 type Kind struct {
 	Name string // for messages, such as vLLM
-	// Mark begins the names of metrics of this kind of server, and of no other. ""
-	// begins the names of every server.
+	// Mark is a prefix of metric names that only this kind of server has. "" matches every server.
 	Mark  string
 	Names Names
 }
 
-// Find asks a server that runs for its metrics, and returns the index of the kind that it
-// is of, and the addresses with the paths of the metrics. Where an address has no path, the
-// paths of all kinds are tried, in the order of the kinds. All addresses have to be
-// of the same kind. Find waits at most ten seconds. Its error is for one line.
+// Find asks a running server for its metrics. It returns the index of the kind that the server belongs to,
+// and the addresses with the paths of the metrics. If an address has no path, Find tries the paths of all
+// kinds, in the order of kinds. All addresses must belong to the same kind of server. Find takes at most
+// ten seconds. The text of its error has no line breaks.
 func Find(ctx context.Context, addresses []Address, kinds []Kind) (kind int, found []Address, err error) {
 	ctx, cancel := bound(ctx)
 	defer cancel()
@@ -38,8 +37,8 @@ func Find(ctx context.Context, addresses []Address, kinds []Kind) (kind int, fou
 	return kind, addresses, nil
 }
 
-// recognise finds the index of the kind of the server, and sets the path of its metrics. Its
-// error is that of the last path.
+// recognise returns the index of the server's kind, and sets the path of its metrics. If no path succeeds,
+// it returns the error of the last path.
 func (a *Address) recognise(ctx context.Context, kinds []Kind) (kind int, err error) {
 	paths := []string{a.Path}
 	if a.Path == "" {
@@ -70,7 +69,7 @@ func (a *Address) recognise(ctx context.Context, kinds []Kind) (kind int, err er
 	return 0, last
 }
 
-// recognise returns the index of the kind of server that has these metrics.
+// recognise returns the index of the kind of server whose metrics these are.
 func (f families) recognise(kinds []Kind) (kind int, err error) {
 	var names []string
 	for i, k := range kinds {

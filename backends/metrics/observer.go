@@ -16,14 +16,12 @@ import (
 )
 
 const (
-	// resetTimeout bounds the emptying of the prefix cache: some servers wait until
-	// they are idle.
+	// resetTimeout limits the emptying of the prefix cache: some servers wait until they are idle.
 	resetTimeout = time.Minute
-	// kvInterval is the time between two readings of the KV cache's usage during
-	// a pass. The KV cache is empty again when the pass has ended.
+	// kvInterval is the time between two readings of the KV cache's use during a pass. Readings after the
+	// pass would not do, because the KV cache is empty by then.
 	kvInterval = 2 * time.Second
-	// countTimeout bounds the wait for a server to count what it answered before
-	// a pass.
+	// countTimeout limits how long Before waits until the server has counted all earlier requests.
 	countTimeout = time.Second
 )
 
@@ -34,28 +32,29 @@ func (s Source) Observe() llmbench.Observer {
 	return &Observer{source: s, watchKV: units == "all"}
 }
 
-// An Observer empties a server's prefix cache before each pass of a benchmark,
-// reads the server's metrics before and after the pass, and returns the
-// differences as the units srv-prefix-hit-%, srv-preempt/op, srv-kv-%, srv-queue-ns,
-// srv-accept-len and srv-accept-%. If the metrics of one pass cannot be read, it returns no figures
-// for the whole benchmark: they would cover fewer passes than the other units. It
-// says why once, and asks the server no more. Each reading takes at most ten seconds.
+// An Observer empties a server's prefix cache before each pass of a benchmark and reads the server's
+// metrics before and after the pass. From the differences it computes the units srv-prefix-hit-%,
+// srv-preempt/op, srv-kv-%, srv-queue-ns, srv-accept-len and srv-accept-%.
 //
-// It implements [llmbench.Counter]. Use [Source.Observe] to make one.
+// If the metrics of one pass cannot be read, the Observer returns no units for the whole benchmark, because
+// they would cover fewer passes than the other units do. It reports the reason once and does not read the
+// metrics any more. Each reading takes at most ten seconds.
+//
+// An Observer implements [llmbench.Counter]. Use [Source.Observe] to create one.
 type Observer struct {
 	source        Source
-	watchKV       bool // read the KV cache's usage during a pass
+	watchKV       bool // whether to read the KV cache's use during a pass
 	passes        int
 	before        snapshot // at the start of the current pass
-	sum           snapshot // of the differences over all passes
-	rounded       float64  // by how much rounding can change the sums of the prefix cache's counters
-	draftsRounded float64  // the same of the counters of drafts
-	kvPeak        *float64 // the highest usage of the KV cache seen
-	stop          func()   // ends the reading during a pass; nil if there is none
-	err           error    // why there are no figures from now on
-	told          bool     // err was returned
-	warned        bool     // rounded counts were told
-	settled       bool     // nothing sent before the current pass will be counted in it
+	sum           snapshot // sum of the differences over all passes
+	rounded       float64  // the possible rounding error of the sums of the prefix cache's counters
+	draftsRounded float64  // the possible rounding error of the sums of the draft counters
+	kvPeak        *float64 // the highest use of the KV cache so far
+	stop          func()   // stops the reading during a pass; nil if none is running
+	err           error    // why there are no units any more, or nil
+	told          bool     // whether err was returned to the caller
+	warned        bool     // whether it was reported that counts are rounded
+	settled       bool     // whether the server has counted everything that was sent before the current pass
 }
 
 // Before empties the prefix cache and reads the counters.
@@ -73,7 +72,7 @@ func (o *Observer) Before(ctx context.Context) error {
 	return nil
 }
 
-// reset empties the prefix cache if that is wanted.
+// reset empties the prefix cache if the source has a Reset function.
 func (o *Observer) reset(ctx context.Context) error {
 	if o.source.Reset == nil {
 		return nil
@@ -90,9 +89,8 @@ func (o *Observer) reset(ctx context.Context) error {
 	return nil
 }
 
-// settle waits until the server has counted all requests that it has received,
-// and reports whether it has. The answer is no for a server without a gauge of
-// open requests.
+// settle waits until the server has counted all requests that it has received, and reports whether it has
+// done so. It returns false for a server without a gauge of open requests.
 func (o *Observer) settle(ctx context.Context) bool {
 	for deadline := time.Now().Add(countTimeout); o.before.openRequests != nil; {
 		if *o.before.openRequests == 0 {
@@ -111,7 +109,7 @@ func (o *Observer) settle(ctx context.Context) bool {
 	return false
 }
 
-// watch reads the usage of the KV cache until o.stop is called.
+// watch reads the use of the KV cache until o.stop is called.
 func (o *Observer) watch() {
 	o.stop = probe.Every(kvInterval, func(ctx context.Context) {
 		if s, err := o.source.scrape(ctx); err == nil {
@@ -126,7 +124,7 @@ func (o *Observer) raiseKVPeak(v *float64) {
 	}
 }
 
-// After adds the pass to the sums and returns the figures of all passes.
+// After adds the pass to the sums and returns the units over all passes.
 func (o *Observer) After(ctx context.Context) (map[string]float64, error) {
 	if o.stop != nil {
 		o.stop()
@@ -150,8 +148,8 @@ func (o *Observer) After(ctx context.Context) (map[string]float64, error) {
 	return nil, o.err
 }
 
-// add adds the pass that ended with the snapshot after. A counter that appears
-// during a pass was 0 before it: many counters appear with the first event.
+// add adds the differences between o.before and after to the sums. If a counter appears during a pass, its
+// value before the pass was 0: many counters appear only with their first event.
 func (o *Observer) add(after snapshot) error {
 	if !slices.Equal(o.before.starts, after.starts) {
 		return errors.New("process_start_time_seconds has changed: the server was restarted, or several servers answer at this address in turn")
@@ -185,16 +183,16 @@ func (o *Observer) add(after snapshot) error {
 	return nil
 }
 
-// Counts returns what the server has counted since Before, or -1 for all if that is
-// unknown because of an error that was returned before.
+// Counts returns what the server has counted since Before. Unknown counts are -1. After an error that was
+// already returned, all counts are unknown.
 func (o *Observer) Counts(ctx context.Context) (llmbench.Counts, error) {
 	c := llmbench.Counts{Requests: -1, PromptTokens: -1, OutputTokens: -1}
 	if o.err != nil {
-		return c, nil // After has returned it
+		return c, nil // After has returned o.err
 	}
 	now, err := o.source.scrape(ctx)
 	if err != nil {
-		o.err = err // the figures of the next pass cannot be known
+		o.err = err // the units of the next pass cannot be computed
 		return c, err
 	}
 	since := func(now, before *float64) int {
@@ -221,7 +219,7 @@ func (o *Observer) Counts(ctx context.Context) (llmbench.Counts, error) {
 	return c, err
 }
 
-// figures returns the units that are known, all of them finite.
+// figures returns the units that are known. All of them are finite.
 func (o *Observer) figures() map[string]float64 {
 	f := map[string]float64{}
 	s := o.sum
@@ -238,22 +236,22 @@ func (o *Observer) figures() map[string]float64 {
 		f["srv-kv-%"] = 100 * *o.kvPeak
 	}
 	o.speculative(f)
-	// A mean of 0 is left out, because benchstat puts a time of 0 in a table of
-	// its own. Without a request that waited there is no mean, even if the sum has grown.
+	// Omit a mean of 0, because benchstat puts a time of 0 in a separate table. If no request has waited,
+	// there is no mean, even if the sum has grown.
 	if waits, sum := valueOr0(s.queueCount), valueOr0(s.queueSum); waits > 0 && sum > 0 {
 		f["srv-queue-ns"] = sum / waits * 1e9
 	}
-	// Finite numbers that no sound server has can overflow.
+	// Absurd but finite metrics may overflow.
 	maps.DeleteFunc(f, func(_ string, v float64) bool { return math.IsInf(v, 0) || math.IsNaN(v) })
 	return f
 }
 
-// speculative adds the units of speculative decoding. They are left out if nothing was drafted.
-// A gauge stays where it was when the server had its last request, and at 0 or 1 without drafts.
+// speculative adds the units of speculative decoding. It omits them if nothing was drafted: without drafts,
+// the gauge AcceptLength is 0 or 1, or keeps the value of the last request.
 func (o *Observer) speculative(f map[string]float64) {
 	s := o.sum
 	drafts, accepted := valueOr0(s.drafts), valueOr0(s.accepted)
-	if len(o.source.Names.Drafts) == 0 { // the prefill is among the steps, and drafts nothing
+	if len(o.source.Names.Drafts) == 0 { // the steps include the prefills, which draft nothing
 		drafts -= valueOr0(s.requests)
 	}
 	if o.draftsRounded > drafts/1000 {

@@ -2,8 +2,8 @@ package metrics
 
 import "math"
 
-// A snapshot holds the values of a server's metrics at one instant, or the
-// differences of two snapshots. A metric that the server does not have is nil.
+// A snapshot holds the values of a server's metrics at one instant, or the differences between two
+// snapshots. A metric that the server does not have is nil.
 type snapshot struct {
 	cacheHits, cacheQueries, preemptions, queueSum, queueCount *float64
 	requests, promptTokens, outputTokens                       *float64
@@ -12,7 +12,7 @@ type snapshot struct {
 	starts                                                     []float64 // see families.starts
 }
 
-// counters returns the fields of which differences are taken.
+// counters returns the fields that are counters.
 func (s *snapshot) counters() []**float64 {
 	return []**float64{&s.cacheHits, &s.cacheQueries, &s.preemptions, &s.queueSum, &s.queueCount, &s.requests, &s.promptTokens, &s.outputTokens, &s.drafts, &s.draftTokens, &s.accepted}
 }
@@ -27,7 +27,7 @@ func (s *snapshot) empty() bool {
 	return true
 }
 
-// snapshot takes the values that the names stand for.
+// snapshot returns the values of the metrics that have these names.
 func (n Names) snapshot(all families) (s snapshot) {
 	s.cacheHits, _ = all.sum(n.CacheHits)
 	s.cacheQueries, _ = all.sum(n.CacheQueries)
@@ -59,8 +59,8 @@ func (n Names) snapshot(all families) (s snapshot) {
 	return s
 }
 
-// rounding returns by how much a value of that size may differ from what the
-// server counted: 0 if the server prints all digits.
+// rounding returns the possible difference between the printed value v of a counter and the true value. It
+// is 0 if the server prints all digits.
 func (n Names) rounding(v float64) float64 {
 	if n.Digits == 0 || v < math.Pow10(n.Digits) {
 		return 0

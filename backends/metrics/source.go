@@ -15,18 +15,17 @@ import (
 // A Source is a server whose metrics are read.
 type Source struct {
 	Names Names
-	// Addresses are where the metrics are. The values of several addresses are
-	// added up, and those of gauges averaged: they are for replicas behind one URL,
-	// and for processes that count apart.
+	// Addresses are where the metrics are read. Several addresses are for replicas behind one URL, or for
+	// processes of a server that count separately: their values are added up, or averaged for gauges.
 	Addresses []Address
-	// Reset, if not nil, empties the server's prefix cache. It is called before
-	// each pass. An error that wraps [errors.ErrUnsupported] is only logged:
-	// this version of the server cannot do it.
+	// Reset, if not nil, empties the server's prefix cache. It is called before each pass. If it returns an
+	// error that wraps [errors.ErrUnsupported], this version of the server cannot empty the cache, and the
+	// error is only logged.
 	Reset func(context.Context) error
-	Logf  func(format string, args ...any) // nil logs nothing
+	Logf  func(format string, args ...any) // if nil, nothing is logged
 }
 
-// scrape reads the server's metrics. It waits at most [probe.Timeout].
+// scrape reads the server's metrics. It takes at most [probe.Timeout].
 func (s Source) scrape(ctx context.Context) (snapshot, error) {
 	if s.Names.Path == "" {
 		return snapshot{}, nil
@@ -50,8 +49,7 @@ func (s Source) scrape(ctx context.Context) (snapshot, error) {
 	return s.Names.snapshot(all), nil
 }
 
-// bound returns a context for requests that are waited for no longer than
-// [probe.Timeout].
+// bound returns a context with the timeout [probe.Timeout] and a cause that says so.
 func bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, probe.Timeout, fmt.Errorf("no answer in %v", probe.Timeout))
 }
@@ -59,7 +57,7 @@ func bound(ctx context.Context) (context.Context, context.CancelFunc) {
 // read reads the metrics at a path.
 func (a Address) read(ctx context.Context, path string) (families, error) {
 	body, err := probe.Fetch(ctx, a.Target, http.MethodGet, path, "")
-	if _, transport := errors.AsType[*url.Error](err); transport { // which shows the whole URL
+	if _, transport := errors.AsType[*url.Error](err); transport { // its text would show the whole URL
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}

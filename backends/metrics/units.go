@@ -7,8 +7,7 @@ import (
 
 func init() { llmbench.RegisterUnits(units...) }
 
-// units are the figures of an [Observer]. A unit is left out of a result if one pass
-// lacks it.
+// units are the units of an [Observer]. If a unit is missing in one pass, it is omitted from the result.
 var units = []sample.Unit{
 	{Name: "srv-prefix-hit-%", Better: "higher", Core: true, Same: "5", Means: "Prompt tokens that the server found in its prefix cache / prompt tokens that it looked up, by its own counters."},
 	{Name: "srv-preempt/op", Better: "lower", Core: true, Means: "Requests that the server preempted for lack of KV cache / passes, by its own counters."},

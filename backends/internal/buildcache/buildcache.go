@@ -13,12 +13,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
-// ErrNoFolder is wrapped by errors that say why this machine has no cache folder.
+// ErrNoFolder is wrapped by the errors that say why this machine has no usable cache folder.
 var ErrNoFolder = errors.New("no cache folder")
 
-// Get returns the folder of that name and key in the cache. A key identifies the content of the
-// folder. Get calls build for a folder that is not there, with the path of a folder to create. Only
-// one process builds at a time, and the folder appears complete, so that processes can share it.
+// Get returns the cached folder with the given name and key. The key identifies the content of the folder.
+// If the folder is not in the cache, Get calls build, which must create the folder dir. Only one process
+// builds at a time, and the folder becomes visible only when it is complete, so processes can share it.
 // limit bounds the build, including the wait for another process that builds.
 func Get(ctx context.Context, name, key string, limit time.Duration, build func(ctx context.Context, dir string) error) (dir string, err error) {
 	dir, err = path(name, key)
@@ -45,13 +45,13 @@ func Get(ctx context.Context, name, key string, limit time.Duration, build func(
 	return dir, os.Rename(part, dir)
 }
 
-// Find returns the folder of that name and key, and whether it is in the cache.
+// Find returns the path of the folder with the given name and key, and whether it is in the cache.
 func Find(name, key string) (dir string, found bool, err error) {
 	dir, err = path(name, key)
 	return dir, err == nil && isDir(dir), err
 }
 
-// path returns the path of the folder of that name and key, and creates the folder around it.
+// path returns the path of the folder with the given name and key, and creates its parent folder.
 func path(name, key string) (string, error) {
 	r := env.NewReader(os.Environ())
 	cache := readFolder(r)

@@ -7,18 +7,18 @@ import (
 	"strconv"
 )
 
-// The ports among which FreeAddr chooses are below those that Linux gives to
-// connections (ip_local_port_range in ip(7)). Otherwise a connection of another process
-// might take the port before the server listens.
+// FreeAddr chooses a port from this range. The range is below the ports that Linux assigns to outgoing
+// connections (ip_local_port_range in ip(7)). Otherwise a connection of another process might take the port
+// before the server listens.
 const (
 	firstPort = 10000
 	lastPort  = 32767
 )
 
-// FreeAddr returns the host and the port of addr, or a free port of 127.0.0.1 if addr
-// is "". On Linux no connection of a free port is in the state TIME_WAIT, in which some servers cannot
-// listen. It is an error if something listens there. If another process takes the
-// port before the server does, the server ends with an error.
+// FreeAddr returns the host and the port of addr, or a free port of 127.0.0.1 if addr is "". It returns an
+// error if something listens on addr. On Linux, a free port has no connection in the state TIME_WAIT,
+// because some servers cannot listen on such a port. Another process may still take the port before the
+// server listens; the server then exits with an error.
 func FreeAddr(addr string) (host, port string, err error) {
 	if addr != "" {
 		return tryAddr(addr, net.ListenConfig{})
@@ -32,7 +32,7 @@ func FreeAddr(addr string) (host, port string, err error) {
 	return tryAddr("127.0.0.1:0", net.ListenConfig{})
 }
 
-// tryAddr listens on addr for a moment, and returns the host and the port.
+// tryAddr listens on addr for a moment, and returns its host and port.
 func tryAddr(addr string, c net.ListenConfig) (host, port string, err error) {
 	l, err := c.Listen(context.Background(), "tcp", addr)
 	if err != nil {

@@ -12,21 +12,21 @@ import (
 
 // A Process is a process, or a container, that runs for a test.
 type Process struct {
-	Done chan struct{} // closed when it has ended
-	Err  error         // how it ended, never nil; set before Done is closed
-	Stop func()        // ends it and waits for its end; may be called several times
+	Done chan struct{} // closed when the process has ended
+	Err  error         // how the process ended, never nil; set before Done is closed
+	Stop func()        // stops the process and waits until it has ended; may be called several times
 }
 
-// Start starts cmd. On Linux the kernel kills the process when this process ends, however it
-// ends. Stop sends SIGTERM, and after delay SIGKILL.
+// Start starts cmd. On Linux the kernel kills the process when this process ends, however it ends. Stop
+// sends SIGTERM and, if the process still runs after delay, SIGKILL.
 func Start(cmd *exec.Cmd, delay time.Duration) (*Process, error) {
 	dieWithParent(cmd)
 	cmd.WaitDelay = delay // for descendants that keep the output open
 	p := &Process{Done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// The process is killed when the thread that started it ends
-		// (PR_SET_PDEATHSIG in prctl(2)): keep the thread until the process ends.
+		// The kernel kills the process when the thread that started it ends (PR_SET_PDEATHSIG in prctl(2)):
+		// keep this thread until the process has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -47,9 +47,9 @@ func Start(cmd *exec.Cmd, delay time.Duration) (*Process, error) {
 	return p, nil
 }
 
-// stop ends a process and waits until done is closed.
+// stop stops a process and waits until done is closed.
 func stop(p *os.Process, delay time.Duration, done <-chan struct{}) {
-	if err := p.Signal(syscall.SIGTERM); err != nil { // it has ended, or the system has no SIGTERM
+	if err := p.Signal(syscall.SIGTERM); err != nil { // the process has ended, or this system has no SIGTERM
 		_ = p.Kill()
 	}
 	overdue := time.AfterFunc(delay, func() { _ = p.Kill() })

@@ -12,9 +12,9 @@ const (
 	readyPoll    = 20 * time.Millisecond
 )
 
-// WaitReady calls ready until ready returns nil, every 20 ms and for at most two minutes. The
-// context of the calls ends with ctx, with the two minutes and with the process. The error says
-// that the process has ended and how, or what ended the wait and the last error of ready.
+// WaitReady calls ready every 20 ms until it returns nil, for at most two minutes. The context of the calls
+// is canceled when ctx ends, after the two minutes, and when the process ends. If the process has ended,
+// the error says how. Otherwise the error says what ended the wait, and includes the last error of ready.
 func (p *Process) WaitReady(ctx context.Context, ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %v", readyTimeout))
 	defer cancel()
@@ -35,7 +35,7 @@ func (p *Process) WaitReady(ctx context.Context, ready func(context.Context) err
 			last = err
 		}
 		select {
-		case <-p.Done: // the answer may be that of another process
+		case <-p.Done: // even if err is nil: another process may have answered
 			return fmt.Errorf("ended before it was ready: %w", p.Err)
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", context.Cause(ctx), last)

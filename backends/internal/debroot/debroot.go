@@ -26,7 +26,7 @@ import (
 //go:embed rootfs.sh
 var script []byte
 
-// ErrUnavailable is wrapped by errors that say why this machine cannot unpack the packages.
+// ErrUnavailable is wrapped by the errors that say why this machine cannot download or unpack the packages.
 var ErrUnavailable = errors.New("its Debian packages cannot be had here")
 
 // buildTimeout bounds the build, including the wait for another process that builds.
@@ -39,9 +39,9 @@ const stopDelay = time.Second
 // root filesystem.
 const exitUnavailable = 3
 
-// Build returns the path of the root filesystem of that name with the packages of pins, which
-// have the format that rootfs.sh describes. It builds the root filesystem if the cache has none
-// for this script and these packages, see [buildcache.Get]. The error wraps [ErrUnavailable] if
+// Build returns the path of the named root filesystem, which contains the packages in pins. rootfs.sh
+// describes the format of pins. Build takes the root filesystem from the cache, or builds it if the cache
+// has none for this script and these packages; see [buildcache.Get]. The error wraps [ErrUnavailable] if
 // this machine cannot download or unpack the packages.
 func Build(name string, pins []byte) (root string, err error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -80,7 +80,7 @@ func run(ctx context.Context, pins []byte, root string) error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	cmd := exec.CommandContext(ctx, bash, scriptFile, pinsFile, root)
-	child.KillGroup(cmd, stopDelay) // including a download that the script waits for
+	child.KillGroup(cmd, stopDelay) // kill a download that the script waits for, too
 	out, err := cmd.CombinedOutput()
 	switch message := strings.TrimSpace(string(out)); {
 	case err == nil:

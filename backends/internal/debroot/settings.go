@@ -9,8 +9,9 @@ import (
 
 func init() { env.Register(func(r *env.Reader) { readMirror(r) }) }
 
-// readMirror reads LLMBENCH_DEBIAN_MIRROR: the URL of a Debian mirror, or "" for those that apt uses.
-// rootfs.sh reads the variable itself. Errors are those of r.
+// readMirror reads LLMBENCH_DEBIAN_MIRROR: the URL of a Debian mirror, or "" for the mirrors that apt uses.
+// The script rootfs.sh reads the variable itself, so the value is only checked here. Errors are collected
+// in r.
 func readMirror(r *env.Reader) (mirror string) {
 	env.Read(r, &mirror, "LLMBENCH_DEBIAN_MIRROR", parseMirror, "the http, https or file URL of a Debian mirror, like https://deb.debian.org/debian")
 	return mirror

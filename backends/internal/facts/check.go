@@ -56,7 +56,7 @@ func (f Facts) check() error {
 	return errors.Join(c.errs...)
 }
 
-// source checks where a fact was read.
+// source checks the source that is given for a fact.
 func (f Facts) source(c *checker, what string, s Source) {
 	if urlSource.MatchString(string(s)) {
 		return
@@ -121,7 +121,7 @@ func (f Facts) checkModel(c *checker) {
 	f.source(c, "model", f.Model.Source)
 }
 
-// check checks the description of a value.
+// check checks that the description of a value is consistent.
 func (v Value) check(c *checker, what string) {
 	c.oneOf(what+": kind", v.Kind, "flag", "text", "path", "int", "float", "bool", "enum", "json", "object")
 	c.require((v.Kind == "enum") == (len(v.Values) > 0) || v.Kind == "bool", "%s: an enum has values, and only an enum or a bool", what)
@@ -153,7 +153,7 @@ func (f Facts) checkRoutes(c *checker) {
 	}
 }
 
-// needs checks that a setting which something needs is one of the facts.
+// needs checks that setting, which what depends on, is described by the facts.
 func (f Facts) needs(c *checker, what, setting string) {
 	name, _, _ := strings.Cut(setting, "=")
 	known := name == "" || slices.ContainsFunc(f.Fields, func(d Field) bool { return d.Name == name })

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// Settings are what a command line, an environment and documents set, by the first
-// name of each option, variable or field. A flag has the value "".
+// Settings are the settings made by a command line, an environment and documents. The key is the first name
+// of an option or variable, or the name of a field. A flag has the value "".
 type Settings map[string][]string
 
-// Has reports whether a setting of the form NAME or NAME=VALUE is made.
+// Has reports whether a setting is made. setting has the form NAME or NAME=VALUE.
 func (s Settings) Has(setting string) bool {
 	name, value, withValue := strings.Cut(setting, "=")
 	values, set := s[name]
@@ -29,7 +29,7 @@ func (l Listener) Address(s Settings) (host, port string) {
 		switch h, p, err := net.SplitHostPort(values[0]); {
 		case err == nil:
 			host, port = h, p
-		case values[0] == "": // a flag: on all addresses
+		case values[0] == "": // a flag means all addresses
 			host = "0.0.0.0"
 		default:
 			host = values[0]
@@ -41,17 +41,17 @@ func (l Listener) Address(s Settings) (host, port string) {
 	return host, port
 }
 
-// A UsageError is what the server's parser says of a command line that it refuses.
+// A UsageError is the error message that the server prints for a command line that it refuses.
 type UsageError struct {
-	Message string // in the server's form, for its standard error
+	Message string // in the format that the server prints on standard error
 	Exit    int    // the server's exit status
 }
 
 func (e *UsageError) Error() string { return e.Message }
 
-// ModelName returns the name under which the server lists its model with these
-// settings, or "" if none of them gives it a name. The name that a server makes itself
-// is lower case, with two hyphens in place of a slash.
+// ModelName returns the name under which the server lists its model with these settings, or "" if no
+// setting names the model. If the server derives the name itself, the name is in lower case, with "--" in
+// place of "/".
 func (f Facts) ModelName(s Settings) string {
 	for _, setting := range f.Model.Settings {
 		values := s[setting]
@@ -75,9 +75,8 @@ func (f Facts) ModelName(s Settings) string {
 	return ""
 }
 
-// ParseCommand parses a command line as the server's own parser would, except that
-// options cannot be shortened. Its error is a [UsageError], or says that the command
-// is not the server's.
+// ParseCommand parses a command line as the server's own parser would, except that option names cannot be
+// abbreviated. The error is a [UsageError], or says that the command does not start this server.
 func (f Facts) ParseCommand(words []string) (Settings, error) {
 	n := len(f.Command.Words)
 	if len(words) < n || !slices.Equal(words[:n], f.Command.Words) {
@@ -92,7 +91,7 @@ func (f Facts) ParseCommand(words []string) (Settings, error) {
 	return p.set, nil
 }
 
-// A parser holds the words that are still to be parsed.
+// A parser holds the words of a command line that are not parsed yet.
 type parser struct {
 	f           Facts
 	words       []string
@@ -172,9 +171,9 @@ const (
 	invalid
 )
 
-// usage returns a mistake in the words of the server's parser: Python's argparse and
-// click, Rust's clap, Go's kong (whose exit status is 80, see
-// https://github.com/alecthomas/kong/blob/v1.15.0/exit.go), or llama.cpp's own.
+// usage returns the error for a mistake in the words of the server's parser: Python's argparse or click,
+// Rust's clap, Go's kong (which exits with status 80, see
+// https://github.com/alecthomas/kong/blob/v1.15.0/exit.go), or llama.cpp's own parser.
 func (p *parser) usage(mistake int, name, value string) error {
 	texts := map[string][3]string{
 		"argparse": {"error: unrecognized arguments: %[1]s", "error: argument %[1]s: expected one argument", "error: argument %[1]s: invalid value: '%[2]s'"},
@@ -194,8 +193,8 @@ func (p *parser) usage(mistake int, name, value string) error {
 	return &UsageError{fmt.Sprintf(texts[p.f.Command.Style][mistake], name, value), exit}
 }
 
-// Environment returns the settings that an environment makes. Its error names a
-// variable that the server does not read, or a value that it does not take.
+// Environment returns the settings made by environment variables. The error names a variable that the
+// server does not read, or a value that the server does not accept.
 func (f Facts) Environment(env map[string]string) (Settings, error) {
 	set := Settings{}
 	for name, value := range env {
@@ -211,9 +210,9 @@ func (f Facts) Environment(env map[string]string) (Settings, error) {
 	return set, nil
 }
 
-// Document returns the settings that a JSON document makes: a file in the container,
-// or the body of a request, as in [Field]. Its error names a member that the server
-// does not read, or a value that it does not take.
+// Document returns the settings made by a JSON document. in is the path of a file in the container, or a
+// request whose body is the document; see [Field]. The error names a member that the server does not read,
+// or a value that the server does not accept.
 func (f Facts) Document(in string, text []byte) (Settings, error) {
 	var v any
 	if err := json.Unmarshal(text, &v); err != nil {
@@ -223,7 +222,7 @@ func (f Facts) Document(in string, text []byte) (Settings, error) {
 	return set, f.member(in, "", v, set)
 }
 
-// member adds the settings of one member of a document.
+// member adds the settings made by one member of a document.
 func (f Facts) member(in, name string, v any, set Settings) error {
 	object, isObject := v.(map[string]any)
 	list, isList := v.([]any)
@@ -261,7 +260,7 @@ func (f Facts) member(in, name string, v any, set Settings) error {
 	return nil
 }
 
-// Accepts returns an error unless v takes the text.
+// Accepts returns an error unless text is a valid value.
 func (v Value) Accepts(text string) error {
 	var number float64
 	var err error

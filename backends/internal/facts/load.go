@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Load reads all files of a folder, and resolves their includes. The error names the
-// file and the fact.
+// Load reads all files in a folder and resolves their includes. The error names the file and the fact that
+// is wrong.
 func Load(dir string) ([]Facts, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil || len(paths) == 0 {
@@ -49,7 +49,7 @@ func Load(dir string) ([]Facts, error) {
 	return all, nil
 }
 
-// Parse reads one file and checks it strictly. Includes are not resolved.
+// Parse reads one file and checks it strictly. It does not resolve includes.
 func Parse(text []byte) (Facts, error) {
 	var f Facts
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -63,10 +63,9 @@ func Parse(text []byte) (Facts, error) {
 	return f, f.check()
 }
 
-// For returns the facts that describe a server in an image: those which list the
-// image, or else those whose version is in its tag. If there are none, For returns the
-// newest facts of the server, and doubt says so. found is false if the server has no
-// facts.
+// For returns the facts that describe a server in an image: the facts that list the image, or else the
+// facts whose version is in the image's tag. If there are none, For returns the server's newest facts, and
+// doubt says so. found is false if there are no facts about the server.
 func For(all []Facts, server, image string) (f Facts, doubt string, found bool) {
 	var newest, inTag *Facts
 	for i := range all {
@@ -100,8 +99,8 @@ func Tag(image string) string {
 	return tag
 }
 
-// TagHas reports whether an image's tag names a version: 3.23 is in v3.23-cuda, and
-// neither in 3.2 nor in 13.23 nor in 3.23.1.
+// TagHas reports whether an image's tag contains a version: v3.23-cuda contains 3.23, but 3.2, 13.23 and
+// 3.23.1 do not.
 func TagHas(image, version string) bool {
 	return regexp.MustCompile(`(^|[^0-9.])` + regexp.QuoteMeta(version) + `($|[^0-9.])`).MatchString(Tag(image))
 }

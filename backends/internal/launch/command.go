@@ -12,9 +12,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
 )
 
-// String returns the docker command that starts the same container by hand,
-// with the files and the steps that it also needs. It holds no secret: the
-// variables of PassEnv appear without a value.
+// String returns the docker command with which a person can start the same container, and the files and
+// steps that the container needs besides. It contains no secrets: the variables in PassEnv appear without a
+// value.
 func (s Spec) String() string {
 	var before string
 	if len(s.Beside) > 0 {

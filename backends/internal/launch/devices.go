@@ -13,13 +13,13 @@ const (
 	Ascend = "ascend" // Huawei's NPUs
 )
 
-// Devices are the accelerators that a container gets. No Vendor means none.
+// Devices are the accelerators that a container gets. If Vendor is "", it gets none.
 type Devices struct {
 	Vendor string
 	IDs    []string // nil means all
 }
 
-// deviceID matches the id of a device: a number or, of NVIDIA, a UUID
+// deviceID matches the id of a device, by vendor: a number or, for GPUs, a UUID
 // (https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html#gpu-enumeration).
 var deviceID = map[string]*regexp.Regexp{
 	NVIDIA: regexp.MustCompile(`^([0-9]+|(GPU|MIG)-[0-9A-Za-z/-]+)$`),
@@ -27,9 +27,8 @@ var deviceID = map[string]*regexp.Regexp{
 	Ascend: regexp.MustCompile(`^[0-9]+$`),
 }
 
-// ParseDevices reads "", "none", "all" or a comma list of ids, each of which may
-// follow a vendor and a colon. defaultVendor is the vendor of a text that names
-// none.
+// ParseDevices parses "", "none", "all" or ids separated by commas. A prefix such as "amd:" names the
+// vendor of all devices; without a prefix the vendor is defaultVendor.
 func ParseDevices(text, defaultVendor string) (Devices, error) {
 	vendor, ids := defaultVendor, text
 	if before, after, found := strings.Cut(text, ":"); found {
@@ -74,9 +73,9 @@ func (d Devices) String() string {
 	return d.Vendor + " " + d.List()
 }
 
-// Env returns the variables that select devices in a container that can open
-// all of them (https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html). For AMD it is the
-// variable of HIP, because Ray, which vLLM imports, refuses to run with ROCR_VISIBLE_DEVICES alone
+// Env returns the environment variables that select devices in a container that could open all of them
+// (https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html). For AMD it is HIP's variable,
+// because Ray, which vLLM imports, refuses to run if only ROCR_VISIBLE_DEVICES is set
 // (https://github.com/ray-project/ray/pull/51104).
 func (d Devices) Env() map[string]string {
 	if d.Vendor == AMD && d.IDs != nil {
@@ -102,7 +101,7 @@ func (d Devices) Nodes() []string {
 	return nil
 }
 
-// flags returns docker's options for the devices.
+// flags returns the docker options that request the devices.
 func (d Devices) flags() (all [][]string) {
 	if d.Vendor == NVIDIA {
 		request := "all"

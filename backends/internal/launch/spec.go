@@ -1,5 +1,5 @@
-// Package launch describes how a server is launched in a container, as data.
-// Nothing in it talks to a container engine.
+// Package launch describes, as data, how a server is launched in a container. It does not use a container
+// engine.
 package launch
 
 import (
@@ -11,27 +11,27 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
 
-// A Spec is everything that is needed to launch a server in a container, to see
-// that it is ready, and to read its metrics. It is made from a backend's fields
-// alone, so that the same fields make the same Spec on every machine.
+// A Spec contains everything that is needed to launch a server in a container, to find out when it is
+// ready, and to read its metrics. It depends only on the fields of a backend: on every machine, the same
+// fields give the same Spec.
 type Spec struct {
-	Backend    string // the value of backend= in benchmark names
+	Backend    string // the name of the server in benchmark names
 	Image      string
-	GoProgram  string   // import path of a command: Image is built from it; "" means Image is pulled
+	GoProgram  string   // import path of a command from which Image is built; "" means that Image is pulled
 	Entrypoint []string // replaces the image's entrypoint; nil keeps it
 	Cmd        []string
 	Env        map[string]string
-	PassEnv    map[string]string // variables of the container, and the variables of this process that they copy
+	PassEnv    map[string]string // variables of the container; the value is the name of the variable of this process that is copied
 	Mounts     []Mount
 	Files      []File
-	Port       int // that the server listens on
+	Port       int // the port that the server listens on
 
-	Name      string // by which other containers of a network reach this one; "" is none
-	Beside    []Spec // further containers in one network with this one, which start before it; each has a Name
-	MetricsOf string // the name of the container in Beside that serves the metrics, on its Port; "" is this one
+	Name      string // name by which other containers in the network reach this one; "" means none
+	Beside    []Spec // further containers in the same network, which are started before this one; each of them has a Name
+	MetricsOf string // name of the container in Beside that serves the metrics, on its Port; "" means this container
 
 	Devices         Devices
-	DevicesUsed     int // how many of them the server uses; 0 means unknown
+	DevicesUsed     int // how many of the devices the server uses; 0 means unknown
 	ShmSize, Memory int64
 	Capabilities    []string // Linux capabilities to add
 	SecurityOptions []string // such as seccomp=unconfined
@@ -39,38 +39,38 @@ type Spec struct {
 	Ulimits         []Ulimit
 
 	Model        string // the name to send in requests, and to show
-	ListedModel  string // the name under which the server lists the model; "" does not look for it
-	AdoptModel   bool   // the server makes up the one name that it lists: send that name
+	ListedModel  string // the name under which the server lists the model; "" means that the list is not checked
+	AdoptModel   bool   // the server invents the only name that it lists: use that name in requests
 	Dialect      dialect.Dialect
 	Body         json.RawMessage        // changes the body of each completion; see llmbench.Target
-	HealthPath   string                 // answers 200 when the server is up
-	ModelsPath   string                 // the list of models
+	HealthPath   string                 // path that answers 200 when the server is up
+	ModelsPath   string                 // path of the list of models
 	Setup        []probe.Step           // taken when the server is healthy, before its model is listed
 	Version      probe.Field            // the server's version
-	Reported     map[string]probe.Field // settings that the server chose, by the names of their configuration lines
-	GPUResidency [2]probe.Field         // with a GPU: two fields that are equal if all of the model is on the GPU
+	Reported     map[string]probe.Field // settings that the server has chosen, keyed by the name of their configuration line
+	GPUResidency [2]probe.Field         // with a GPU: two fields that are equal if the whole model is on the GPU
 	Metrics      metrics.Names          // the server's Prometheus metrics
 	MetricsPort  int                    // the port that serves them; 0 means Port
 	ResetCache   []probe.Step           // empties the prefix cache between passes
-	KeepsPrompts bool                   // there is a prompt cache, and nothing empties it; see llmbench.Target
-	Failures     []Failure              // what the server's log says when the server cannot start
-	Unchecked    string                 // says that Image is of another version than those the settings are for; "" if it is not
+	KeepsPrompts bool                   // the server has a prompt cache that nothing empties; see llmbench.Target
+	Failures     []Failure              // log lines of the server when it cannot start
+	Unchecked    string                 // a warning if Image may be of another version than the settings are for, or ""
 	Config       map[string]string
 	Deadlines    Deadlines
-	LogDir       string // folder of the server's log; "" writes no file
+	LogDir       string // folder for the server's log; "" means that no file is written
 	Weights      Weights
-	CommitFile   string      // in the container: holds the commit of the model that was downloaded; "" is none
-	Commit       probe.Field // where the server says the commit of its model
-	ChatTemplate string      // file of this machine that is mounted as the chat template; "" is none
+	CommitFile   string      // file in the container that holds the commit of the downloaded model; "" means none
+	Commit       probe.Field // where the server reports the commit of its model
+	ChatTemplate string      // file on this machine that is mounted as the chat template; "" means none
 	APIKey       string      // bearer token of requests to the server, or ""
 	Secrets      []string    // texts to hide, in addition to the values of PassEnv
 }
 
-// Weights is where the model must be on this machine before the server is
-// launched. An empty Dir means that the server fetches the model.
+// Weights is where the model must be on this machine before the server is launched. If Dir is "", the
+// server downloads the model.
 type Weights struct{ Dir, Path string }
 
-// A Mount is a folder of this machine, or a named volume, in the container.
+// A Mount mounts a folder of this machine, or a named volume, in the container.
 type Mount struct {
 	Source   string // a path, or a volume's name
 	Target   string
@@ -86,7 +86,7 @@ type Ulimit struct {
 	Soft, Hard int64
 }
 
-// Deadlines bounds the stages of a start; 0 means the default.
+// Deadlines limits how long each stage of a start may take; 0 means the default.
 type Deadlines struct {
 	Image, Running, Port, Health, Setup, Model, Completion time.Duration
 }

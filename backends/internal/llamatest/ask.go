@@ -9,9 +9,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Ask asks target, a real llama-server, for a streamed answer of exactly that many tokens, and
-// returns its sample. It fails tb if the request fails, or if the answer or the server's counts
-// of its tokens are not as asked.
+// Ask sends a request for a streamed answer of exactly the given number of tokens to target, which must be
+// a real llama-server, and returns the sample. It fails tb if the request fails, or if the answer or the
+// server's token counts differ from the request.
 func Ask(tb testing.TB, target llmbench.Target, tokens int) sample.Sample {
 	tb.Helper()
 	s := llmbench.Do(tb.Context(), target, llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: tokens, FixedOutput: true}, true)

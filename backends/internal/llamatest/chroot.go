@@ -16,7 +16,7 @@ func startChroot(root string, args []string, log *serverlog.Log) (*child.Process
 	}
 	cmd := exec.Command(serverPath, args...)
 	cmd.Dir = "/"
-	cmd.Env = []string{"HOME=/tmp", "PATH=/usr/bin"} // without this process's LLAMA_ARG_ variables
+	cmd.Env = []string{"HOME=/tmp", "PATH=/usr/bin"} // without the LLAMA_ARG_ variables of this process
 	cmd.SysProcAttr = attr
 	cmd.Stdout, cmd.Stderr = log, log
 	p, err := child.Start(cmd, stopDelay)

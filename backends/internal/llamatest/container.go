@@ -14,9 +14,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
-// startContainer starts the server in a container. The URL has the container's own
-// address unless o.Addr is set: the proxy behind a published port bunches small
-// writes, which hides when tokens were sent.
+// startContainer starts the server in a container. The URL has the container's own address unless o.Addr is
+// set: the proxy behind a published port merges small writes, which hides when tokens were sent.
 func startContainer(ctx context.Context, root, model string, o Options, log *serverlog.Log) (p *child.Process, url string, err error) {
 	image, err := ensureImage(ctx, root)
 	if err != nil {
@@ -57,7 +56,7 @@ func startContainer(ctx context.Context, root, model string, o Options, log *ser
 	}
 	if url == "" {
 		ip, err := docker(ctx, "inspect", "--format", "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", id)
-		if err == nil && ip == "" { // the container has already ended, and so docker logs ends by itself
+		if err == nil && ip == "" { // the container has already exited, and docker logs exits by itself
 			select {
 			case <-p.Done:
 			case <-ctx.Done():
@@ -74,8 +73,8 @@ func startContainer(ctx context.Context, root, model string, o Options, log *ser
 	return p, url, nil
 }
 
-// follow copies the container's output to log until the container ends. remove stops
-// the container.
+// follow copies the container's output to log until the container exits. remove must stop and remove the
+// container.
 func follow(id string, log *serverlog.Log, remove func()) (*child.Process, error) {
 	life, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(life, "docker", "logs", "--follow", id)
@@ -88,16 +87,15 @@ func follow(id string, log *serverlog.Log, remove func()) (*child.Process, error
 	p := &child.Process{Done: make(chan struct{})}
 	p.Stop = func() { remove(); cancel(); <-p.Done }
 	go func() {
-		err := cmd.Wait() // docker logs ends with the container
+		err := cmd.Wait() // docker logs exits when the container exits
 		p.Err = fmt.Errorf("container %.12s ended (docker logs: %v)", id, err)
 		close(p.Done)
 	}()
 	return p, nil
 }
 
-// removeAtEnd returns a function that stops and removes the container. A helper
-// process does so when the pipe to it is closed, and therefore also if this process
-// is killed.
+// removeAtEnd returns a function that stops and removes the container. A helper process does so when its
+// standard input is closed. It therefore also does so if this process is killed.
 func removeAtEnd(id string) (remove func(), err error) {
 	cmd := exec.Command("sh", "-c", `cat; docker stop -t 1 "$1"; docker rm --force "$1"`, "sh", id)
 	detach(cmd)

@@ -1,13 +1,12 @@
 // Package llamatest runs a real llama.cpp llama-server for tests, with a tiny
 // generated model, on machines without an image registry, a GPU or weights.
 //
-// The server comes from eleven Debian packages (20 MB to download, 50 MB on disk).
-// Their versions and SHA-256 sums are in packages.sha256. They are downloaded from
-// the mirror that apt uses on the machine, or from LLMBENCH_DEBIAN_MIRROR, and
-// unpacked once into a root filesystem in the user's cache folder or in
-// LLMBENCH_CACHE. The server runs there in a chroot, which users other than root
-// create in a user namespace of their own. If the kernel does not allow that, the
-// server runs in a Docker container. Package tinygguf makes the model.
+// The server comes from eleven Debian packages (20 MB to download, 50 MB on disk). Their versions and
+// SHA-256 sums are in packages.sha256. They are downloaded from the mirror that apt uses on the machine, or
+// from LLMBENCH_DEBIAN_MIRROR, and unpacked once into a root filesystem in the user's cache folder or in
+// LLMBENCH_CACHE. The server runs in a chroot in this root filesystem. Users other than root create the
+// chroot in a new user namespace. If the kernel does not allow that, the server runs in a Docker container.
+// Package tinygguf generates the model.
 //
 // If this machine can do none of this, [Start] skips the test with the reason, or
 // fails it if LLMBENCH_REQUIRE lists llamacpp. Other errors, such as a wrong

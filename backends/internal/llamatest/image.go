@@ -16,8 +16,8 @@ const (
 	containerPort = "8080"
 )
 
-// ensureImage returns the id of the image made from root. It imports the image if the
-// engine has none with the key of root.
+// ensureImage returns the id of the image with the content of root. It imports the image unless the engine
+// already has it.
 func ensureImage(ctx context.Context, root string) (id string, err error) {
 	if id := findImage(ctx); id != "" {
 		return id, nil
@@ -51,7 +51,7 @@ func ensureImage(ctx context.Context, root string) (id string, err error) {
 	}
 	imp.Stdin = pipe
 	out, err := imp.Output()
-	pipe.Close() // an import that failed has not read everything
+	pipe.Close() // a failed import has not read everything
 	if tarErr := tar.Wait(); err == nil {
 		err = tarErr
 	}
@@ -61,7 +61,7 @@ func ensureImage(ctx context.Context, root string) (id string, err error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// findImage returns the id of the image if its key is that of root, or "".
+// findImage returns the id of the image, or "" if there is none with the present root filesystem.
 func findImage(ctx context.Context) string {
 	out, err := docker(ctx, "image", "inspect", "--format", `{{.Id}} {{index .Config.Labels "`+imageLabel+`"}}`, imageName)
 	id, key, _ := strings.Cut(out, " ")

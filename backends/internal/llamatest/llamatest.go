@@ -8,10 +8,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 )
 
-// Start runs a server until tb ends and returns its base URL, without a slash at its
-// end. If [Run] returns [ErrUnavailable], Start skips tb, or fails tb if
-// LLMBENCH_REQUIRE lists llamacpp. Every other error fails tb, and so does a server
-// that ends before tb. With -short, Start skips tb.
+// Start runs a server until tb ends and returns its base URL without a trailing slash. If the error of
+// [Run] wraps [ErrUnavailable], Start skips tb, or fails tb if LLMBENCH_REQUIRE lists llamacpp. Any other
+// error fails tb. If the server exits before tb ends, tb fails too. With -short, Start skips tb.
 func Start(tb testing.TB, o Options) (url string) {
 	tb.Helper()
 	if testing.Short() {
@@ -27,10 +26,10 @@ func Start(tb testing.TB, o Options) (url string) {
 	return s.URL
 }
 
-// Image makes sure that the Docker engine has an image of the server, and returns the
-// image's name. A container of the image takes the arguments of llama-server and
-// listens on port 8080. A model has to be mounted or copied into the container (see
-// [Model]). Image skips or fails tb as [Start] does.
+// Image makes sure that the Docker engine has an image of the server, and returns the image's name. A
+// container of the image takes the arguments of llama-server and listens on port 8080. The model has to be
+// mounted or copied into the container (see [Model]). If the image cannot be created, Image skips or fails
+// tb as [Start] does.
 func Image(tb testing.TB) (name string) {
 	tb.Helper()
 	check(tb, dockerUsable(tb.Context()))
@@ -41,8 +40,7 @@ func Image(tb testing.TB) (name string) {
 	return imageName
 }
 
-// Model writes a model and returns the path of its file, which is removed when tb
-// ends.
+// Model generates a model and returns the path of its file. The file is removed when tb ends.
 func Model(tb testing.TB, o tinygguf.Options) (path string) {
 	tb.Helper()
 	path, err := writeModel(tb.TempDir(), o)

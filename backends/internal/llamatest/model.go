@@ -11,8 +11,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
 )
 
-// writeModel returns the path of the model that o describes in dir. It writes the model
-// if it is not there. The file appears complete, so that processes can share dir.
+// writeModel writes the model that o describes into dir, unless it is already there, and returns its path.
+// The file becomes visible only when it is complete, so processes can share dir.
 func writeModel(dir string, o tinygguf.Options) (path string, err error) {
 	o = o.WithDefaults()
 	key := sha256.Sum256(fmt.Appendf(nil, "%d %+v", tinygguf.Revision, o))

@@ -8,18 +8,18 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
 )
 
-// ErrUnavailable is wrapped by errors that say why this machine cannot run the server.
+// ErrUnavailable is wrapped by the errors that say why this machine cannot run the server.
 var ErrUnavailable = errors.New("llama-server is not available here")
 
-// stopDelay is the time between SIGTERM and SIGKILL. It is short because
-// llama-server waits for open streams on SIGTERM, and sends nothing on them.
+// stopDelay is the time between SIGTERM and SIGKILL. It is short because llama-server, after SIGTERM, waits
+// for its open streams but sends nothing on them.
 const stopDelay = time.Second
 
-// Options describes the server to run. The zero value is a server with four slots of
-// 4096 tokens and the default model.
+// Options describes the server to run. Defaults are in parentheses. The zero value is a server with four
+// slots of 4096 tokens and the default model.
 type Options struct {
-	Parallel int              // slots, which is the number of requests served at once (4)
-	Context  int              // tokens of a slot, prompt and output together (4096)
+	Parallel int              // slots, the number of requests served at once (4)
+	Context  int              // tokens in a slot, prompt and output together (4096)
 	Model    tinygguf.Options // the model; its context length is at least Context
 	Args     []string         // further arguments of llama-server, after those of the other fields
 
@@ -31,7 +31,7 @@ type Options struct {
 	// NoWait makes Run return as soon as the process runs. The server may still
 	// refuse connections or answer 503.
 	NoWait bool
-	// Log, if not nil, receives the server's output. It is written to by one
-	// goroutine, and not after [Server.Close] has returned.
+	// Log, if not nil, receives the server's output. Only one goroutine writes to it, and none after
+	// [Server.Close] has returned.
 	Log io.Writer
 }

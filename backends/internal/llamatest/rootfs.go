@@ -15,8 +15,8 @@ var rootfsPins []byte
 // serverPath is the path of the server in the root filesystem.
 const serverPath = "/usr/bin/llama-server"
 
-// rootfs returns the path of the root filesystem with llama-server, which it builds if the cache
-// has none. Later calls return the result of the first one.
+// rootfs returns the path of the root filesystem with llama-server. It builds the root filesystem if the
+// cache has none. Later calls return the result of the first one.
 var rootfs = sync.OnceValues(func() (root string, err error) {
 	root, err = debroot.Build("llamatest", rootfsPins)
 	if errors.Is(err, debroot.ErrUnavailable) {

@@ -15,18 +15,17 @@ import (
 
 // A Server is a running llama-server.
 type Server struct {
-	URL string // base URL without a slash at its end, such as http://127.0.0.1:8080
+	URL string // base URL without a trailing slash, such as http://127.0.0.1:8080
 
 	process *child.Process
 	log     *serverlog.Log
 	close   sync.Once
 }
 
-// Run starts a server and waits until it is ready. ctx bounds the wait only. The
-// server runs until [Server.Close], and ends with this process even if this process
-// is killed. If the server ends or does not become ready, the error has the last
-// lines of its log. The error wraps [ErrUnavailable] if this machine cannot run the
-// server.
+// Run starts a server and waits until it is ready. ctx bounds only the wait. The server runs until
+// [Server.Close] is called or this process ends, even if this process is killed. If the server exits or
+// does not become ready, the error contains the last lines of its log. The error wraps [ErrUnavailable] if
+// this machine cannot run the server.
 func Run(ctx context.Context, o Options) (*Server, error) {
 	if o.Parallel == 0 {
 		o.Parallel = 4
@@ -67,8 +66,8 @@ func Run(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// needsContainer reports whether the server must run in a container: if o says so, or
-// if a chroot is not possible.
+// needsContainer reports whether the server must run in a container, because o asks for it or because a
+// chroot is not possible.
 func needsContainer(ctx context.Context, o Options) (bool, error) {
 	if o.Container {
 		return true, dockerUsable(ctx)
@@ -93,8 +92,8 @@ func startNative(root, model string, o Options, log *serverlog.Log) (*child.Proc
 	return p, "http://" + net.JoinHostPort(host, port), err
 }
 
-// ready returns nil if /health answers 200. Connections are refused until the port is open,
-// and the answer is 503 until the model is loaded.
+// ready returns nil if /health answers 200. The server refuses connections until its port is open, and
+// answers 503 until the model is loaded.
 func (s *Server) ready(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/health", nil)
 	if err != nil {
@@ -112,14 +111,14 @@ func (s *Server) ready(ctx context.Context) error {
 	return nil
 }
 
-// Done returns a channel that is closed when the server has ended.
+// Done returns a channel that is closed when the server has exited.
 func (s *Server) Done() <-chan struct{} { return s.process.Done }
 
 // Log returns the last 40 lines that the server has written.
 func (s *Server) Log() string { return s.log.String() }
 
-// Close ends the server, by force after a second, and waits for its end. It returns an
-// error if the server had ended by itself. Later calls return nil.
+// Close stops the server, by force after a second, and waits until it has exited. It returns an error if
+// the server had exited by itself. Later calls return nil.
 func (s *Server) Close() (err error) {
 	s.close.Do(func() {
 		select {

@@ -20,9 +20,8 @@ func canChroot() error {
 	return err
 }
 
-// chrootKind finds out, by trying, whether a chroot is possible directly or in a new
-// user namespace. Any user may create a user namespace unless the kernel forbids it
-// (user_namespaces(7)).
+// chrootKind finds out, by trying, whether a chroot is possible without further measures, or in a new user
+// namespace. Any user may create a user namespace unless the kernel forbids it (user_namespaces(7)).
 var chrootKind = sync.OnceValues(func() (newUser bool, err error) {
 	plain := tryJail(false)
 	if plain == nil {
@@ -50,5 +49,5 @@ func jail(root string, newUser bool) *syscall.SysProcAttr {
 	return attr
 }
 
-// detach shields cmd from the signals of this process's terminal.
+// detach makes cmd ignore the signals of this process's terminal.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -1,4 +1,4 @@
-// Package need ends tests that need something that this machine does not have.
+// Package need skips or fails tests that require something that this machine does not have.
 package need
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
-// The requirements of tests: the values that LLMBENCH_REQUIRE may list.
+// The requirements of tests. LLMBENCH_REQUIRE may list these values.
 const (
 	Docker   = "docker"
 	LlamaCPP = "llamacpp"
@@ -22,14 +22,14 @@ var requirements = []string{Docker, LlamaCPP, Nginx, Ollama}
 
 func init() { env.Register(func(r *env.Reader) { readFrom(r) }) }
 
-// readFrom reads LLMBENCH_REQUIRE by r, which collects the errors.
+// readFrom reads LLMBENCH_REQUIRE. Errors are collected in r.
 func readFrom(r *env.Reader) (required []string) {
 	env.Read(r, &required, "LLMBENCH_REQUIRE", env.List(env.OneOf(requirements...)), "a comma list of "+strings.Join(requirements, ", "))
 	return required
 }
 
-// Missing ends tb because err says that a requirement is missing: tb is skipped, or
-// fails if LLMBENCH_REQUIRE lists the requirement.
+// Missing ends tb because a requirement is missing; err says why. It fails tb if LLMBENCH_REQUIRE lists the
+// requirement, and skips tb otherwise.
 func Missing(tb testing.TB, requirement string, err error) {
 	tb.Helper()
 	r := env.NewReader(os.Environ())

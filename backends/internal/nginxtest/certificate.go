@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// writeCertificates makes a private CA and a certificate of the proxy, and writes both and the
-// proxy's key into dir. It returns a pool with the CA.
+// writeCertificates creates a private CA and a certificate for the proxy, and writes both and the proxy's
+// key into dir. It returns a pool that contains the CA.
 func writeCertificates(dir string) (*x509.CertPool, error) {
 	now := time.Now()
 	ca := &x509.Certificate{

@@ -6,7 +6,7 @@ import (
 	"text/template"
 )
 
-// readyPath is answered by the proxy itself.
+// readyPath is a path that the proxy answers itself, to show that it is ready.
 const readyPath = "/nginxtest-ready"
 
 // The names of files in the prefix directory.
@@ -18,8 +18,8 @@ const (
 	socketFile = "socket"
 )
 
-// configTemplate is the configuration (https://nginx.org/en/docs/dirindex.html). All paths are in
-// the prefix directory. A single process serves, so that none is left when it is killed.
+// configTemplate is the configuration (https://nginx.org/en/docs/dirindex.html). All paths are in the
+// prefix directory. nginx runs as a single process, so that killing it leaves no workers behind.
 var configTemplate = template.Must(template.New(configFile).Parse(`daemon off;
 master_process off;
 {{if .Root}}user root;
@@ -68,7 +68,7 @@ http {
 }
 `))
 
-// config returns the configuration of a proxy that listens on an address.
+// config returns the configuration of a proxy that listens on the address listen.
 func config(o Options, listen string) (string, error) {
 	var b strings.Builder
 	o.Upstream = strings.TrimSuffix(o.Upstream, "/")

@@ -8,9 +8,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 )
 
-// Start runs nginx until tb ends. It returns when nginx answers. Start skips or fails tb if there
-// is no nginx, see [ErrUnavailable]. Every other error fails tb, and so does an nginx that ends
-// before tb.
+// Start runs nginx until tb ends. It returns when nginx answers. If this machine has no nginx, Start skips
+// or fails tb; see [ErrUnavailable]. Any other error fails tb. If nginx exits before tb ends, tb fails too.
 func Start(tb testing.TB, o Options) *Server {
 	tb.Helper()
 	command, err := find()

@@ -9,11 +9,11 @@ import (
 	"net/http"
 )
 
-// ErrUnavailable is wrapped by errors that say why this machine cannot run nginx.
+// ErrUnavailable is wrapped by the errors that say why this machine cannot run nginx.
 var ErrUnavailable = errors.New("nginx is not available here")
 
-// Options describe a proxy. The zero value of a field is nginx's default, except that requests
-// may have any length.
+// Options describes a proxy. The zero value of a field is nginx's default, except that the size of requests
+// is not limited.
 type Options struct {
 	// Upstream is the base URL of the server behind the proxy, http://HOST:PORT.
 	Upstream string
@@ -23,8 +23,8 @@ type Options struct {
 	// TLS makes the proxy speak HTTPS, with a certificate of a private CA for 127.0.0.1, ::1
 	// and localhost.
 	TLS bool
-	// Prefix is a path like /llm that the proxy takes off: Prefix/v1/models is the upstream's
-	// /v1/models. Other paths are answered with 404.
+	// Prefix is a path like /llm that the proxy strips: it passes Prefix/v1/models to the upstream's
+	// /v1/models. It answers other paths with 404.
 	Prefix string
 	// Unbuffered turns proxy_buffering off.
 	Unbuffered bool
@@ -41,18 +41,18 @@ type Options struct {
 
 // A Server is a running nginx.
 type Server struct {
-	// URL is the base URL with Prefix and without a slash at its end. With a Unix socket its
-	// host is localhost.
+	// URL is the base URL including Prefix, without a trailing slash. With a Unix socket the host is
+	// localhost.
 	URL string
 	// Socket is the path of the Unix socket, or "".
 	Socket string
-	// CA has the certificate of the private CA, and CAFile is the path of its PEM file. They
-	// are nil and "" without TLS.
+	// CA contains the certificate of the private CA, and CAFile is the path of its PEM file. Without TLS
+	// they are nil and "".
 	CA     *x509.CertPool
 	CAFile string
 }
 
-// Transport returns a transport for requests to the proxy, without a proxy of the environment. The
+// Transport returns a transport for requests to the proxy. It ignores proxies in the environment. The
 // caller closes its idle connections.
 func (s *Server) Transport() *http.Transport {
 	t := &http.Transport{}

@@ -18,8 +18,8 @@ import (
 
 const stopDelay = 5 * time.Second // from SIGTERM to SIGKILL
 
-// run starts nginx with the prefix directory dir and waits until it answers. ctx bounds the wait
-// only. stop ends nginx; its error says that nginx had ended by itself.
+// run starts nginx with the prefix directory dir and waits until it answers. ctx bounds only the wait. stop
+// ends nginx, and returns an error if nginx had exited by itself.
 func run(ctx context.Context, command []string, dir string, o Options) (s *Server, stop func() error, err error) {
 	s = new(Server)
 	if o.TLS {
@@ -41,13 +41,14 @@ func run(ctx context.Context, command []string, dir string, o Options) (s *Serve
 		return nil, nil, fmt.Errorf("nginxtest: %w", err)
 	}
 	log := new(serverlog.Log)
-	// -p sets the prefix directory, and -e where errors before the configuration go.
+	// -p sets the prefix directory, and -e sets where errors go before the configuration is read.
 	args := append(command[1:len(command):len(command)], "-p", dir, "-c", configFile, "-e", "stderr")
 	cmd := exec.Command(command[0], args...)
 	cmd.Dir = dir
-	// NGINX hands nginx the file descriptors of sockets, as the upgrade of a running nginx
-	// does (https://nginx.org/en/docs/control.html#upgrade). So no other process can take the
-	// port in between. OPENSSL_CONF keeps the packages' OpenSSL from the machine's configuration.
+	// The variable NGINX passes the file descriptors of sockets to nginx, as in the upgrade of a running
+	// nginx (https://nginx.org/en/docs/control.html#upgrade). No other process can therefore take the port
+	// in the meantime. OPENSSL_CONF prevents the packages' OpenSSL from reading the machine's
+	// configuration.
 	cmd.Env = []string{"NGINX=3;", "OPENSSL_CONF=/dev/null"}
 	cmd.ExtraFiles = []*os.File{socket}
 	cmd.Stdout, cmd.Stderr = log, log
@@ -81,8 +82,8 @@ func run(ctx context.Context, command []string, dir string, o Options) (s *Serve
 	}, nil
 }
 
-// listen listens on a network for nginx. It returns the socket, and the address in the form of
-// nginx's directive listen.
+// listen creates the socket on which nginx will listen. It returns the socket, and its address in the
+// format of nginx's listen directive.
 func listen(network, dir string) (socket *os.File, address string, err error) {
 	switch network {
 	case "", "tcp4", "tcp6":

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/debroot"
 )
 
-// Ollama's module. It is MIT-licensed, and nothing of it is linked into this module.
+// Ollama's module. Its licence is MIT, and none of its code is linked into this module.
 const (
 	module = "github.com/ollama/ollama"
 	// Version is the version of Ollama without the leading v.
@@ -27,16 +27,16 @@ const (
 //go:embed packages.sha256
 var pins []byte
 
-// ErrUnavailable is wrapped by errors that say why this machine cannot build or run Ollama.
+// ErrUnavailable is wrapped by the errors that say why this machine cannot build or run Ollama.
 var ErrUnavailable = errors.New("no Ollama is available here")
 
 const (
-	name         = "ollamatest"     // of its folders in the cache
+	name         = "ollamatest"     // name of its folders in the cache
 	buildTimeout = 12 * time.Minute // including the wait for another process that builds
 	stopDelay    = 5 * time.Second
 )
 
-// recipe is what the build depends on beside the headers.
+// recipe is the command of the build. The result depends on it and on the headers.
 var recipe = []string{
 	"go", "install", "-trimpath", "-buildvcs=false",
 	"-ldflags=-s -w -X " + module + "/version.Version=" + Version,
@@ -66,7 +66,7 @@ func find() (program string, err error) {
 // Build builds Ollama if the cache does not have it, and returns the path of the program. The error
 // wraps [ErrUnavailable] if this machine cannot build it.
 func Build(ctx context.Context) (program string, err error) {
-	if program, err = find(); err == nil { // which needs no compiler
+	if program, err = find(); err == nil { // needs no compiler
 		return program, nil
 	}
 	for _, tool := range []string{"go", "gcc", "g++"} {
@@ -84,7 +84,7 @@ func Build(ctx context.Context) (program string, err error) {
 	dir, err := buildcache.Get(ctx, name, key(), buildTimeout, func(ctx context.Context, dir string) error {
 		return build(ctx, filepath.Join(headers, "usr/include"), dir)
 	})
-	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUnavailable) { // in the wait for another build
+	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUnavailable) { // while waiting for another build
 		err = fmt.Errorf("%w: another process builds it for longer than %v", ErrUnavailable, buildTimeout)
 	}
 	return filepath.Join(dir, "ollama"), err
@@ -92,7 +92,7 @@ func Build(ctx context.Context) (program string, err error) {
 
 // build installs the program in dir, which it creates.
 func build(ctx context.Context, include, dir string) error {
-	// llama.cpp includes miniaudio/miniaudio.h, which Debian has outside of such a folder.
+	// llama.cpp includes miniaudio/miniaudio.h, but Debian installs the header without that folder.
 	extra := dir + ".include"
 	defer os.RemoveAll(extra)
 	if err := errors.Join(os.RemoveAll(extra), os.Mkdir(extra, 0o755), os.Symlink(include, filepath.Join(extra, "miniaudio")), os.Mkdir(dir, 0o755)); err != nil {
@@ -100,7 +100,7 @@ func build(ctx context.Context, include, dir string) error {
 	}
 	cmd := exec.CommandContext(ctx, recipe[0], recipe[1:]...)
 	cmd.Dir = dir // outside of any module
-	// Without -g, which is part of the defaults, the build is faster.
+	// The build is faster without -g, which is one of the default flags.
 	cmd.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=1",
 		"CGO_CPPFLAGS=-I"+include+" -I"+extra, "CGO_CFLAGS=-O2", "CGO_CXXFLAGS=-O2")
 	child.KillGroup(cmd, stopDelay)

@@ -1,15 +1,15 @@
 // Package ollamatest runs a real Ollama for tests, with a tiny generated model, on machines
 // without an image registry, a GPU or weights.
 //
-// Ollama is built from its Go module with the machine's Go and C++ compiler, once: the program is
-// kept in the user's cache folder or in LLMBENCH_CACHE. Its module lacks the headers that llama.cpp
-// has in a folder named vendor, because no Go module contains such a folder
-// (https://go.dev/ref/mod#zip-files). They come from three Debian packages, whose versions and
+// Ollama is built once from its Go module, with the machine's Go and C++ compilers. The program is kept in
+// the user's cache folder or in LLMBENCH_CACHE. The module does not contain the headers that llama.cpp has
+// in a folder named vendor, because no Go module contains such a folder
+// (https://go.dev/ref/mod#zip-files). The headers come from three Debian packages, whose versions and
 // SHA-256 sums are in packages.sha256; package debroot downloads and unpacks them.
 //
-// The build takes about four minutes of CPU time, longer than a test should. [Start] therefore never
-// builds: it skips a test where the cache has no Ollama, or fails the test if LLMBENCH_REQUIRE
-// lists ollama. [Build] builds, and so does the command
+// The build takes about four minutes of CPU time, which is too long for a test. [Start] therefore never
+// builds Ollama: if the cache does not contain it, Start skips the test, or fails it if LLMBENCH_REQUIRE
+// lists ollama. Ollama is built by [Build] and by the command
 //
 //	go run ./backends/internal/ollamatest/cmd/ollamaserver -build
 //

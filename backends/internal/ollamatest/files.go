@@ -12,9 +12,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 )
 
-// Files returns what a container needs to run Ollama: files of this machine by their
-// paths in the container. The program is /bin/ollama; the others are the libraries that
-// it is linked with. Files skips tb, or fails it, as [Start] does.
+// Files returns the files that a container needs to run Ollama. The keys are paths in the container, and
+// the values are paths on this machine. The program is /bin/ollama; the other files are the libraries that
+// it is linked with. Files skips or fails tb as [Start] does.
 func Files(tb testing.TB) map[string]string {
 	tb.Helper()
 	var files map[string]string
@@ -32,8 +32,8 @@ func Files(tb testing.TB) map[string]string {
 	return files
 }
 
-// libraries returns the shared libraries of a program and the loader that links them,
-// as ldd finds them (https://man7.org/linux/man-pages/man1/ldd.1.html).
+// libraries returns the shared libraries of a program and the dynamic loader, as listed by ldd
+// (https://man7.org/linux/man-pages/man1/ldd.1.html).
 func libraries(program string) (map[string]string, error) {
 	out, err := exec.Command("ldd", program).Output()
 	if err != nil {

@@ -7,10 +7,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 )
 
-// Start runs a server until tb ends and returns its base URL, without a slash at its end. If the
-// error of [Run] wraps [ErrUnavailable], Start skips tb, or fails tb if LLMBENCH_REQUIRE lists
-// ollama. Every other error fails tb, and so does a server that ends before tb. With
-// -short, Start skips tb.
+// Start runs a server until tb ends and returns its base URL without a trailing slash. If the error of
+// [Run] wraps [ErrUnavailable], Start skips tb, or fails tb if LLMBENCH_REQUIRE lists ollama. Any other
+// error fails tb. If the server exits before tb ends, tb fails too. With -short, Start skips tb.
 func Start(tb testing.TB, o Options) (url string) {
 	tb.Helper()
 	if testing.Short() {

@@ -9,8 +9,8 @@ import (
 // ModelName is the name of the server's only model.
 const ModelName = "tiny"
 
-// Options describes the server to run. The zero value is a server that serves four requests at
-// once, with 4096 tokens each, and the default model.
+// Options describes the server to run. Defaults are in parentheses. The zero value is a server that serves
+// four requests at once, with 4096 tokens each, and the default model.
 type Options struct {
 	Parallel int              // requests served at once (4)
 	Context  int              // tokens of a request, prompt and output together (4096)
@@ -18,7 +18,7 @@ type Options struct {
 
 	// Addr is the host:port to listen on. "" means a free port of 127.0.0.1.
 	Addr string
-	// Log, if not nil, receives the server's output. It is written to by one goroutine, and not
-	// after [Server.Close] has returned.
+	// Log, if not nil, receives the server's output. Only one goroutine writes to it, and none after
+	// [Server.Close] has returned.
 	Log io.Writer
 }

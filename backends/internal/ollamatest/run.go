@@ -17,18 +17,18 @@ import (
 
 // A Server is a running Ollama.
 type Server struct {
-	URL string // base URL without a slash at its end, such as http://127.0.0.1:11434
+	URL string // base URL without a trailing slash, such as http://127.0.0.1:11434
 
 	process *child.Process
-	dir     string // its home
+	dir     string // home directory of the server
 	log     *serverlog.Log
 	close   sync.Once
-	ended   error // what Close returns
+	ended   error // the result of Close
 }
 
-// Run starts a server and waits until its model is loaded. ctx bounds the wait only. The server runs
-// until [Server.Close]; on Linux it also ends with this process. The error wraps [ErrUnavailable] if
-// Ollama is not built, see [Build].
+// Run starts a server and waits until its model is loaded. ctx bounds only the wait. The server runs until
+// [Server.Close] is called; on Linux it also ends with this process. The error wraps [ErrUnavailable] if
+// Ollama is not built; see [Build].
 func Run(ctx context.Context, o Options) (*Server, error) {
 	program, err := find()
 	if err != nil {
@@ -69,10 +69,10 @@ func Run(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Done returns a channel that is closed when the server has ended.
+// Done returns a channel that is closed when the server has exited.
 func (s *Server) Done() <-chan struct{} { return s.process.Done }
 
-// Close ends the server and waits for its end. It returns an error if the server had ended by
+// Close stops the server and waits until it has exited. It returns an error if the server had exited by
 // itself.
 func (s *Server) Close() error {
 	s.close.Do(func() {

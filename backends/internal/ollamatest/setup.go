@@ -16,8 +16,7 @@ import (
 
 const setUpTimeout = 2 * time.Minute // from the start of the process until the model is loaded
 
-// setUp waits until the server answers, and makes and loads the model
-// (https://docs.ollama.com/api).
+// setUp waits until the server answers, and then creates and loads the model (https://docs.ollama.com/api).
 func (s *Server) setUp(ctx context.Context, o Options) error {
 	ctx, end := context.WithTimeoutCause(ctx, setUpTimeout, fmt.Errorf("not set up after %v", setUpTimeout))
 	defer end()
@@ -58,10 +57,10 @@ func (s *Server) post(ctx context.Context, path string, body []byte) error {
 	return nil
 }
 
-// client uses no proxy, and a connection for each request.
+// client uses no proxy, and opens a new connection for each request.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// do sends a request. A status outside 2xx is an error.
+// do sends a request. It returns an error if the status is not 2xx.
 func (s *Server) do(ctx context.Context, method, path string, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, method, s.URL+path, bytes.NewReader(body))
 	if err != nil {

@@ -10,13 +10,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Completion waits until t answers a completion, and returns when the answered
-// request was sent and its sample. An open port or a good health check is not
-// enough, because servers have both before their model is loaded. Completion goes
-// on while connections fail and while the status is 503 or 429, and waits for the
-// time that the server asks for, unless ctx ends before. Any other refusal is
-// final, and so is a connection that [Mistake] explains. failed is called with the
-// error of each request after which Completion goes on.
+// Completion waits until t answers a completion. It returns the sample of the answered request and the time
+// at which that request was sent. An open port or a successful health check would not be enough, because
+// servers can have both before their model is loaded.
+//
+// Completion retries while connections fail and while the status is 503 or 429. Before each retry it waits
+// for the time that the server asks for, unless that is after the deadline of ctx. Any other error status
+// is final, and so is a connection error that [Mistake] explains. Before each retry, failed is called with
+// the error.
 func Completion(ctx context.Context, t llmbench.Target, stream bool, failed func(error)) (sent time.Time, s sample.Sample, err error) {
 	err = Poll(ctx, func() (again bool, err error) {
 		sent = time.Now()
@@ -37,17 +38,17 @@ func Completion(ctx context.Context, t llmbench.Target, stream bool, failed func
 	return sent, s, err
 }
 
-// RefusedForNow reports whether a server that answers with that status may answer otherwise later.
+// RefusedForNow reports whether a server that answers with this status may accept the request later.
 func RefusedForNow(status int) bool {
 	return status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests
 }
 
-// limitedPause is the pause after a server has refused a request because there were too many, if the
-// server asks for no other.
+// limitedPause is the pause after a server has refused a request with status 429, if the server does not
+// ask for another pause.
 const limitedPause = time.Second
 
-// wait waits for the time that a server asks for that refused a request. It returns false, at once, if
-// ctx ends before.
+// wait waits for the time that the server asks for in the answer s. It returns false immediately if the
+// deadline of ctx is earlier.
 func wait(ctx context.Context, s *sample.Sample) bool {
 	pause := s.RetryAfter
 	if s.Status == http.StatusTooManyRequests {

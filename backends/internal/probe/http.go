@@ -1,5 +1,5 @@
-// Package probe asks a server for what is not part of the measured load: whether
-// it is ready, which models it has, its version, and requests that set it up.
+// Package probe sends a server the requests that are not part of the measured load. It finds out whether
+// the server is ready, which models it has and its version, and sends requests that set the server up.
 package probe
 
 import (
@@ -15,16 +15,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// Timeout bounds one probe of a server, so that a probe that hangs does not use
-// up the deadline of the whole wait.
+// Timeout limits one probe of a server, so that a single probe that hangs does not use up the time of the
+// whole wait.
 const Timeout = 10 * time.Second
 
-// maxAnswer is the number of bytes of an answer that are read.
+// maxAnswer is the maximum number of bytes of an answer that are read.
 const maxAnswer = 16 << 20
 
-// Fetch sends a request for a path of t, on a connection of its own, and returns the body of the
-// answer. A body that is not empty is sent as JSON. A status outside 2xx is an error that wraps a
-// [StatusError] and shows the server's words without t's credentials.
+// Fetch sends a request for a path of t on a new connection, and returns the body of the answer. A body
+// that is not empty is sent as JSON. If the status is not 2xx, the error wraps a [StatusError] and includes
+// the server's answer, without t's credentials.
 func Fetch(ctx context.Context, t llmbench.Target, method, path, body string) ([]byte, error) {
 	base, client, err := t.Client()
 	if err != nil {
@@ -62,8 +62,8 @@ func (e StatusError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("status %d %s", e.Code, http.StatusText(e.Code)))
 }
 
-// Is reports whether target is [errors.ErrUnsupported] and the status says that
-// the server does not have what was asked for: 404 or 501.
+// Is reports whether target is [errors.ErrUnsupported] and the status says that the server does not support
+// the request: 404 or 501.
 func (e StatusError) Is(target error) bool {
 	return target == errors.ErrUnsupported && (e.Code == http.StatusNotFound || e.Code == http.StatusNotImplemented)
 }

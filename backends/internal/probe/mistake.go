@@ -14,10 +14,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// Mistake returns what is wrong with the name of the host, the URL or the TLS settings of t if that is why a request
-// ended with err: waiting does not help. Otherwise it returns nil. If t has an http URL, Mistake
-// may ask the server whether it speaks TLS, because servers answer a request without TLS in
-// many ways, or not at all.
+// Mistake returns an error that explains err, the result of a request to t, if the reason is a wrong host
+// name, URL or TLS setting. Waiting does not help then. In all other cases Mistake returns nil. If t has an
+// http URL, Mistake may send the server a request over TLS to find out whether it speaks TLS, because
+// servers answer requests without TLS in many ways, or not at all.
 func Mistake(ctx context.Context, t llmbench.Target, err error) error {
 	var untrusted *tls.CertificateVerificationError
 	var noTLS tls.RecordHeaderError
@@ -32,7 +32,7 @@ func Mistake(ctx context.Context, t llmbench.Target, err error) error {
 		return fmt.Errorf("no host has the name %s", dns.Name)
 	case errors.As(err, &noTLS), errors.Is(err, http.ErrSchemeMismatch):
 		return fmt.Errorf("%s does not speak TLS; without TLS the URL begins with http://", t.Where())
-	case errors.As(err, &op) && op.Op == "remote error": // an alert of TLS
+	case errors.As(err, &op) && op.Op == "remote error": // a TLS alert from the server
 		return fmt.Errorf("the server ends the TLS handshake: %w; LLMBENCH_CLIENT_CERT and LLMBENCH_CLIENT_KEY name a client's certificate and key", op.Err)
 	case strings.HasPrefix(t.URL, "http://") && !errors.Is(err, syscall.ECONNREFUSED) && speaksTLS(ctx, t):
 		return fmt.Errorf("%s speaks TLS; the URL of such a server begins with https://", t.Where())
@@ -51,7 +51,7 @@ func speaksTLS(ctx context.Context, t llmbench.Target) bool {
 	}
 	secure := llmbench.Target{
 		URL:  "https" + strings.TrimPrefix(base, "http"),
-		TLS:  &tls.Config{InsecureSkipVerify: true}, // nothing is sent that the server must not see
+		TLS:  &tls.Config{InsecureSkipVerify: true}, // the request contains no secret
 		Dial: t.Dial, Proxy: t.Proxy,
 	}
 	_, err = Fetch(ctx, secure, http.MethodGet, "/v1/models", "")
@@ -59,8 +59,8 @@ func speaksTLS(ctx context.Context, t llmbench.Target) bool {
 	return err == nil || answered
 }
 
-// Reason returns the part of err that a user needs to know about a server that does not answer:
-// "connection refused" without the addresses around it.
+// Reason returns the part of err that tells a user why a server does not answer: "connection refused"
+// without the addresses around it.
 func Reason(err error) string {
 	if err == nil {
 		return "no answer yet"

@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// Poll calls try until try returns false for again, or ctx ends. Its error is
-// the last one that try returned before the end or the deadline of ctx, if there is
-// one: the server's own answer says more than "deadline exceeded". The pause between
-// two calls is a twentieth of the time waited so far, from 10 ms to 500 ms, so that
-// the length of a wait is known to about 5 %.
+// Poll calls try until try returns again=false or ctx ends. When ctx ends, Poll returns the last error that
+// try returned before that, if there is one, because the server's own answer says more than "deadline
+// exceeded". The pause between two calls is a twentieth of the time waited so far, but at least 10 ms and
+// at most 500 ms, so the length of a wait is known to about 5 %.
 func Poll(ctx context.Context, try func() (again bool, err error)) error {
 	began := time.Now()
 	var last error
@@ -30,8 +29,8 @@ func Poll(ctx context.Context, try func() (again bool, err error)) error {
 	}
 }
 
-// ended reports whether ctx has ended. If the deadline of ctx has passed, it waits for
-// the end: a connection that takes its deadline from ctx can fail shortly before.
+// ended reports whether ctx has ended. If the deadline of ctx has passed, ended waits until ctx has ended
+// too: a connection that takes its deadline from ctx can fail shortly before.
 func ended(ctx context.Context) bool {
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done()

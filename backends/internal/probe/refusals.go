@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Refusals tells how long nothing has listened at the address of a server. The zero Refusals has seen no request. It is
-// not for concurrent use.
+// Refusals measures how long nothing has been listening at a server's address. The zero value is ready for
+// use. Refusals is not safe for concurrent use.
 type Refusals struct {
-	since time.Time // zero: the last request failed in another way
+	since time.Time // first of the uninterrupted refusals; zero if the last request failed in another way
 }
 
-// Failed returns for how long connections have been refused, with no other error meanwhile, if err is such a
-// refusal, and reports whether it is. It must be called with the error of each request that fails.
+// Failed must be called with the error of each failed request. It reports whether err means that nothing
+// listens at the address, and for how long all errors have meant that.
 func (r *Refusals) Failed(err error) (lasted time.Duration, refused bool) {
-	if !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist) { // of a Unix socket
+	if !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist) { // ErrNotExist is for a Unix socket
 		r.since = time.Time{}
 		return 0, false
 	}

@@ -27,28 +27,28 @@ type Server struct {
 // A Step is one action on a server: a command in its container, or an HTTP
 // request.
 type Step struct {
-	Purpose string   // for messages: "load the model"
-	Exec    []string // the command; nil makes the step a request
-	Method  string   // of the request
+	Purpose string   // for messages, such as "load the model"
+	Exec    []string // a command; nil means that the step is a request
+	Method  string   // method of the request
 	Path    string
 	Body    string // JSON, or ""
-	Shown   string // shown in messages instead of a body that holds a secret; "" shows the body
-	// Success, if not "", is a field of the answer that is true if the step has
-	// succeeded, although the status is 200 in any case. The request is then sent
-	// again until the field is true, for at most successTimeout.
+	Shown   string // shown in messages instead of a body that contains a secret; "" shows the body
+	// Success, if not "", is a boolean field of the answer that tells whether the step has succeeded; the
+	// status is 200 in any case. The request is repeated until the field is true, for at most
+	// successTimeout.
 	Success string
-	// Count, if its Path is not "", is where the server states how often the
-	// request has to be sent. Path then holds a %d, which counts from 0.
+	// Count, if its Path is not "", is a field in which the server reports how many times the request has
+	// to be sent. Path then contains %d, which is replaced with 0, 1, 2 and so on.
 	Count Field
 }
 
-// A Field is a field of a JSON document that a server serves.
+// A Field is a field of a JSON document that a server provides.
 type Field struct {
-	Path string // of the document
+	Path string // path of the document
 	Name string // names of nested fields, joined by dots; 0 is the first element of a list
 }
 
-// String describes the step for a person who repeats it by hand.
+// String describes the step, for a person who wants to repeat it by hand.
 func (s Step) String() string {
 	if s.Exec != nil {
 		return s.Purpose + ": docker exec " + shellquote.Join(s.Exec...)
@@ -56,7 +56,7 @@ func (s Step) String() string {
 	return strings.TrimSpace(s.Purpose + ": " + s.Method + " " + s.Path + " " + cmp.Or(s.Shown, s.Body))
 }
 
-// Take takes the steps in their order and stops at the first error.
+// Take performs the steps in order, and stops at the first error.
 func (s Server) Take(ctx context.Context, steps []Step) error {
 	for _, step := range steps {
 		if err := s.take(ctx, step); err != nil {
@@ -66,7 +66,7 @@ func (s Server) Take(ctx context.Context, steps []Step) error {
 	return nil
 }
 
-// take takes one step, as often as its Count says.
+// take performs one step, as often as its Count says.
 func (s Server) take(ctx context.Context, step Step) error {
 	if step.Exec != nil {
 		_, err := s.Exec(ctx, step.Exec)
@@ -95,13 +95,12 @@ func (s Server) take(ctx context.Context, step Step) error {
 	return nil
 }
 
-// successTimeout bounds the time in which a step that the server refuses is taken
-// again. A server may refuse to empty its cache until it has noticed that the clients
-// of its last requests are gone.
+// successTimeout limits how long a step is repeated that the server refuses. A server may refuse to empty
+// its cache until it has noticed that the clients of its last requests have gone.
 const successTimeout = 30 * time.Second
 
-// untilSuccess takes a step until the answer says that it has succeeded. An answer
-// without a body is from a version of the server that cannot tell.
+// untilSuccess repeats a step until the answer says that the step has succeeded. An empty answer counts as
+// success, because some versions of the server send no body.
 func (s Server) untilSuccess(ctx context.Context, step Step) error {
 	ctx, cancel := context.WithTimeout(ctx, successTimeout)
 	defer cancel()
@@ -121,7 +120,7 @@ func (s Server) untilSuccess(ctx context.Context, step Step) error {
 	})
 }
 
-// Get returns what the server answers to GET path.
+// Get returns the body of the answer to GET path.
 func (s Server) Get(ctx context.Context, path string) ([]byte, error) {
 	return s.fetch(ctx, http.MethodGet, path, "")
 }
@@ -130,8 +129,8 @@ func (s Server) fetch(ctx context.Context, method, path, body string) ([]byte, e
 	return Fetch(ctx, s.Target, method, path, body)
 }
 
-// Field returns a text or a number of a JSON document as text. It waits at most
-// [Timeout].
+// Field reads a string or a number from a JSON document of the server, and returns it as text. It takes at
+// most [Timeout].
 func (s Server) Field(ctx context.Context, f Field) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()

@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// firstReport is the time after which a wait is told for the first time.
+	// firstReport is how long a wait has to last before it is reported for the first time.
 	firstReport = 900 * time.Millisecond
-	// ReportInterval is the time between two messages about a wait that goes on.
+	// ReportInterval is the time between two reports about the same wait.
 	ReportInterval = 10 * time.Second
 )
 
-// A Watch tells about a wait, also while a single request of it takes long.
+// A Watch reports that a wait goes on, even while a single request takes long.
 type Watch struct {
 	began time.Time
 	tell  func(waited time.Duration, last error)
@@ -22,9 +22,9 @@ type Watch struct {
 	timer *time.Timer // nil after Stop
 }
 
-// NewWatch returns the watch of a wait that begins now. It calls tell before a second has passed,
-// and then every [ReportInterval], with the last error that [Watch.Failed] was told, or nil.
-// Stop must be called.
+// NewWatch returns a Watch for a wait that begins now. It calls tell before a second has passed, and then
+// every [ReportInterval]. last is the most recent error that was passed to [Watch.Failed], or nil. Stop
+// must be called.
 func NewWatch(tell func(waited time.Duration, last error)) *Watch {
 	w := &Watch{began: time.Now(), tell: tell}
 	w.mu.Lock()
@@ -33,14 +33,14 @@ func NewWatch(tell func(waited time.Duration, last error)) *Watch {
 	return w
 }
 
-// Failed tells why the wait goes on.
+// Failed records why the wait goes on.
 func (w *Watch) Failed(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last = err
 }
 
-// Stop ends the watch. After it tell is not called.
+// Stop stops the watch. Afterwards tell is not called any more.
 func (w *Watch) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 
 var errEnded = errors.New("the server ended")
 
-// Within runs do, which is a stage of a server's start, for at most limit, and until one of the channels in
-// ended is closed: each belongs to a process or container of the server. If do fails, the error says what ended its
-// context, or is the error of do.
+// Within runs do, a stage of a server's start. The context of do is canceled after limit, or when a channel
+// in ended is closed; each channel belongs to a process or container of the server. If do fails because its
+// context was canceled, the error says why the context was canceled. Otherwise it is the error of do.
 func Within(ctx context.Context, limit time.Duration, ended []<-chan struct{}, do func(context.Context) error) error {
 	late := fmt.Errorf("not within %v", limit)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
@@ -41,7 +41,8 @@ func Within(ctx context.Context, limit time.Duration, ended []<-chan struct{}, d
 	return err
 }
 
-// Every calls do after each interval until stop is called. The context of a call ends then, and stop waits for the call.
+// Every calls do after each interval until stop is called. stop cancels the context of a running call and
+// waits for the call to return.
 func Every(interval time.Duration, do func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup

@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// DefaultStopDelay is the time between SIGTERM and SIGKILL unless [Command] has another one.
+// DefaultStopDelay is the time between SIGTERM and SIGKILL, unless the [Command] sets another.
 const DefaultStopDelay = 10 * time.Second
 
-// killTime is how long the end of a program may take after SIGKILL.
+// killTime is how long a program may take to end after SIGKILL.
 const killTime = 10 * time.Second
 
 // A Command says what to run.
 type Command struct {
 	Args      []string      // the program and its arguments
-	Dir       string        // working directory; "" is this process's
+	Dir       string        // working directory; "" means the one of this process
 	Env       []string      // the whole environment, as NAME=value
-	Output    io.Writer     // gets standard output and standard error; one goroutine writes to it, until the program has ended
+	Output    io.Writer     // receives standard output and standard error; one goroutine writes to it until all output is written
 	StopDelay time.Duration // between SIGTERM and SIGKILL; 0 means [DefaultStopDelay]
 }
 
@@ -33,20 +33,18 @@ type Program struct {
 	delay time.Duration
 
 	ended chan struct{} // closed when the program's first process has ended
-	gone  chan struct{} // closed when all of its processes have ended, and all output is written
+	gone  chan struct{} // closed when all processes of the program have ended and all output is written
 	stop  sync.Once
 
 	mu     sync.Mutex
 	end    string // how the first process ended
-	killed string // what SIGTERM did not end; "" is nothing
+	killed string // what SIGTERM did not stop; "" if nothing
 }
 
-// Start starts a program. Its standard input is empty. The error says why the program
-// cannot be started.
+// Start starts a program. Its standard input is empty. The error says why the program could not be started.
 //
-// On Unix, Start starts the executable of this process again, under the name
-// "llmbench-supervisor". That process never gets to its main function, because an init
-// function of this package takes over.
+// On Unix, Start starts the executable of this process again, under the name "llmbench-supervisor". The new
+// process never reaches its main function, because an init function of this package takes over.
 func Start(c Command) (*Program, error) {
 	path, err := find(c)
 	if err != nil {
@@ -59,8 +57,8 @@ func Start(c Command) (*Program, error) {
 	return p, nil
 }
 
-// find returns the path of the program's executable. A name without a separator is looked for
-// in PATH, and a relative path begins in the working directory.
+// find returns the path of the program's executable. A name without a separator is searched for in PATH,
+// and a relative path is relative to the working directory of the command.
 func find(c Command) (string, error) {
 	if len(c.Args) == 0 || c.Args[0] == "" {
 		return "", errors.New("no command")
@@ -76,23 +74,23 @@ func find(c Command) (string, error) {
 	return filepath.Abs(path)
 }
 
-// Ended returns a channel that is closed when the program's first process has ended. Other
-// processes of the program may go on until [Program.Stop] returns.
+// Ended returns a channel that is closed when the program's first process has ended. Other processes of the
+// program may continue until [Program.Stop] returns.
 func (p *Program) Ended() <-chan struct{} { return p.ended }
 
-// End says how the first process ended, such as "exit status 1" or "signal: killed". It is for
-// programs that have ended.
+// End says how the first process ended, such as "exit status 1" or "signal: killed". Call it only after the
+// channel of [Program.Ended] is closed.
 func (p *Program) End() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.end
 }
 
-// Stop ends all processes of the program, and returns when they have ended and all output is
-// written. The first process gets SIGTERM. When it has ended, the others get SIGTERM. What
-// still runs when the delay of the command has passed gets SIGKILL; the text says what that was, and
-// is "" if nothing had to be killed. Further calls return the same. The error says that processes
-// could not be ended within ten seconds more.
+// Stop stops all processes of the program, and returns when they have ended and all output is written. The
+// first process gets SIGTERM. When it has ended, the others get SIGTERM. When the command's StopDelay has
+// passed, the remaining processes get SIGKILL. killed names the processes that needed SIGKILL; it is "" if
+// there were none. Stop returns an error if processes are still running ten seconds later. Further calls
+// return the same.
 func (p *Program) Stop() (killed string, err error) {
 	p.stop.Do(p.run.stop)
 	select {
@@ -106,7 +104,7 @@ func (p *Program) Stop() (killed string, err error) {
 	return p.killed, err
 }
 
-// setEnd notes how the first process has ended.
+// setEnd records how the first process has ended, unless that is known already.
 func (p *Program) setEnd(how string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

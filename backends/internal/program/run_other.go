@@ -34,7 +34,7 @@ func (p *Program) launch(c Command, path string) error {
 	return nil
 }
 
-// stop ends the process. This system has no SIGTERM.
+// stop kills the process, because this system has no SIGTERM.
 func (r *runner) stop() { r.abandon() }
 
 func (r *runner) abandon() { _ = r.cmd.Process.Kill() }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A runner is the supervisor of a program, as seen by the process that measures.
+// A runner is the supervisor of a program, from the view of the process that measures.
 type runner struct {
 	platform
 	cmd      *exec.Cmd
@@ -22,17 +22,17 @@ type runner struct {
 	leader   int      // process id of the program's first process
 }
 
-// A report is a message of the supervisor. One field is set.
+// A report is a message from the supervisor. Exactly one field is set.
 type report struct {
 	Started int    `json:",omitempty"` // process id of the program's first process
-	Failed  string `json:",omitempty"` // why it could not be started
-	Ended   string `json:",omitempty"` // how it ended
-	Killed  string `json:",omitempty"` // what SIGTERM did not end
+	Failed  string `json:",omitempty"` // why the program could not be started
+	Ended   string `json:",omitempty"` // how the program's first process ended
+	Killed  string `json:",omitempty"` // processes that SIGTERM did not stop
 }
 
 // launch starts the supervisor, and returns when the supervisor has started the program.
 func (p *Program) launch(c Command, path string) (err error) {
-	var pipes [4]*os.File // the lifeline's and the reports' reading and writing ends
+	var pipes [4]*os.File // the lifeline's and the report pipe's reading and writing ends
 	defer func() {
 		for i, f := range pipes {
 			if f != nil && (err != nil || i == 0 || i == 3) {
@@ -55,7 +55,7 @@ func (p *Program) launch(c Command, path string) (err error) {
 		Dir: c.Dir, Env: c.Env, Stdout: c.Output, Stderr: c.Output,
 		ExtraFiles:  []*os.File{pipes[0], pipes[3]},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
-		WaitDelay:   killTime, // for a process that could not be ended and keeps the output open
+		WaitDelay:   killTime, // in case a process cannot be stopped and keeps the output open
 	}
 	if cmd.Env == nil {
 		cmd.Env = []string{}
@@ -78,7 +78,7 @@ func (p *Program) launch(c Command, path string) (err error) {
 	return nil
 }
 
-// ignoreExit returns nil if err is the exit status of a process.
+// ignoreExit returns nil if err says that a process exited with a status other than 0.
 func ignoreExit(err error) error {
 	if _, exited := errors.AsType[*exec.ExitError](err); exited {
 		return nil
@@ -89,12 +89,12 @@ func ignoreExit(err error) error {
 // executable returns the path of this process's executable.
 func executable() (string, error) {
 	if runtime.GOOS == "linux" {
-		return "/proc/self/exe", nil // also if the file was replaced
+		return "/proc/self/exe", nil // works even if the file was replaced
 	}
 	return os.Executable()
 }
 
-// follow reads the reports of the supervisor, and waits for its end.
+// follow reads the supervisor's reports, and waits until the supervisor has ended.
 func (p *Program) follow(reports *json.Decoder, from io.Closer) {
 	defer close(p.gone)
 	defer from.Close()
@@ -113,14 +113,14 @@ func (p *Program) follow(reports *json.Decoder, from io.Closer) {
 		}
 	}
 	err := p.run.cmd.Wait()
-	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // the supervisor is gone, and the program maybe not
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // the supervisor was killed, but the program may still run
 		_ = syscall.Kill(-p.run.leader, syscall.SIGKILL)
 		p.setEnd(fmt.Sprintf("its supervisor ended: %v", err))
 	}
 	p.setEnd("unknown")
 }
 
-// stop makes the supervisor stop the program.
+// stop tells the supervisor to stop the program.
 func (r *runner) stop() { r.lifeline.Close() }
 
 // abandon kills the supervisor and the program's process group.
@@ -132,5 +132,5 @@ func (r *runner) abandon() {
 	}
 }
 
-// stopPoll is the time between two looks at processes that are to end.
+// stopPoll is the time between two checks whether processes have ended.
 const stopPoll = 5 * time.Millisecond

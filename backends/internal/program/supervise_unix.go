@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// supervisorName is the name under which an executable with this package is a supervisor. Its
+// supervisorName is the name under which an executable that contains this package runs as a supervisor. Its
 // arguments are the delay between SIGTERM and SIGKILL, the path of the program's executable, and the
-// program's arguments.
+// program's command line.
 const supervisorName = "llmbench-supervisor"
 
-// The files that the supervisor has beside the standard ones.
+// The file descriptors that the supervisor has besides the standard ones.
 const (
 	lifelineFile = 3
 	reportFile   = 4
@@ -29,31 +29,31 @@ func init() {
 	}
 }
 
-// A supervisor runs a program. Its goroutine is the main one, on the process's main thread: the
-// kernel kills the program when the thread that started it ends.
+// A supervisor runs a program. supervise runs on the main goroutine, which is locked to the process's main
+// thread: the kernel would kill the program if the thread that started it ended.
 type supervisor struct {
 	delay   time.Duration
 	reports *json.Encoder
 	leader  int           // process id of the program's first process
 	ended   chan struct{} // closed when the leader has ended
 	status  syscall.WaitStatus
-	gone    chan struct{} // closed when the supervisor has no children
+	gone    chan struct{} // closed when the supervisor has no children left
 }
 
-// supervise runs a program until the program has ended or is to be stopped. It returns the exit code of
+// supervise runs a program until the program has ended or has to be stopped. It returns the exit status of
 // the supervisor.
 func supervise(delay, path string, args []string) int {
 	syscall.CloseOnExec(lifelineFile)
 	syscall.CloseOnExec(reportFile)
 	s := &supervisor{reports: json.NewEncoder(os.NewFile(reportFile, "reports")), ended: make(chan struct{}), gone: make(chan struct{})}
 	stop := make(chan struct{})
-	go func() { // nothing is written to the lifeline
+	go func() { // the lifeline carries no data: Read returns when it is closed
 		_, _ = os.NewFile(lifelineFile, "lifeline").Read(make([]byte, 1))
 		close(stop)
 	}()
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	signal.Ignore(syscall.SIGPIPE) // nobody may read the reports
+	signal.Ignore(syscall.SIGPIPE) // the process that reads the reports may be gone
 	if err := s.start(delay, path, args); err != nil {
 		_ = s.reports.Encode(report{Failed: err.Error()})
 		return 1
@@ -68,7 +68,7 @@ func supervise(delay, path string, args []string) int {
 	}
 	s.end(time.Now().Add(s.delay))
 	select {
-	case <-s.gone: // so that no zombies are left to a container's first process
+	case <-s.gone: // wait, so that no zombies are left to a container's first process
 	case <-time.After(leftGrace):
 	}
 	return 0
@@ -94,7 +94,7 @@ func (s *supervisor) start(delay, path string, args []string) (err error) {
 	return nil
 }
 
-// reap waits for children, also for orphans that were adopted, until there are none.
+// reap waits for all children, including adopted orphans, until none is left.
 func (s *supervisor) reap() {
 	defer close(s.gone)
 	for {
@@ -111,10 +111,10 @@ func (s *supervisor) reap() {
 	}
 }
 
-// leftGrace is how long the other processes of a program may take to end after the first one.
+// leftGrace is how long the other processes of a program may take to end after the first one has ended.
 const leftGrace = 100 * time.Millisecond
 
-// reportEnd reports how the leader has ended, and how many processes it has left behind.
+// reportEnd reports how the leader has ended, and which processes it has left behind.
 func (s *supervisor) reportEnd() {
 	how := describe(s.status)
 	if !s.wait(time.Now().Add(leftGrace), func(int) {}) {
@@ -123,7 +123,7 @@ func (s *supervisor) reportEnd() {
 	_ = s.reports.Encode(report{Ended: how})
 }
 
-// describe says how a process has ended, in the words of package os.
+// describe says how a process has ended, in the same words as package os.
 func describe(status syscall.WaitStatus) string {
 	if status.Signaled() {
 		return "signal: " + status.Signal().String()
@@ -131,8 +131,8 @@ func describe(status syscall.WaitStatus) string {
 	return fmt.Sprintf("exit status %d", status.ExitStatus())
 }
 
-// end ends the program: its leader by SIGTERM, then the others by SIGTERM, and what is left at the
-// deadline by SIGKILL.
+// end stops the program: it sends SIGTERM to the leader, then SIGTERM to the other processes, and, at the
+// deadline, SIGKILL to the processes that are left.
 func (s *supervisor) end(deadline time.Time) {
 	select {
 	case <-s.ended:
@@ -163,8 +163,8 @@ func (s *supervisor) end(deadline time.Time) {
 	}
 }
 
-// wait calls do for each process of the program until there is none. It returns false if there
-// are some at the deadline.
+// wait calls do for each process of the program, repeatedly, until no process is left. It returns false if
+// processes are left at the deadline.
 func (s *supervisor) wait(deadline time.Time, do func(pid int)) bool {
 	for {
 		if s.over() {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adoptOrphans makes the orphans among this process's descendants its children
+// adoptOrphans makes this process the parent of all its descendants that become orphans
 // (PR_SET_CHILD_SUBREAPER in prctl(2)).
 func adoptOrphans() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -23,8 +23,8 @@ func leaderAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// over reports whether no process of the program is left: the supervisor has no children, because a process that
-// loses its parent becomes a child of the supervisor at once.
+// over reports whether no process of the program is left, which is the case if the supervisor has no
+// children: a process that loses its parent immediately becomes a child of the supervisor.
 func (s *supervisor) over() bool {
 	select {
 	case <-s.gone:
@@ -34,8 +34,8 @@ func (s *supervisor) over() bool {
 	}
 }
 
-// processes returns the descendants of the supervisor, which calls it, without zombies. A process
-// that loses its parent meanwhile may be missing.
+// processes returns the descendants of this process, the supervisor, without zombies. A process that loses
+// its parent during the call may be missing.
 func processes(int) (pids []int) {
 	all, _ := tree(os.Getpid())
 	for _, p := range all {
@@ -46,7 +46,7 @@ func processes(int) (pids []int) {
 	return pids
 }
 
-// name names a process for a message.
+// name describes a process in a message.
 func name(pid int) string {
 	s, err := readStat(pid)
 	if errors.Is(err, os.ErrNotExist) {

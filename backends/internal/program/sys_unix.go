@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// adoptOrphans does nothing: this system has no way to do it.
+// adoptOrphans does nothing, because this system does not support it.
 func adoptOrphans() error { return nil }
 
 // leaderAttr returns the attributes of a program's first process.
@@ -16,7 +16,7 @@ func leaderAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: tr
 // over reports whether the program's process group is empty.
 func (s *supervisor) over() bool { return len(processes(s.leader)) == 0 }
 
-// processes returns the process group of the program's first process, as kill(2) takes it, or
+// processes returns the process group of the program's first process, in the form that kill(2) expects, or
 // nothing if the group is empty.
 func processes(leader int) []int {
 	if syscall.Kill(-leader, 0) == syscall.ESRCH {
@@ -25,5 +25,5 @@ func processes(leader int) []int {
 	return []int{-leader}
 }
 
-// name names a process group for a message.
+// name describes a process group in a message.
 func name(pid int) string { return fmt.Sprintf("process group %d", -pid) }

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// zombie is the state of a process that has ended and was not waited for.
+// zombie is the state of a process that has ended and whose parent has not waited for it yet.
 const zombie = 'Z'
 
-// A stat is what the kernel tells of a process in /proc/PID/stat
+// A stat is what the kernel reports about a process in /proc/PID/stat
 // (https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html).
 type stat struct {
 	pid, parent int
 	name        string // of the executable, at most 15 bytes
 	state       byte
-	children    uint64 // ticks of CPU time of children that were waited for, and of theirs
+	children    uint64 // ticks of CPU time of all descendants that were waited for
 	start       uint64 // ticks after boot
 }
 
-// readStat reads the stat of a process.
+// readStat reads the stat of the process pid.
 func readStat(pid int) (stat, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -30,7 +30,7 @@ func readStat(pid int) (stat, error) {
 	return parseStat(text)
 }
 
-// parseStat reads a line of /proc/PID/stat. The name is in parentheses, and may hold any byte.
+// parseStat parses a line of /proc/PID/stat. The name is in parentheses, and may contain any byte.
 func parseStat(text []byte) (s stat, err error) {
 	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if open < 0 || end < open {
@@ -55,8 +55,8 @@ func parseStat(text []byte) (s stat, err error) {
 	return s, nil
 }
 
-// tree returns the process root and its descendants, with zombies. A process that
-// ends or loses its parent meanwhile may be missing.
+// tree returns the process root and its descendants, including zombies. A process that ends or loses its
+// parent during the call may be missing.
 func tree(root int) ([]stat, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -71,7 +71,7 @@ func tree(root int) ([]stat, error) {
 		}
 		s, err := readStat(pid)
 		switch {
-		case err != nil: // it has ended
+		case err != nil: // the process has ended
 		case pid == root:
 			all = append(all, s)
 		default:

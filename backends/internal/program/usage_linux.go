@@ -20,10 +20,10 @@ import (
 // supports (https://man7.org/linux/man-pages/man7/time.7.html).
 const tick = 10 * time.Millisecond
 
-// readings is how often the processes are read again if one starts or ends meanwhile.
+// readings is how many times Usage tries again if a process starts or ends while it reads.
 const readings = 10
 
-// Usage returns what the program has used. It reads /proc, and asks nothing of the program.
+// Usage returns what the program has used. It only reads /proc, and does not communicate with the program.
 func (p *Program) Usage() (Usage, error) {
 	root := p.run.cmd.Process.Pid
 	before, err := tree(root)
@@ -47,13 +47,13 @@ func (p *Program) Usage() (Usage, error) {
 	return Usage{}, errors.New("its processes start and end too fast for their CPU time to be read")
 }
 
-// same reports whether a process is the same at two readings, and has waited for no child in between: then
+// same reports whether two readings show the same process, which has waited for no child in between. Then
 // no CPU time has moved from a process to its parent.
 func same(a, b stat) bool {
 	return a.pid == b.pid && a.start == b.start && a.children == b.children && (a.state == zombie) == (b.state == zombie)
 }
 
-// add adds a process. Of the supervisor only the time of the children that it has waited for counts.
+// add adds a process. For the supervisor, only the time of the children that it has waited for counts.
 func (u *Usage) add(s stat, supervisor, peaks bool) {
 	u.CPU += time.Duration(s.children) * tick
 	if supervisor {
@@ -62,7 +62,7 @@ func (u *Usage) add(s stat, supervisor, peaks bool) {
 	u.CPU += cpuTime(s.pid)
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
 	if err != nil {
-		return // it has ended, and the next reading notices
+		return // the process has ended, and the next reading notices that
 	}
 	u.Memory += kilobytes(status, "VmRSS:")
 	if peaks {
@@ -70,8 +70,8 @@ func (u *Usage) add(s stat, supervisor, peaks bool) {
 	}
 }
 
-// cpuTime returns the CPU time of a process and of its threads, also of those that have ended, or 0 if
-// the process was waited for. The kernel derives the id of the clock from the process id
+// cpuTime returns the CPU time of a process with all its threads, including threads that have ended, or 0
+// if the process does not exist any more. The kernel derives the id of the clock from the process id
 // (https://man7.org/linux/man-pages/man3/clock_getcpuclockid.3.html).
 func cpuTime(pid int) time.Duration {
 	const sched = 2 // CPUCLOCK_SCHED of linux/posix-timers.h
@@ -82,7 +82,7 @@ func cpuTime(pid int) time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// kilobytes returns the size in a line of /proc/PID/status, in bytes
+// kilobytes returns the size in a line of /proc/PID/status, converted to bytes
 // (https://man7.org/linux/man-pages/man5/proc_pid_status.5.html). A zombie has no such line.
 func kilobytes(status []byte, name string) int64 {
 	for line := range bytes.Lines(status) {
@@ -99,9 +99,9 @@ func kilobytes(status []byte, name string) int64 {
 	return 0
 }
 
-// ResetPeak begins a new period for [Usage.Peak]
-// (https://man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html). It needs the permission to
-// trace the program's processes; without it, Peak stays 0.
+// ResetPeak starts a new period for [Usage.Peak]
+// (https://man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html). It requires the permission to trace
+// the program's processes; without it, Peak stays 0.
 func (p *Program) ResetPeak() {
 	all, _ := tree(p.run.cmd.Process.Pid)
 	allowed := true
@@ -116,7 +116,7 @@ func (p *Program) ResetPeak() {
 
 func (p *Program) peaksKnown() bool { return p.run.peaks.Load() }
 
-// A platform is what this system adds to a runner.
+// A platform is the part of a runner that is specific to this system.
 type platform struct {
-	peaks atomic.Bool // ResetPeak could reset the peaks
+	peaks atomic.Bool // whether ResetPeak was able to reset the peaks
 }

@@ -15,5 +15,5 @@ func (p *Program) Usage() (Usage, error) {
 // ResetPeak does nothing on this system.
 func (p *Program) ResetPeak() {}
 
-// A platform is what this system adds to a runner.
+// A platform is the part of a runner that is specific to this system.
 type platform struct{}

@@ -1,5 +1,5 @@
-// Package scenariostest builds the test program of package scenarios for tests that measure a
-// server with it in processes of their own.
+// Package scenariostest builds the test program of package scenarios, for tests that run it in separate
+// processes to measure a server.
 package scenariostest
 
 import (
@@ -21,9 +21,9 @@ import (
 // buildTimeout bounds the building of the program, and the wait for another process that builds it.
 const buildTimeout = 10 * time.Minute
 
-// Program returns the path of the test program of package scenarios, as the sources were when this
-// process first asked for the program. The program is removed when tb ends. A copy stays in the cache
-// folder: the go command links the program again only if that copy is not of the same sources.
+// Program returns the path of the test program of package scenarios, built from the sources at the time of
+// the first call in this process. The program is removed when tb ends. A copy stays in the cache folder, so
+// that the go command links the program again only if the sources have changed.
 func Program(tb testing.TB) (path string) {
 	tb.Helper()
 	path = filepath.Join(tb.TempDir(), "scenarios.test")
@@ -37,8 +37,8 @@ func Program(tb testing.TB) (path string) {
 	return path
 }
 
-// built builds the program once in this process, and returns the program's open file. Another process
-// may replace the file in the cache folder, but not change what is open.
+// built builds the program once in this process, and returns an open file with the program. Another process
+// may replace the file in the cache folder, but cannot change the content of the open file.
 var built = sync.OnceValues(func() (*os.File, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
@@ -63,7 +63,7 @@ var built = sync.OnceValues(func() (*os.File, error) {
 	return os.Open(kept)
 })
 
-// compile has the go command build the program, unless it is at path already.
+// compile runs the go command to build the program, unless the program at path is up to date.
 func compile(ctx context.Context, path string) error {
 	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", path, "github.com/seed-2b9cec6d/llmbench/scenarios")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -72,9 +72,9 @@ func compile(ctx context.Context, path string) error {
 	return nil
 }
 
-// writeProgram writes a program to path. Several goroutines may read the program's file at a time. No process
-// is started meanwhile: it would hold the file open for writing for a moment, in which the system refuses
-// to run the program.
+// writeProgram writes a program to path. Several goroutines may read the program's file at the same time.
+// writeProgram prevents this process from starting other processes in the meantime: a new process would
+// briefly hold the file open for writing, and the system would refuse to run the program during that time.
 func writeProgram(path string, program *os.File) (err error) {
 	info, err := program.Stat()
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
-// Placeholder replaces a secret wherever something is shown.
+// Placeholder replaces a secret in everything that is shown.
 const Placeholder = "[secret]"
 
-// MinSearched is the length in bytes from which a secret is searched for in
-// text. Shorter secrets would also match parts of digests and figures.
+// MinSearched is the minimum length in bytes of a secret that is searched for in text. Shorter secrets
+// would also match parts of digests and numbers.
 const MinSearched = 8
 
 // Redact returns the value of the variable name, or [Placeholder] if the value
@@ -25,8 +25,8 @@ func Redact(name, value string) string {
 	return value
 }
 
-// RedactArgs returns a copy of args in which [Placeholder] replaces the values
-// of options that hold secrets, and the values that it replaced.
+// RedactArgs returns a copy of args in which [Placeholder] replaces the values of options that hold
+// secrets. It also returns the values that it replaced.
 func RedactArgs(args []string) (redacted, secrets []string) {
 	redacted = slices.Clone(args)
 	for i, arg := range args {
@@ -55,17 +55,16 @@ func RedactArgs(args []string) (redacted, secrets []string) {
 	return redacted, secrets
 }
 
-// Searched returns the secrets that are long enough to be searched for, the
-// longest first. In this order a secret that is a prefix of another one does not
-// leave the rest of the longer one visible.
+// Searched returns the secrets that are long enough to be searched for, longest first. With this order,
+// replacing a secret that is a prefix of a longer one does not leave the rest of the longer one visible.
 func Searched(secrets []string) []string {
 	all := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < MinSearched })
 	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 	return all
 }
 
-// APIKey returns the key that a server's arguments or variables configure it to
-// ask for, or "". If they configure several keys, APIKey returns the first.
+// APIKey returns the key that the server requires according to its arguments or environment variables, or
+// "". If they set several keys, APIKey returns the first.
 func APIKey(args []string, env map[string]string) string {
 	for i, arg := range args {
 		option, value, assigned := strings.Cut(arg, "=")

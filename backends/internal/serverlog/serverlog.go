@@ -16,19 +16,19 @@ import (
 // Kept is the number of lines that a [Log] keeps.
 const Kept = 40
 
-// maxLine is the length in bytes at which an unfinished line is broken.
+// maxLine is the length in bytes at which a line without an end is broken.
 const maxLine = 64 << 10
 
 // A Log is a writer that keeps the last lines written to it. The zero value is
 // ready for use. The fields must be set before the first Write. A Log is safe
 // for concurrent use.
 type Log struct {
-	// Next, if not nil, also receives each line. Its errors are ignored: the
-	// server must not end because its log cannot be shown.
+	// Next, if not nil, also receives each line. Its errors are ignored, because the server must not stop
+	// when its log cannot be written.
 	Next io.Writer
 	// Hide lists texts that [secret.Placeholder] replaces in each line.
 	Hide []string
-	// Line, if not nil, is called with each whole line, without its end.
+	// Line, if not nil, is called with each complete line, without the line feed.
 	Line func(line string)
 
 	mu    sync.Mutex
@@ -36,7 +36,7 @@ type Log struct {
 	part  []byte   // the unfinished line
 }
 
-// Write adds a piece of the log. The error is always nil.
+// Write adds data to the log. The error is always nil.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,8 +55,8 @@ func (l *Log) Write(p []byte) (int, error) {
 	}
 }
 
-// breakLine ends the unfinished line, except for its last bytes, which may be the beginning of
-// a text to hide.
+// breakLine ends the unfinished line, but keeps its last bytes for the next line, because they may be the
+// beginning of a text to hide.
 func (l *Log) breakLine() {
 	clean := l.Clean(string(l.part))
 	kept := 0
@@ -90,7 +90,7 @@ func (l *Log) add(b []byte) {
 	}
 }
 
-// Clean returns text with each text of Hide replaced.
+// Clean returns text in which each text of Hide is replaced.
 func (l *Log) Clean(text string) string {
 	for _, hidden := range l.Hide {
 		if hidden != "" {
@@ -100,10 +100,10 @@ func (l *Log) Clean(text string) string {
 	return text
 }
 
-// leastPart is the length from which the beginning of a text to hide is hidden, too.
+// leastPart is the minimum length at which the beginning of a text to hide is hidden, too.
 const leastPart = 4
 
-// CleanCut is [Log.Clean] for a text that may have been cut within a text to hide.
+// CleanCut is like [Log.Clean], for a text that may end in the middle of a text to hide.
 func (l *Log) CleanCut(text string) string {
 	text = l.Clean(text)
 	for _, hidden := range l.Hide {
@@ -131,8 +131,9 @@ func (l *Log) Lines() []string {
 // String returns [Log.Lines] joined by line feeds.
 func (l *Log) String() string { return strings.Join(l.Lines(), "\n") }
 
-// Create creates a file for the log in the folder dir, which it creates too, and makes the file the log's Next. The name
-// of the file begins with name, and has the time. The caller closes the file.
+// Create creates a file for the log in the folder dir and makes the file the log's Next. If the folder does
+// not exist, Create creates it. The file's name consists of name, the time and a random suffix. The caller
+// closes the file.
 func (l *Log) Create(dir, name string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -145,8 +146,8 @@ func (l *Log) Create(dir, name string) (*os.File, error) {
 	return file, file.Chmod(0o644)
 }
 
-// Failure returns an error with text, advice and a note, if there are any, and the last lines of the log. It hides what
-// the log hides.
+// Failure returns an error that consists of text, advice, a note and the last lines of the log. advice and
+// note may be "". What the log hides is hidden in the error too.
 func (l *Log) Failure(text, advice, note string) error {
 	if advice != "" {
 		text += "\n  what to do: " + advice

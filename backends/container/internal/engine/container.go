@@ -33,30 +33,28 @@ type Request struct {
 	Ports      []int                       // TCP ports to publish, each on a free port of 127.0.0.1
 	Files      map[string]string           // contents of files to write into the container, by path
 	Labels     map[string]string           // in addition to LabelOwner and LabelProcess
-	Host       func(*container.HostConfig) // changes the rest of what the engine grants
+	Host       func(*container.HostConfig) // changes the remaining settings of the container
 	Log        *serverlog.Log              // receives the container's output
-	Network    string                      // name of a [Network]; "" is the engine's default one
-	Alias      string                      // name by which containers of Network reach this one; "" is none
+	Network    string                      // name of a [Network]; "" means the engine's default network
+	Alias      string                      // name by which other containers in Network reach this one; "" means none
 }
 
-// stopTimeout is the time between SIGTERM and SIGKILL. Servers need it to end their
-// processes and to free the memory of GPUs.
+// stopTimeout is the time between SIGTERM and SIGKILL. Servers need it to end their processes and to free
+// the GPUs' memory.
 const stopTimeout = 10 * time.Second
 
 const (
-	// removeTimeout bounds the removal of a container. An engine whose machine is busy may
-	// take a minute for it.
+	// removeTimeout limits the removal of a container. On a busy machine the engine may need a minute.
 	removeTimeout = 2 * time.Minute
-	// lastWords bounds the wait for the state and the last lines of a container that has ended.
+	// lastWords limits the wait for the state and the last lines of a container that has exited.
 	lastWords = 30 * time.Second
-	// killed is the exit status of a container whose first process was killed (128 + SIGKILL). The
-	// engine may say within oomLate of the end that lack of memory was the reason.
+	// killed is the exit status of a container whose first process was killed (128 + SIGKILL). The engine
+	// may report up to oomLate after the exit that the reason was a lack of memory.
 	killed  = 137
 	oomLate = time.Second
 )
 
-// A Container is a container that [Engine.Create] created. The caller must call
-// Remove.
+// A Container is a container that was created by [Engine.Create]. The caller must call Remove.
 type Container struct {
 	engine *Engine
 	inner  testcontainers.Container
@@ -70,12 +68,12 @@ type Container struct {
 	once   sync.Once
 }
 
-// An End describes how a container ended by itself.
+// An End describes how a container exited, or that a process in it was killed.
 type End struct {
 	ExitCode int
 	OOM      bool   // the container, or a process in it, was killed for lack of memory
-	Running  bool   // the container still runs
-	Err      string // the engine's message
+	Running  bool   // the container is still running
+	Err      string // the engine's error message
 }
 
 // String describes the end in a sentence.
@@ -137,8 +135,8 @@ func (e *Engine) Create(ctx context.Context, r Request) (*Container, error) {
 	return c, nil
 }
 
-// Start starts the container, follows its log and waits for its end in the
-// background.
+// Start starts the container. In the background, it copies the container's output to the log and waits for
+// the container to exit.
 func (c *Container) Start(ctx context.Context) error {
 	id := c.inner.GetContainerID()
 	events := c.engine.client.Events(c.life, client.EventsListOptions{
@@ -156,15 +154,15 @@ func (c *Container) Start(ctx context.Context) error {
 			return
 		}
 		defer out.Close()
-		_, _ = stdcopy.StdCopy(c.log, c.log, out) // until the container ends
+		_, _ = stdcopy.StdCopy(c.log, c.log, out) // blocks until the container exits
 		c.log.Flush()
 	})
 	c.wg.Go(func() { c.watch(events, logged) })
 	return nil
 }
 
-// watch waits until the container ends, or until one of its processes is killed for
-// lack of memory: the server may never answer again then.
+// watch waits until the container exits, or until one of its processes is killed for lack of memory. In the
+// second case the server may never answer again.
 func (c *Container) watch(events client.EventsResult, logged <-chan struct{}) {
 	end := End{Running: true}
 	exit := c.engine.client.ContainerWait(c.life, c.inner.GetContainerID(), client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
@@ -183,7 +181,7 @@ func (c *Container) watch(events client.EventsResult, logged <-chan struct{}) {
 	}
 	ctx, cancel := context.WithTimeout(c.life, lastWords)
 	defer cancel()
-	if end.ExitCode == killed { // the engine may hear of the lack of memory only after the end
+	if end.ExitCode == killed { // the engine may report the lack of memory only after the exit
 		select {
 		case <-events.Messages:
 			end.OOM = true
@@ -193,7 +191,7 @@ func (c *Container) watch(events client.EventsResult, logged <-chan struct{}) {
 	}
 	if s, err := c.inner.State(ctx); err == nil && !s.Running {
 		end = End{ExitCode: s.ExitCode, OOM: s.OOMKilled || end.OOM, Err: s.Error}
-		select { // wait for the last lines, which say why the container ended
+		select { // wait for the last lines, which tell why the container exited
 		case <-logged:
 		case <-ctx.Done():
 		}
@@ -202,13 +200,13 @@ func (c *Container) watch(events client.EventsResult, logged <-chan struct{}) {
 	close(c.ended)
 }
 
-// Ended returns a channel that is closed when the container has ended by itself, or
-// has lost a process for lack of memory. The log is complete by then. The channel is
-// never closed after Remove.
+// Ended returns a channel that is closed when the container has exited by itself, or when one of its
+// processes was killed for lack of memory. If the container has exited, the log is complete by then. The
+// channel is never closed after Remove.
 func (c *Container) Ended() <-chan struct{} { return c.ended }
 
-// Exited reports whether the engine says that the container has ended. The channel of
-// Ended is closed later, when the last lines of the log are read.
+// Exited reports whether the container has exited, according to the engine. The channel of Ended is closed
+// later, when the last lines of the log have been read.
 func (c *Container) Exited() bool {
 	ctx, cancel := context.WithTimeout(c.life, lastWords)
 	defer cancel()
@@ -244,8 +242,7 @@ func (c *Container) Addresses(ctx context.Context, port int) (direct, published 
 	return direct, published, nil
 }
 
-// Exec runs a command in the container and returns its output. A command that fails
-// is an error.
+// Exec runs a command in the container and returns its output. It returns an error if the command fails.
 func (c *Container) Exec(ctx context.Context, cmd []string) (output string, err error) {
 	status, r, err := c.inner.Exec(ctx, cmd, tcexec.Multiplexed())
 	if err != nil {
@@ -258,9 +255,8 @@ func (c *Container) Exec(ctx context.Context, cmd []string) (output string, err 
 	return string(b), err
 }
 
-// Remove stops the container, by force after ten seconds, and removes it with its
-// anonymous volumes. When it returns, all goroutines of the container have ended.
-// Later calls do nothing.
+// Remove stops the container, by force after ten seconds, and removes it with its anonymous volumes. When
+// Remove returns, all goroutines of the Container have ended. Later calls do nothing.
 func (c *Container) Remove() (err error) {
 	c.once.Do(func() {
 		c.cancel()

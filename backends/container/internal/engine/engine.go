@@ -19,12 +19,10 @@ import (
 	tclog "github.com/testcontainers/testcontainers-go/log"
 )
 
-// ErrUnavailable is wrapped by the error of [Connect] if there is no engine that
-// can be used.
+// [Connect] returns an error that wraps ErrUnavailable if no usable engine was found.
 var ErrUnavailable = errors.New("no Docker engine")
 
-// connectTimeout bounds the first requests to the engine, including the removal of
-// leftover containers.
+// connectTimeout limits the first requests to the engine, including the removal of leftover containers.
 const connectTimeout = time.Minute
 
 // An Engine is the Docker engine of this machine. It is safe for concurrent
@@ -36,10 +34,9 @@ type Engine struct {
 	owner    *owner
 }
 
-// Connect returns the engine of this process: the one of DOCKER_HOST, or the one
-// that testcontainers finds. The first call removes the containers of processes that
-// have ended. The error wraps [ErrUnavailable] if there is no engine that can be
-// used.
+// Connect returns the engine that this process uses: the engine at DOCKER_HOST, or the one that
+// testcontainers finds. The first call removes the containers of processes that have ended. If no usable
+// engine was found, the error wraps [ErrUnavailable].
 func Connect() (*Engine, error) { return connect() }
 
 var connect = sync.OnceValues(func() (*Engine, error) {
@@ -77,11 +74,10 @@ var connect = sync.OnceValues(func() (*Engine, error) {
 // the containers of processes that have ended.
 const reaperImage = "testcontainers/ryuk:0.14.0"
 
-// prepare returns an error if the engine of DOCKER_HOST cannot be used, because
-// testcontainers would then use another one. It also disables testcontainers'
-// reaper unless the engine has the reaper's image, because testcontainers would try
-// to pull the image before each run. Testcontainers reads the environment once, at
-// its first use.
+// prepare returns an error if the engine at DOCKER_HOST cannot be used: testcontainers would silently
+// choose another engine. prepare also disables testcontainers' reaper unless the engine has the reaper's
+// image, because testcontainers would try to pull the image before each run. prepare must run before the
+// first use of testcontainers, which reads the environment only once.
 func prepare(ctx context.Context) error {
 	cli, err := client.New(client.FromEnv)
 	if err != nil {
@@ -107,8 +103,8 @@ func prepare(ctx context.Context) error {
 	return nil
 }
 
-// checkLocal returns an error if an engine is on another machine: there it would
-// publish the ports on its own 127.0.0.1 and look for the folders of models.
+// checkLocal returns an error if the engine is on another machine. Such an engine would publish ports on
+// its own 127.0.0.1, and would look for the models' folders on its own disk.
 func checkLocal(host string) error {
 	u, err := url.Parse(host)
 	if err != nil {
@@ -120,17 +116,16 @@ func checkLocal(host string) error {
 	return fmt.Errorf("%s is on another machine; want an engine on this one: run the benchmark there, or start the server by hand and set LLMBENCH_URL", host)
 }
 
-// Direct reports whether a container's own address can be reached from this machine.
-// Streams should be measured on that address, because the proxy behind a published
-// port bunches small writes (https://github.com/moby/moby/tree/master/cmd/docker-proxy).
+// Direct reports whether this machine can reach a container's own address. Streams should be measured on
+// that address, because the proxy behind a published port merges small writes
+// (https://github.com/moby/moby/tree/master/cmd/docker-proxy).
 func (e *Engine) Direct() bool {
 	rootless := slices.ContainsFunc(e.info.SecurityOptions, func(o string) bool { return strings.Contains(o, "name=rootless") })
 	return runtime.GOOS == "linux" && strings.HasPrefix(e.client.DaemonHost(), "unix:") && !rootless &&
 		!strings.Contains(e.info.OperatingSystem, "Docker Desktop")
 }
 
-// HasRuntime reports whether the engine has a container runtime of that name, such
-// as nvidia.
+// HasRuntime reports whether the engine has the named container runtime, such as nvidia.
 func (e *Engine) HasRuntime(name string) bool {
 	_, has := e.info.Runtimes[name]
 	return has

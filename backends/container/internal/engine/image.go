@@ -17,10 +17,9 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 )
 
-// Pull pulls the image if the engine does not have it, and returns its digest: the
-// registry's, or that of the image's configuration if the image is from no registry.
-// The registry's credentials come from Docker's configuration. Every ten seconds
-// Pull reports its progress to logf.
+// Pull pulls the image if the engine does not have it, and returns the image's digest. If the image comes
+// from no registry, Pull returns the digest of the image's configuration instead. The registry's
+// credentials come from Docker's configuration. Pull reports its progress to logf every ten seconds.
 func (e *Engine) Pull(ctx context.Context, image string, logf func(string, ...any)) (digest string, err error) {
 	digest, err = e.digest(ctx, image)
 	if err == nil || !errdefs.IsNotFound(err) {
@@ -39,7 +38,7 @@ func (e *Engine) Pull(ctx context.Context, image string, logf func(string, ...an
 	}
 	defer pull.Close()
 	began, reported := time.Now(), time.Now()
-	done := map[string]int64{} // bytes of each layer
+	done := map[string]int64{} // bytes downloaded, by layer
 	for m, err := range pull.JSONMessages(ctx) {
 		if err == nil && m.Error != nil {
 			err = m.Error
@@ -82,15 +81,14 @@ func (e *Engine) Has(ctx context.Context, image string) bool {
 	return err == nil
 }
 
-// A File is a file of an image, which everybody may read and run, or a symbolic link.
+// A File is a file or a symbolic link in an image. Everybody may read and execute it.
 type File struct {
-	Name    string // path without a slash at its beginning
+	Name    string // path without a leading slash
 	Content []byte
-	Link    string // what the link points to; "" makes it a file
+	Link    string // target of the link; "" means that File is a regular file
 }
 
-// Import creates an image that contains the files and nothing else, and runs the
-// program.
+// Import creates an image that contains only the given files. A container of the image runs program.
 func (e *Engine) Import(ctx context.Context, image, program string, files []File) error {
 	var root bytes.Buffer
 	w := tar.NewWriter(&root)

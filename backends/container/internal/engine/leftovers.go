@@ -15,21 +15,20 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// The labels of every container. The value of LabelOwner identifies the folder of
-// locks of the process that created the container, and that process's lock.
-// LabelProcess is the id of the process, for people.
+// Every container has these labels. The value of LabelOwner identifies the lock of the process that created
+// the container, and the folder of the lock. LabelProcess is the id of the process, for people.
 const (
 	LabelOwner   = "llmbench.owner"
 	LabelProcess = "llmbench.pid"
 )
 
-// An owner identifies this process in the labels of its containers. Its lock shows
-// whether the process lives: unlike a process id, a lock is never used again by
-// another process, and the system frees it in whatever way the process ends.
+// An owner identifies this process in the labels of its containers. Its lock tells other processes whether
+// this process lives. A process id would not do, because ids are reused; a lock is not, and the system
+// releases it however the process ends.
 type owner struct {
 	dir    string // holds the file "id", and a lock file for each process
-	folder string // content of the file: unique to this folder, and so to the machine and user
-	name   string // of this process's lock
+	folder string // content of the file "id", which is unique to this folder, and therefore to the machine and user
+	name   string // name of this process's lock
 	lock   *flock.Flock
 }
 
@@ -53,9 +52,8 @@ func newOwner() (*owner, error) {
 	return o, nil
 }
 
-// folderID returns the content of the file at path, and creates the file with
-// random content if there is none. If several processes do so at once, they all
-// return the same content.
+// folderID returns the content of the file at path. If the file does not exist, folderID creates it with
+// random content. If several processes do so at once, they all return the same content.
 func folderID(path string) (string, error) {
 	if id, err := os.ReadFile(path); err == nil {
 		return string(id), nil
@@ -79,15 +77,15 @@ func (o *owner) file(name string) string { return filepath.Join(o.dir, name+".lo
 // label is the value of LabelOwner.
 func (o *owner) label() string { return o.folder + "/" + o.name }
 
-// hasEnded reports whether the process that a label identifies has ended. It
-// returns false for labels of other folders, whose locks it cannot see.
+// hasEnded reports whether the process that a label identifies has ended. It returns false for labels with
+// another folder, because it cannot see the locks there.
 func (o *owner) hasEnded(label string) bool {
 	folder, name, _ := strings.Cut(label, "/")
 	if folder != o.folder || name == o.name || name == "" || !filepath.IsLocal(name) {
 		return false
 	}
 	if _, err := os.Stat(o.file(name)); errors.Is(err, os.ErrNotExist) {
-		return true // the lock exists before the first container, and is removed after the last
+		return true // the lock file exists from before the first container is created until after the last one is removed
 	}
 	lock := flock.New(o.file(name))
 	free, err := lock.TryLock()
@@ -97,8 +95,8 @@ func (o *owner) hasEnded(label string) bool {
 	return lock.Unlock() == nil
 }
 
-// removeLeftovers removes the containers of processes that have ended, with their
-// anonymous volumes, then their networks, and then the locks of those processes.
+// removeLeftovers removes the containers of processes that have ended, with their anonymous volumes. Then
+// it removes the networks and the locks of those processes.
 func (o *owner) removeLeftovers(ctx context.Context, cli client.APIClient) error {
 	all, err := cli.ContainerList(ctx, client.ContainerListOptions{
 		All:     true,
@@ -126,12 +124,12 @@ func (o *owner) removeLeftovers(ctx context.Context, cli client.APIClient) error
 	return o.removeLocks()
 }
 
-// minLockAge is the age from which a free lock is removed. A younger one may belong to
-// a process that has created the file and not locked it yet.
+// minLockAge is the age at which a lock file that nobody holds is removed. A younger file may belong to a
+// process that has created it but not locked it yet.
 const minLockAge = time.Hour
 
-// removeLocks removes the old locks of processes that have ended. Their containers
-// must have been removed before.
+// removeLocks removes old lock files of processes that have ended. The containers of these processes must
+// have been removed before.
 func (o *owner) removeLocks() error {
 	locks, err := filepath.Glob(o.file("*"))
 	if err != nil {

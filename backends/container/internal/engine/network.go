@@ -12,8 +12,8 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// A Network is a network of its own for containers that reach each other by name. The
-// caller must call Remove when its containers are removed.
+// A Network is a private network for containers that reach each other by name. The caller must call Remove
+// after its containers have been removed.
 type Network struct {
 	engine *Engine
 	name   string
@@ -43,8 +43,8 @@ func (n *Network) Remove() error {
 	return err
 }
 
-// removeNetworks removes the networks of processes that have ended, whose containers
-// must have been removed before.
+// removeNetworks removes the networks of processes that have ended. The containers of these processes must
+// have been removed before.
 func (o *owner) removeNetworks(ctx context.Context, cli client.APIClient) error {
 	all, err := cli.NetworkList(ctx, client.NetworkListOptions{Filters: make(client.Filters).Add("label", LabelOwner)})
 	if err != nil {

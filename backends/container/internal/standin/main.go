@@ -1,19 +1,19 @@
-// Command standin stands in for a server of package backends, in tests of containers
-// on machines that can neither pull the server's image nor run its model. It is made
-// of the facts about one version of the server, see package facts:
+// Command standin imitates a server of package backends, in tests of containers on machines that can
+// neither pull the server's image nor run its model. It follows the facts about one version of the server;
+// see package facts:
 //
-//   - It parses its command line, its environment and its files as the server does,
-//     and ends with the server's message if one of them is wrong. Unlike a server, it
-//     also refuses variables that the server does not read.
-//   - It listens where and when the server does, and answers the server's routes:
-//     health, models, metrics, the requests that set a server up, and completions,
-//     which the simulated server of package mockserver answers. A router passes them on
-//     to the servers behind it.
-//   - If the variable STANDIN_FAILURE is set, it prints that line, as a server does
-//     that cannot start, and waits.
+//   - It parses its command line, its environment and its files as the server does, and exits with the
+//     server's error message if one of them is wrong. Unlike the server, it also refuses environment
+//     variables that the server does not read.
+//   - It listens on the same ports and at the same time as the server, and answers the server's routes:
+//     health, models, metrics, requests that set the server up, and completions. The simulated server of
+//     package mockserver answers the completions. If the server is a router, completions are passed on to
+//     the servers behind it.
+//   - If the environment variable STANDIN_FAILURE is set, it prints that line, as a server does that cannot
+//     start, and then waits.
 //
-// Every program that a command of package backends names is a link to this one. The
-// variable STANDIN names the file of facts. The files are in /facts.
+// In the image, every program that package backends starts is a link to this program. The environment
+// variable STANDIN names the file of facts in /facts.
 package main
 
 import (
@@ -69,7 +69,7 @@ func run() error {
 	return nil
 }
 
-// chooseFacts returns the facts in a file of /facts, named without .json.
+// chooseFacts returns the facts in the file /facts/NAME.json.
 func chooseFacts(name string) (facts.Facts, error) {
 	all, err := facts.Load("/facts")
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 )
 
 // metrics returns the server's metrics in Prometheus' text format
-// (https://prometheus.io/docs/instrumenting/exposition_formats/). Counters of
-// requests and tokens are true, and queues were waited in for a millisecond. Every
-// other counter is 0, and every other gauge 0.5.
+// (https://prometheus.io/docs/instrumenting/exposition_formats/). Counters of requests and tokens have
+// their true values, and each request has waited in queues for a millisecond. All other counters are 0, and
+// all other gauges are 0.5.
 func (s *server) metrics() []byte {
 	var requests, prompt, output int
 	s.mu.Lock()
@@ -50,7 +50,8 @@ func (s *server) metrics() []byte {
 	return b.Bytes()
 }
 
-// amountOf returns what a counter counts, by its name: servers use these words.
+// amountOf returns the value of a counter. It recognises what the counter counts by words in its name that
+// servers commonly use.
 func amountOf(name string, requests, prompt, output int) int {
 	has := func(words ...string) bool {
 		for _, word := range words {

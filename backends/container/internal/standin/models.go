@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// createModel is the command "ollama create NAME -f MODELFILE": it checks that the
-// file names a model that exists, and asks the server to add it.
+// createModel implements the command "ollama create NAME -f MODELFILE": it checks that the file names an
+// existing model, and asks the server to add the model.
 func createModel(args []string) error {
 	if len(args) != 3 || args[1] != "-f" {
 		return fmt.Errorf("ollama create %q: want NAME -f MODELFILE", args)

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// behindTimeout bounds the wait for the servers behind a router.
+// behindTimeout limits the wait for the servers behind a router.
 const behindTimeout = time.Minute
 
-// waitBehind waits until the servers behind a router are healthy, as the router does
-// before it opens its port. A server without servers behind it waits for nothing.
+// waitBehind waits until the servers behind a router are healthy, as a router does before it opens its
+// port. If the server is not a router, waitBehind returns at once.
 func (s *server) waitBehind() error {
 	if s.facts.Model.Behind == "" {
 		return nil
@@ -38,8 +38,9 @@ func (s *server) waitBehind() error {
 	return nil
 }
 
-// pass answers a completion as a router between prefill and decode servers does: the
-// prefill server gets the request for one token, and then the decode server gets it whole.
+// pass answers a completion as a router between prefill and decode servers does: it first sends the request
+// to the prefill server with a limit of one token, and then sends the unchanged request to the decode
+// server.
 func (s *server) pass(w http.ResponseWriter, r *http.Request, body []byte) {
 	prefill, decode := s.set["--prefill"][0], s.set[s.facts.Model.Behind][0]
 	var fields map[string]any

@@ -19,8 +19,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// loading is how long the server's model takes to load. It is long enough that probes
-// meet the server before it is ready.
+// loading is how long the server takes to load its model. It is long enough that probes reach the server
+// before it is ready.
 const loading = 200 * time.Millisecond
 
 // A server answers the routes of one version of a server.
@@ -30,15 +30,15 @@ type server struct {
 	loaded atomic.Bool
 
 	mu     sync.Mutex
-	models []*mockserver.Server // by name in names; the first is the one that counts
+	models []*mockserver.Server // names[i] is the name of models[i]
 	names  []string
 }
 
 // newServer returns a server that has not loaded its model yet.
 func newServer(f facts.Facts, set facts.Settings) *server { return &server{facts: f, set: set} }
 
-// listen opens the ports in the order in which the server does, and returns when all
-// are open and the model is loaded.
+// listen opens the ports in the same order as the real server, and returns when all of them are open and
+// the model is loaded.
 func (s *server) listen() error {
 	for _, when := range []string{"at once", "loaded"} {
 		if when == "loaded" {
@@ -53,7 +53,7 @@ func (s *server) listen() error {
 			}
 			s.loaded.Store(true)
 		}
-		names := map[string][]string{} // of the listeners that share an address
+		names := map[string][]string{} // names of the listeners, by address
 		for _, l := range s.facts.Listeners {
 			if l.Opens == when {
 				address := net.JoinHostPort(l.Address(s.set))
@@ -62,7 +62,7 @@ func (s *server) listen() error {
 		}
 		for address, listeners := range names {
 			handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(listeners, w, r) })
-			if _, _, err := mockserver.Listen(address, handler); err != nil { // until the process ends
+			if _, _, err := mockserver.Listen(address, handler); err != nil { // the listener stays open until the process ends
 				return err
 			}
 		}
@@ -71,7 +71,7 @@ func (s *server) listen() error {
 	return nil
 }
 
-// addModel makes completions of a model possible.
+// addModel adds a model that completions can use.
 func (s *server) addModel(name string) error {
 	m, err := mockserver.New(mockserver.Config{Model: name, TTFT: 2 * time.Millisecond, PerToken: time.Millisecond})
 	if err != nil {
@@ -85,8 +85,7 @@ func (s *server) addModel(name string) error {
 	return nil
 }
 
-// model returns the model that a request names, or nil. A server with one model may
-// be asked by any name.
+// model returns the model with the given name, or nil. Some servers accept any name.
 func (s *server) model(name string) *mockserver.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,22 +137,21 @@ func (s *server) serve(listeners []string, w http.ResponseWriter, r *http.Reques
 	}
 }
 
-// matches reports whether a path is one of a route, whose {name} stands for any text
-// without a slash.
+// matches reports whether a path matches a route, in which {name} stands for any text without a slash.
 func matches(route, asked string) bool {
 	matched, err := path.Match(regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(route, "*"), asked)
 	return err == nil && matched
 }
 
-// setUp does what a request asks for that sets the server up, and reports whether it
-// is one. The error says what is wrong with the request.
+// setUp handles requests that set the server up, such as one that loads a model, and reports whether the
+// request is one of them. The error says what is wrong with the request.
 func (s *server) setUp(request string, body []byte) (known bool, err error) {
 	known = slices.ContainsFunc(s.facts.Fields, func(d facts.Field) bool { return d.In == request })
 	if !known {
 		return false, nil
 	}
 	var fields struct {
-		Prompt *string `json:"prompt"` // with a prompt, it is a completion
+		Prompt *string `json:"prompt"` // a request with a prompt is a completion
 	}
 	if json.Unmarshal(body, &fields) == nil && fields.Prompt != nil {
 		return false, nil
@@ -168,17 +166,17 @@ func (s *server) setUp(request string, body []byte) (known bool, err error) {
 	return true, nil
 }
 
-// isCompletion reports whether a path is one of completions.
+// isCompletion reports whether a path is used for completions.
 func isCompletion(path string) bool {
 	return strings.HasSuffix(path, "completions") || strings.HasSuffix(path, "/completion") || slices.Contains([]string{"/generate", "/generate_stream", "/api/generate", "/api/chat", "/v1/responses"}, path)
 }
 
-// complete answers a completion by the model that the request names.
+// complete passes a completion to the model that the request names.
 func (s *server) complete(w http.ResponseWriter, r *http.Request, body []byte) {
 	var request struct {
 		Model string `json:"model"`
 	}
-	_ = json.Unmarshal(body, &request) // the model's server says what is wrong with the body
+	_ = json.Unmarshal(body, &request) // the model reports what is wrong with the body
 	m := s.model(request.Model)
 	if m == nil {
 		refuse(w, http.StatusNotFound, fmt.Sprintf("model %q does not exist", request.Model))

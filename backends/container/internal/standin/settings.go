@@ -15,12 +15,12 @@ import (
 // itself is the path of this program in its image.
 const itself = "/standin"
 
-// containerVariables are those that the container engine sets, and this program's own.
+// containerVariables lists the environment variables that the container engine sets, and those of this
+// program.
 var containerVariables = []string{"PATH", "HOSTNAME", "HOME", "TERM", "STANDIN", "STANDIN_FAILURE"}
 
-// readSettings returns what the command line, the environment and the files in the
-// container set. The error is in the words of the server's parser if the command line
-// is wrong.
+// readSettings returns the settings in the command line, the environment and the files of the container. If
+// the command line is wrong, the error has the words that the server's parser would print.
 func readSettings(f facts.Facts, words, environ []string) (facts.Settings, error) {
 	set, err := f.ParseCommand(command(words))
 	if err != nil {
@@ -59,8 +59,8 @@ func readSettings(f facts.Facts, words, environ []string) (facts.Settings, error
 	return set, nil
 }
 
-// command returns the server's command of the words that the container was started
-// with. A script is not run: the words after it are the command.
+// command returns the server's command. words is the command line of the container. If it runs a script by
+// a shell, the script is ignored and the words after it are returned.
 func command(words []string) []string {
 	switch base := filepath.Base(words[0]); {
 	case words[0] == itself:

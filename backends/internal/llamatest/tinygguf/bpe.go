@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// byteRunes returns the printable rune by which GPT-2 represents each byte. Printable
-// Latin-1 bytes represent themselves. The other bytes are represented by the runes
-// from U+0100 on: a space is 'Ġ', U+0120.
+// byteRunes returns the printable rune by which GPT-2 represents each byte. Printable Latin-1 bytes
+// represent themselves. All other bytes are represented by runes from U+0100 on; a space is 'Ġ', U+0120.
 // https://github.com/openai/gpt-2/blob/master/src/encoder.py (bytes_to_unicode)
 func byteRunes() [256]rune {
 	var m [256]rune
@@ -29,10 +28,9 @@ type word struct {
 	count int
 }
 
-// trainBPE makes up to n tokens by repeatedly merging the most frequent pair of
-// neighbours (https://arxiv.org/abs/1508.07909). It returns the merges in the format
-// of tokenizer.ggml.merges ("a b"), and the tokens, both in the order in which they
-// were made. Two merges may make the same token.
+// trainBPE creates up to n tokens by repeatedly merging the most frequent pair of neighbours
+// (https://arxiv.org/abs/1508.07909). It returns the merges in the format of tokenizer.ggml.merges ("a b"),
+// and the new tokens, both in the order of creation. Two merges may create the same token.
 func trainBPE(counts map[string]int, n int) (merges, tokens []string) {
 	runes := byteRunes()
 	var words []word
@@ -61,8 +59,8 @@ func trainBPE(counts map[string]int, n int) (merges, tokens []string) {
 	return merges, tokens
 }
 
-// mostFrequent returns the most frequent pair of neighbours. Of equally frequent pairs
-// it returns the smallest, so that the result does not depend on the order of a map.
+// mostFrequent returns the most frequent pair of neighbours. If several pairs are equally frequent, it
+// returns the smallest one, so that the result does not depend on the order of a map.
 func mostFrequent(words []word) (left, right string, ok bool) {
 	pairs := map[[2]string]int{}
 	for _, w := range words {
@@ -80,7 +78,7 @@ func mostFrequent(words []word) (left, right string, ok bool) {
 	return best[0], best[1], most > 0
 }
 
-// merge joins every left with the right that follows it.
+// merge joins every left and the right directly after it.
 func (w *word) merge(left, right string) {
 	kept := w.parts[:0]
 	for i := 0; i < len(w.parts); i++ {

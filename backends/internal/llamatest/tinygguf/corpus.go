@@ -28,10 +28,9 @@ buffer socket header client engine driver report record column figure margin wei
 table chart border garden winter summer spring autumn village mountain harbour bridge market letter engine
 journey captain sailor lantern copper silver golden marble velvet thunder shadow whisper candle forest meadow`)
 
-// corpus returns about n distinct words, the most frequent first, and how often each
-// spelling occurs. Random words follow the English ones. The counts fall as in Zipf's
-// law. The first 120 words also occur without a space before them, and with a capital
-// letter.
+// corpus returns about n distinct words, the most frequent first, and how often each spelling occurs.
+// Random words follow the English words. The counts decrease as in Zipf's law. The first 120 words also
+// occur without a preceding space, and with a capital letter.
 func corpus(n int, r *rand.Rand) (words []string, counts map[string]int) {
 	words = append(words, frequent...)
 	for len(words) < n {

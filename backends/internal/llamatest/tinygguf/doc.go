@@ -1,15 +1,13 @@
-// Package tinygguf writes a small language model in the GGUF format: random
-// weights of the llama architecture, a byte-level BPE tokenizer and a ChatML
-// template. llama.cpp's llama-server and Ollama load it and serve it like any
-// other model, at thousands of tokens a second and without a download.
+// Package tinygguf writes a small language model in the GGUF format: random weights of the llama
+// architecture, a byte-level BPE tokenizer and a ChatML template. llama.cpp's llama-server and Ollama load
+// and serve it like any other model, at thousands of tokens per second and without a download.
 //
-// [TokenizerJSON] writes the same tokenizer as a tokenizer.json, the file that models
-// are published with, to compare other readers of such files with those servers.
+// [TokenizerJSON] writes the same tokenizer as a tokenizer.json, the file format in which tokenizers are
+// published. Tests use it to compare other readers of such files with those servers.
 //
-// The model generates frequent English words in random order, as valid UTF-8. A
-// generation ends by itself only with [Options.EndsTurns]. The model is for tests of
-// what surrounds a model: streams, usage, queues and limits. It says nothing about
-// the quality or the speed of a trained model.
+// The model generates frequent English words in random order, as valid UTF-8. A generation ends by itself
+// only if [Options.EndsTurns] is set. The model is for tests of what surrounds a model: streams, usage,
+// queues and limits. It says nothing about the quality or the speed of a trained model.
 //
 // Equal [Options] give equal bytes.
 package tinygguf

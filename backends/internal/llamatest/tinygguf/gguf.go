@@ -18,8 +18,7 @@ import (
 //	data      from the next multiple of the alignment; offsets are relative to
 //	          that, and are multiples of the alignment as well
 //
-// The first dimension is the contiguous one: a matrix of r rows and c columns
-// has the dimensions c, r.
+// The first dimension is the contiguous one: a matrix of r rows and c columns has the dimensions c, r.
 const (
 	magic     = "GGUF"
 	version   = 3
@@ -43,9 +42,8 @@ type pair struct {
 	value any
 }
 
-// A tensor is one named array of weights. The weights are made when they are written,
-// one tensor at a time, so that a model of 1 GB needs only the memory of its largest
-// matrix.
+// A tensor is one named array of weights. The weights are computed when they are written, one tensor at a
+// time, so that a model of 1 GB needs only the memory of its largest matrix.
 type tensor struct {
 	name    string
 	dims    []int

@@ -2,28 +2,27 @@ package tinygguf
 
 import "fmt"
 
-// Revision is increased with each change of the bytes that are written for equal
-// Options. A cache of models belongs to one revision.
+// Revision is increased whenever the bytes written for equal Options change. A cache of models belongs to
+// one revision.
 const Revision = 1
 
-// Options describes the model to write. The zero value is a model of 439,520 bytes
-// that generates until a limit stops it.
+// Options describes the model to write. Defaults are in parentheses. The zero value is a model of 439,520
+// bytes that generates until a limit stops it.
 //
-// Dim 512, Layers 8, Heads 8, KVHeads 4, FF 1536, Vocab 4096 makes 59 MB and
-// about 3 ms a token on one core; Dim 1024, Layers 16, Heads 16, KVHeads 8,
-// FF 4096, Vocab 4096, Type F32 makes 1 GB, which takes seconds to load.
+// Dim 512, Layers 8, Heads 8, KVHeads 4, FF 1536, Vocab 4096 gives a model of 59 MB that needs about 3 ms
+// per token on one core. Dim 1024, Layers 16, Heads 16, KVHeads 8, FF 4096, Vocab 4096, Type F32 gives a
+// model of 1 GB, which takes seconds to load.
 type Options struct {
-	// EndsTurns lets the model end a turn by itself. Otherwise a generation ends
-	// at its token limit or when the context is full.
+	// EndsTurns lets the model end a turn by itself. Otherwise a generation ends at its token limit or when
+	// the context is full.
 	EndsTurns bool
-	// EOSBias is added to the logit of the end of a turn if EndsTurns is set. At
-	// temperature 0.8, 0 gives turns of about 150 tokens and 2 gives turns of
-	// about 17.
+	// EOSBias is added to the logit of the end-of-turn token if EndsTurns is set. At temperature 0.8, a
+	// bias of 0 gives turns of about 150 tokens, and 2 gives turns of about 17.
 	EOSBias float64
 
-	// Pairs adds about 1,900 tokens of two bytes that are not neighbours in any
-	// word, such as "12" or "t'". They show where a tokenizer splits a text: a
-	// wrong split gives other tokens. Pairs needs a Vocab of 2560.
+	// Pairs adds about 1,900 tokens of two bytes that are not neighbours in any word, such as "12" or "t'".
+	// They reveal where a tokenizer splits a text, because a wrong split gives different tokens. Pairs
+	// requires a Vocab of at least 2560.
 	Pairs bool
 
 	Dim     int  // embedding length, a multiple of 32 (64)
@@ -33,7 +32,7 @@ type Options struct {
 	FF      int  // feed-forward length, a multiple of 32 (128)
 	Vocab   int  // tokens, 512 to 8192 (1024)
 	Context int  // trained context length in tokens (4096)
-	Type    Type // weights of the matrices (F16)
+	Type    Type // encoding of the matrices' weights (F16)
 	Pre     Pre  // how a text is split into pieces before tokens are merged (PreGPT2)
 
 	Seed uint64 // of the random weights and words (42)

@@ -1,14 +1,14 @@
 package tinygguf
 
-// paired holds the bytes of which the tokens of Options.Pairs are made: white space,
-// digits, punctuation, letters, and characters of several bytes.
+// paired holds the bytes from which the tokens of Options.Pairs are built: white space, digits,
+// punctuation, letters, and characters of several bytes.
 const paired = " \t\n\r" + "0159" + "'!.-_(" + "asStdTlL" +
 	"\u0085\u00a0éſ\u0301٣\u2028\u3000中😀"
 
-// bytePairs returns all pairs of bytes of paired, in GPT-2's representation, except
-// pairs that can be neighbours in a word of the corpus. It also returns a digit and a
-// punctuation mark with the first byte of any character, because the class of the
-// character decides whether a tokenizer splits between them.
+// bytePairs returns all pairs of bytes in paired, in GPT-2's representation, except pairs that can be
+// neighbours in a word of the corpus. It also returns a digit and a punctuation mark, each followed by the
+// first byte of any multi-byte character, because the class of the character decides whether a tokenizer
+// splits there.
 func bytePairs() [][2]string {
 	var pairs [][2]string
 	var seen [256][256]bool

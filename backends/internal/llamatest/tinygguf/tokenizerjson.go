@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// A Pre is a way to split a text into the pieces in which tokens are merged, by
-// llama.cpp's name (tokenizer.ggml.pre).
+// A Pre is a pre-tokenizer: a way to split a text into pieces before tokens are merged. Its values are
+// llama.cpp's names (tokenizer.ggml.pre).
 type Pre string
 
-// The ways to split a text. With PreLlama3 a piece that is a token is not merged from
-// smaller ones.
+// The known pre-tokenizers. With PreLlama3, a piece that is a token is used as it is, and not merged from
+// smaller tokens.
 const (
 	PreGPT2   Pre = "gpt-2"
 	PreQwen2  Pre = "qwen2"
@@ -27,8 +27,7 @@ func (p Pre) check() error {
 	return fmt.Errorf("tinygguf: Pre %q is not %q, %q or %q", p, PreGPT2, PreQwen2, PreLlama3)
 }
 
-// The patterns of Qwen 2 and of Llama 3, which differ in the number of digits in a
-// piece.
+// The patterns of Qwen 2 and of Llama 3. They differ in the maximum number of digits in a piece.
 // https://huggingface.co/Qwen/Qwen2-7B/blob/main/tokenizer.json
 // https://huggingface.co/meta-llama/Meta-Llama-3-8B/blob/main/tokenizer.json
 const (
@@ -39,10 +38,10 @@ const (
 // An object is a JSON object.
 type object map[string]any
 
-// TokenizerJSON writes the tokenizer of the model that o describes to w, in the format
-// of tokenizer.json. The tokens, ids and merges are those that [Write] puts into the
-// model. The normalizer and the pre-tokenizer are those of GPT-2, Qwen 2 or Llama 3,
-// depending on o.Pre. If o is invalid, nothing is written.
+// TokenizerJSON writes the tokenizer of the model that o describes to w, in the format of tokenizer.json.
+// It has the same tokens, ids and merges as the model that [Write] writes. The normalizer and the
+// pre-tokenizer are those of GPT-2, Qwen 2 or Llama 3, depending on o.Pre. If o is invalid, nothing is
+// written.
 func TokenizerJSON(w io.Writer, o Options) error {
 	o, v, _, err := start(o)
 	if err != nil {
@@ -96,8 +95,8 @@ func (p Pre) steps() (normalizer, preTokenizer any) {
 	return nil, byteLevel(true)
 }
 
-// byteLevel returns a step that represents bytes as printable characters. With words it
-// first splits the text by GPT-2's pattern.
+// byteLevel returns a step that represents bytes as printable characters. If words is true, the step first
+// splits the text by GPT-2's pattern.
 func byteLevel(words bool) object {
 	return object{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": words}
 }

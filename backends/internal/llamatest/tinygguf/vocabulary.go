@@ -13,7 +13,7 @@ const (
 	tokenControl int32 = 3
 )
 
-// The control tokens, which are at the end of the vocabulary in this order.
+// The control tokens. They are the last tokens of the vocabulary, in this order.
 const (
 	endOfText = "<|endoftext|>"
 	turnStart = "<|im_start|>"
@@ -26,10 +26,10 @@ var controls = []string{endOfText, turnStart, turnEnd}
 // (https://github.com/openai/openai-python/blob/release-v0.28.0/chatml.md).
 const chatML = `{%- for message in messages %}{{- '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}{%- endfor %}{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}{%- endif %}`
 
-// never is a logit so far below all others that the token is not sampled.
+// never is a logit so far below all others that its token is not sampled.
 const never = -30
 
-// A vocabulary is the tokenizer, and the model's preference for each token.
+// A vocabulary is the tokenizer and the model's preference for each token.
 type vocabulary struct {
 	tokens []string
 	kinds  []int32
@@ -38,9 +38,9 @@ type vocabulary struct {
 	pre    Pre
 }
 
-// newVocabulary makes o.Vocab tokens: the 256 bytes, merges of them, and the control
-// tokens. The merges of o.Pairs come after those of words, so that words are tokenized
-// in the same way with and without them.
+// newVocabulary creates o.Vocab tokens: the 256 bytes, merges of bytes, and the control tokens. The merges
+// for o.Pairs follow the merges for words, so that words are tokenized in the same way with and without
+// Pairs.
 func newVocabulary(o Options, r *rand.Rand) (*vocabulary, error) {
 	words, counts := corpus(o.Vocab, r)
 	var pairs [][2]string

@@ -62,8 +62,8 @@ func (t Type) encode(weights []float32) []byte {
 	return b
 }
 
-// appendQ8 appends one block of Q8_0: the scale, which makes the largest magnitude 127,
-// and then each weight as a multiple of the scale.
+// appendQ8 appends one block of Q8_0: the scale, which maps the largest magnitude to 127, and then each
+// weight as a multiple of the scale.
 // https://github.com/ggml-org/ggml/blob/master/src/ggml-common.h (block_q8_0)
 func appendQ8(b []byte, weights []float32) []byte {
 	var largest float64

@@ -18,8 +18,8 @@ func Write(w io.Writer, o Options) error {
 	return writeGGUF(w, append(m.pairs(), v.pairs()...), m.tensors())
 }
 
-// start returns o with its defaults, its vocabulary, and the generator of the random
-// numbers that follow those of the vocabulary.
+// start returns o with its defaults, its vocabulary, and the random number generator from which the
+// vocabulary was drawn, for the weights.
 func start(o Options) (Options, *vocabulary, *rand.Rand, error) {
 	o = o.WithDefaults()
 	if err := o.check(); err != nil {
@@ -30,8 +30,8 @@ func start(o Options) (Options, *vocabulary, *rand.Rand, error) {
 	return o, v, r, err
 }
 
-// A model makes the weights. They come from one generator in the order of the file, so
-// that each tensor must be written once and in that order.
+// A model generates the weights. All of them are drawn from one generator, so each tensor must be written
+// exactly once and in the order of the file.
 type model struct {
 	Options
 	rand       *rand.Rand
@@ -91,13 +91,11 @@ func (m *model) tensors() []tensor {
 	return ts
 }
 
-// constant is the value of hidden channel 0 in every embedding. No block writes to that
-// channel. The weight of the channel in a row of the output matrix is therefore a bias
-// of that row's token.
+// constant is the value of hidden channel 0 in every embedding. No block changes that channel. The weight
+// for the channel in a row of the output matrix therefore acts as a bias of the row's token.
 const constant = 4.0
 
-// outerWeights returns the weights of the embedding and of the output matrix, which are
-// drawn together.
+// outerWeights returns the weights of the embedding and of the output matrix. Both are drawn in one loop.
 func (m *model) outerWeights() (embedding, output func() []float32) {
 	in := make([]float32, m.Vocab*m.Dim)
 	out := make([]float32, m.Vocab*m.Dim)
@@ -128,8 +126,8 @@ func (m *model) matrix(name string, rows, cols int, std float64) tensor {
 	}}
 }
 
-// residual returns a matrix whose result is added to the hidden state. Its first row is
-// zero, which keeps channel 0 constant.
+// residual returns a matrix whose result is added to the hidden state. Its first row is zero, so that
+// channel 0 stays constant.
 func (m *model) residual(name string, cols int, std float64) tensor {
 	t := m.matrix(name, m.Dim, cols, std)
 	random := t.weights

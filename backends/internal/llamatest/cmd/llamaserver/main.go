@@ -1,5 +1,5 @@
-// Llamaserver runs a real llama.cpp llama-server with a tiny generated model
-// in the foreground, to point a client at:
+// Llamaserver runs a real llama.cpp llama-server with a tiny generated model in the foreground, for use
+// with any client:
 //
 //	go run ./backends/internal/llamatest/cmd/llamaserver -parallel 4 -addr 127.0.0.1:8080
 //

@@ -1,11 +1,10 @@
-// Ollamaserver runs a real Ollama with a tiny generated model in the foreground, to point a client
-// at:
+// Ollamaserver runs a real Ollama with a tiny generated model in the foreground, for use with any client:
 //
 //	go run ./backends/internal/ollamatest/cmd/ollamaserver -parallel 4 -addr 127.0.0.1:11434
 //
-// It builds Ollama first if the cache does not have it, which takes minutes. It prints the base URL
-// when the server is ready, and ends with Ctrl-C. With -build it only builds. Its exit status is 3
-// if this machine cannot build Ollama. Package ollamatest documents what the build needs.
+// If the cache does not contain Ollama, the command first builds it, which takes minutes. It prints the
+// base URL when the server is ready, and runs until Ctrl-C. With -build it only builds Ollama. Its exit
+// status is 3 if this machine cannot build Ollama. Package ollamatest documents what the build needs.
 package main
 
 import (
