@@ -2,68 +2,69 @@
 // more than is allowed. It compares files in the Go benchmark format, with
 // golang.org/x/perf. It does not know what was measured.
 //
-// [Compare] reads two files and returns a [Report]. The report has a row for each
-// unit of each benchmark, and one verdict: Pass, Regression or CannotJudge.
+// [Compare] reads two files and returns a [Report]. The report has a row for each unit of each benchmark,
+// and one verdict for all rows: Pass, Regression or CannotJudge. The two files, old and new, are called the
+// sides of the comparison.
 //
 // # Margins
 //
-// A unit is gated if a Unit line gives it a direction and a margin. Unit lines may
-// stand in either file, or in a separate file of units:
+// A unit is gated, which means that the package judges its rows, if a Unit line gives it a direction and a
+// margin. Unit lines may be in either file, or in a separate file of units:
 //
 //	Unit output-tok/s better=higher gate=2%
 //	Unit p50-ttft-ns better=lower gate=5%
 //
-// ns/op, B/op, allocs/op and MB/s need no better=. A unit without a margin is shown
-// and not judged. benchstat reads such lines too, and ignores gate= and same=.
+// ns/op, B/op, allocs/op and MB/s need no better=. A unit without a margin is shown but not judged.
+// benchstat reads such lines too; it ignores gate= and same=.
 //
 // # What must be equal
 //
-// Some units say what was measured rather than how well it went, such as the mean
-// length of an answer. The key same= gives such a unit a tolerance: a percentage of
-// the larger median, or an amount in the unit.
+// Some units describe what was measured rather than how well it went, such as the mean length of an answer.
+// The key same= gives such a unit a tolerance: a percentage of the larger median, or an absolute amount.
 //
 //	Unit out-tok/req same=2%
 //	Unit cached-% same=5
 //
-// If the medians of the unit differ by more in a benchmark with a gated unit, the
-// verdict is CannotJudge. A result without a value of the unit counts as 0. If samples
-// are still being added, differing medians are a verdict at looks only; between looks, they only
-// block an early Pass.
+// If the two medians of such a unit differ by more than the tolerance in a benchmark that has a gated unit,
+// the verdict is CannotJudge. A result without a value of the unit counts as 0. While samples are still
+// being added, differing medians cause a verdict only at a look (see Looks); between looks they only
+// prevent an early Pass.
 //
 // # Pairs
 //
-// Samples should be taken in pairs: old and new one after the other, in random order, again
-// and again, each from a fresh start of what is measured. Options.NewFirst says so, as
-// benchgate ab does. The old samples are shifted by the margin: multiplied by 1+margin if
-// lower is better, by 1-margin if higher is better. So the test asks whether new is worse than
-// allowed, not whether new differs.
+// Samples should be taken in pairs. A pair is one old and one new sample, taken one after the other in
+// random order, each from a fresh start of the measured program. One such pair is also called a round,
+// because all benchmarks run in it. Options.NewFirst says that samples are pairs; benchgate ab takes them
+// this way. The old samples are shifted by the margin: multiplied by 1+margin if lower is better, by
+// 1-margin if higher is better. The test therefore asks whether new is worse than allowed, not whether new
+// differs.
 //
-// The test is a permutation test. If new is worse by exactly the margin, only the random order
-// decides which sample of a pair is called new. So the difference of a pair could as well have
-// the other sign. The statistic of a row is the mean of its differences divided by the root of
-// their mean square. Differences of more than twice their median, without signs, count as
-// twice the median, so that a few disturbed processes hide nothing. The p-value is the share of
-// all 2^n exchanges of old and new (of a group of 4096 of them, for more than 12 pairs) after which
-// the statistic is at least as large. What disturbs both samples of a pair cancels. So does a
-// steady drift: half the way from the round before to the round after is subtracted from each
+// The test is a permutation test. If new is worse by exactly the margin, only the random order decides
+// which sample of a pair is called new, so each pair's difference could equally well have the other sign.
+// The statistic of a row is the mean of its differences divided by their root mean square. Differences
+// whose absolute value is more than twice the median of the absolute values count as twice that median, so
+// that a few disturbed processes cannot hide a change. The p-value is the share of all 2^n exchanges of old
+// and new after which the statistic is at least as large. For more than 12 pairs, a group of 4096 exchanges
+// is used instead of all. Disturbances that affect both samples of a pair cancel. A steady drift cancels
+// too: half the change from the round before to the round after is subtracted from each difference, if that
+// makes the differences spread less.
 // difference, if the differences then spread less.
+// Exchanges change neither the limit of the differences, nor the estimate of the drift, nor the decision
+// whether to subtract the drift. The test is therefore exact for every disturbance of the machine that does
+// not depend on which version runs, even for one with the period of a round, because the order is random.
+// If new is better, or worse by less than the margin, false alarms are rarer, provided that large
+// differences between equal versions are rarer than small ones.
 //
-// Exchanges change neither the limit of the differences nor the estimate of the drift nor the
-// choice between the two. So the test is exact for every disturbance of the machine that does not
-// depend on which version runs, even for one with the period of a round, because the order is
-// random. If new is worse by less than the margin, or better, false alarms are rarer, provided
-// that large differences between equal versions are rarer than small ones.
+// Limiting the differences has a price: the test compares typical samples. A change that affects only few
+// processes, such as one start in five that is much slower, looks like a disturbance.
 //
-// Limiting the differences has a price. The test compares what is typical. A change that concerns
-// few processes, such as one start of five that is much slower, looks like a disturbance.
-//
-// The p-values are adjusted for all gated rows together: the p-value of a row is the share of
-// exchanges of whole rounds after which the largest statistic of any row is at least the statistic of the
-// row (step-down maxT of Westfall and Young). If no row is worse than its margin, the
-// probability of a Regression is at most Alpha, 0.025 by default. Holm's method would need
-// 2^n >= rows/Alpha, which is 13 rounds for 200 rows. Here six rounds can be enough for any
-// number of rows, but take eight or more: 0.025 of the 64 exchanges of six rounds is a single
-// one, and rows that are far better than their margin often need one more.
+// The p-values are adjusted for all gated rows together: the adjusted p-value of a row is the share of
+// exchanges of whole rounds after which the largest statistic of any row is at least the row's statistic
+// (step-down maxT of Westfall and Young). If no row is worse than its margin, the probability of a
+// Regression is at most Alpha, 0.025 by default. Holm's method would need 2^n >= rows/Alpha, which is 13
+// rounds for 200 rows. With maxT, six rounds can be enough for any number of rows. Eight or more are
+// recommended, however: 0.025 of the 64 exchanges of six rounds is a single exchange, and rows that are far
+// better than their margin often require one more.
 //
 // Results of one file are pairs, too, if what they measured took turns in a process. A unit with pairs=yes says
 // so, and which results belong together: those with the same value.
@@ -76,33 +77,35 @@
 //
 // # Other samples
 //
-// Samples that are not pairs are compared by Welch's t-test of means from which a tenth of the
-// samples at each end is trimmed (Yuen's test), and Holm's method. The test allows different
-// numbers of samples and different spreads. It is approximate. With 30 against 8 samples at
-// four times the spread, and 100 against 10 samples at five times, 2.3 % and 2.0 % of
-// comparisons of one row without a margin are false alarms; the largest share of all settings
-// that TestUnpaired of package decide simulates is 2.5 %, for 12 rows of 30 against 8. The test
-// knows nothing of drift, nor of noise that is correlated from sample to sample.
+// Samples that are not pairs are compared by Welch's t-test of trimmed means (Yuen's test) and Holm's
+// method. Trimming omits a tenth of the samples at each end. The test allows different numbers of samples
+// and different spreads. It is approximate: with 30 against 8 samples that spread four times as much, and
+// with 100 against 10 samples that spread five times as much, 2.3 % and 2.0 % of comparisons of one row
+// without a margin are false alarms. Among all settings that TestUnpaired of package decide simulates, the
+// largest share is 2.5 %, for 12 rows of 30 against 8 samples. The test accounts neither for drift nor for
+// noise that is correlated from sample to sample.
 //
 // # Missing values
 //
-// A program may withhold a value that it does not trust, so that some results lack a unit. A unit
-// that is not gated never keeps rows from being judged. Results that lack a gated unit are left out; of
-// pairs, both results are. The report names the row, and how many results have the value.
+// A program may withhold a value that it does not trust, so some results may lack a unit. A missing unit
+// that is not gated never prevents rows from being judged. Results that lack a gated unit are omitted from
+// the row; if samples are pairs, the other result of the pair is omitted too. The report names the row, and
+// how many results have the value.
 //
-// The values that are missing may be the worst of their side. If both versions lack values for the
-// same reason, the test of pairs stays exact, because a pair is left out whichever of its results lacks
-// the value. If one version lacks more, the rest flatters that version. So a row is CannotJudge if more
-// than a fifth of the results of a side lack the value; another row may still be a Regression. A version
-// that is worse only in so few processes would not be found in complete samples either, where these count
-// as disturbed. While samples are still being added, such a row is undecided, and so is a row that new
-// lacks in all results.
+// The missing values may be the worst values of their side. If both versions lack values for the same
+// reason, the test of pairs stays exact, because a pair is omitted whichever of its results lacks the
+// value. If one version lacks more values, the remaining values make that version look better than it is. A
+// row is therefore CannotJudge if more than a fifth of the results of a side lack the value; another row
+// may still be a Regression. A version that is worse in only so few processes would not be found with
+// complete samples either, because these processes would count as disturbed. While samples are still being
+// added, such a row is undecided. A row that is missing in all new results is undecided, too.
 //
-// The table is the output of TestWithheld of package decide. One value of ten is 30 % larger than the
-// others, and such values are withheld on both sides, or on one of them. The shares are of 2,000
-// comparisons of ten pairs, with a standard deviation of 1 % and a margin of 2 %: those that are
-// refused, and of the others those that find a regression. The figure for values that only old lacks
-// would be 2.5 % if both sides lacked them.
+// The following table is the output of TestWithheld of package decide. One value in ten is 30 % larger than
+// the others, and such values are withheld on both sides, or on one side. The shares are of 2,000
+// comparisons of ten pairs, with a standard deviation of 1 % and a margin of 2 %. The first column is the
+// share of comparisons that cannot be judged. The other columns are the shares of the remaining comparisons
+// that find a regression. The 5.8 % for values that only old lacks would be 2.5 % if both sides lacked
+// them.
 //
 //	withheld               refused     equal  2% worse  5% worse
 //	nothing                   0.0%      0.0%      2.8%     38.5%
@@ -112,31 +115,35 @@
 //
 // # Proportions
 //
-// A margin in percentage points is for a percentage of observations, such as the share of right answers:
+// A margin in percentage points is for a unit that is a percentage of observations, such as the share of
+// right answers:
 //
 //	Unit accuracy-% better=higher gate=2pp of=checked-req apart=question-set
 //
 // The unit after of= is the number of observations. The counts of all samples of a side are added, and
-// the test is one of counts: the exact unconditional test of two binomial proportions with the score of
-// Farrington and Manning (Chan, 1998), whose p-value is the largest over a confidence interval of the unknown
-// rate (Berger and Boos, 1994). NoWorse is the same test in the other direction. Such rows get a fifth of
-// Alpha if there are other gated rows, which then get four fifths, and Holm's method divides the fifth among
-// them. The order of the samples does not matter.
+// compared by the exact unconditional test of two binomial proportions with the score of Farrington and
+// Manning (Chan, 1998). Its p-value is the largest over a confidence interval of the unknown rate (Berger
+// and Boos, 1994). NoWorse is found by the same test in the other direction. If there are also other gated
+// rows, rows of proportions get a fifth of Alpha, and the other rows get four fifths. Holm's method divides
+// the fifth among the rows of proportions. The order of the samples does not matter.
 //
-// Counts can be added if observations are independent. A server with greedy sampling repeats its answer
-// to a question, so ten processes that ask the same questions are one observation. So each process must
-// ask other questions. The unit after apart= tells: if two samples of a side have the same value of it, the
-// verdict is CannotJudge. The two samples of a pair may have the same questions. The test does not use that;
-// it is then conservative.
+// Counts may be added only if the observations are independent. A server with greedy sampling repeats its
+// answer to a question, so ten processes that ask the same questions make only one observation per
+// question. Each process must therefore ask different questions. The unit after apart= identifies the
+// questions: if two samples of a side have the same value of this unit, the verdict is CannotJudge. The two
+// samples of a pair may have the same questions. The test does not make use of that, and is conservative
+// then.
 //
-// A row whose counts allow an error of more than the margin (Row.Noise, from the exact test, which is
-// above 0 even if all answers are right) is CannotJudge unless it is a Regression, whatever Options.RequireQuiet is.
+// A row is CannotJudge, unless it is a Regression, if its counts allow an error of more than the margin,
+// whatever Options.RequireQuiet is. The error is Row.Noise. It comes from the exact test, and is above 0
+// even if all answers are right.
 //
-// The table is the output of TestProportions of package decide with LLMBENCH_FULL=1: shares of
-// comparisons that find a regression, with a margin of 2 percentage points, 10 samples a side of 200 questions
-// each, and the looks of benchgate ab. The first two lines are of 2,000 comparisons for each accuracy, the
-// others of 500. "Other rows" means that the family has gated rows that are no proportions. The last line
-// shows why equal questions are refused: each side has 200 answers, and counts them ten times.
+// The following table is the output of TestProportions of package decide with LLMBENCH_FULL=1. It shows the
+// shares of comparisons that find a regression, with a margin of 2 percentage points, 10 samples of 200
+// questions on each side, and the looks of benchgate ab. The first two lines come from 2,000 comparisons
+// for each accuracy, the other lines from 500. "Other rows" means that there are also gated rows that are
+// not proportions. The last line shows why equal questions are refused: each side has 200 answers, and
+// counts each of them ten times.
 //
 //	old accuracy                           50%     80%     90%     95%     99%
 //	equal                                 0.1%    0.0%    0.0%    0.0%    0.0%
@@ -147,29 +154,30 @@
 //
 // # Looks
 //
-// benchgate ab compares after each round. With Options.Planned, a Regression is found only at
-// the looks that Options.Looks returns: after eight tenths of the planned rounds, at their end
-// and, if Options.Max is more, after each further two fifths up to Max. Every look but the
-// last spends a fifth of Alpha, or less if there are more than five, and the last one spends
-// the rest. The sum limits the probability of a false alarm (Bonferroni). A look is left out
-// if its part of Alpha is less than 1/2^n. The comparison is settled at a Regression, and when no
-// row is undecided: when each row is NoWorse at a look, or could not become a Regression even if
-// all further rounds were worse.
+// benchgate ab compares after each round. If Options.Planned is set, a Regression can be found only at
+// certain numbers of rounds, the looks, which Options.Looks returns: after eight tenths of the planned
+// rounds, at the end of the planned rounds and, if Options.Max is larger, each time the number of rounds
+// has grown by two fifths, up to Max. Every look but the last spends a fifth of Alpha, or less if there are
+// more than five looks; the last look spends the rest. The sum of these parts limits the probability of a
+// false alarm (Bonferroni). A look is omitted if its part of Alpha is less than 1/2^n, because no test of n
+// rounds could reach it. The comparison is settled, which means that it ends, as soon as a Regression is
+// found or no row is undecided. A row is decided if it is NoWorse at a look, or if it could not become a
+// Regression even if all further rounds were worse.
 //
 // # Verdicts of rows
 //
-// A row is a Regression if its adjusted p-value is at most the Alpha of the look. Otherwise
-// it is NoWorse if the samples show that it is worse by at most its margin, or better:
-// [Row].Bound, the confidence bound of its change, is within the margin. Otherwise nothing is
-// shown. Then the row is CannotJudge if Options.RequireQuiet is set, as in benchgate ab, and
-// its noise is more than its margin; [Row].Wanted states about how many samples it would need. It is
-// also CannotJudge if too many results lack its unit ([Row].Lacks).
-// Otherwise it is Pass, and [Row].Detectable states the change that would have been found in
-// 80 % of comparisons.
+// A row is a Regression if its adjusted p-value is at most the Alpha of the look. Otherwise it is NoWorse
+// if the samples show that it is better, or worse by at most its margin: [Row].Bound, the confidence bound
+// of its change, is within the margin.
 //
-// A Regression of one row is the verdict, however noisy the other rows are. Without one, a row
-// that is CannotJudge makes the verdict CannotJudge. Options.RequireNoWorse also requires that
-// each row is NoWorse.
+// Otherwise nothing is shown about the row. It is then CannotJudge in two cases: if Options.RequireQuiet is
+// set, as in benchgate ab, and its noise is larger than its margin ([Row].Wanted is about the number of
+// samples it would need), or if too many results lack its unit ([Row].Lacks). If neither is the case, it is
+// Pass, and [Row].Detectable is the change that would have been found in 80 % of comparisons.
+//
+// If one row is a Regression, the verdict is Regression, however noisy the other rows are. Otherwise, one
+// row that is CannotJudge makes the verdict CannotJudge. Options.RequireNoWorse also requires that each row
+// is NoWorse.
 //
 // # Simulations
 //
@@ -177,20 +185,19 @@
 //
 //	LLMBENCH_FULL=1 go test -timeout=2h ./llmbench/gate/internal/decide
 //
-// They simulate benchgate ab with its looks and its rule for noise.
-// "Disturbed rows" have values of which one of 20 is 30 % larger. Under "disturbed processes" and the
-// lines from "linear drift" on, all rows of a process have a factor in common: 1.3 in one process of 20,
-// a drift of 10 %, correlated noise, a machine that changes between two states that
-// differ by 10 %, and a sine with an amplitude of 10 % and a period of so many processes.
+// They simulate benchgate ab with its looks and its rule for noise. In "disturbed rows", one value in 20 is
+// 30 % larger. In "disturbed processes" and from "linear drift" on, all rows of a process share a factor:
+// 1.3 in one process of 20, a drift of 10 %, correlated noise, a machine that changes between two states
+// that differ by 10 %, or a sine with an amplitude of 10 % whose period is the given number of processes.
 //
-// False alarms are most frequent in comparisons of equal versions with a margin of 0. The
-// figures are means over 6, 10, 15 and 25 rounds and standard deviations of a row of 0.3, 1 and 5 %;
-// their standard error is 0.1 %. Of the cells of which they are means, each a setting, some must be
-// above 2.5 % by chance: the standard error of a cell is 0.35 %. Cells above 3.2 %, two standard errors,
-// were simulated again with other random numbers and five times the trials, with a standard error
-// of 0.16 %; 3.2 % would be the limit of chance there (binomial distribution, 1 % in all cells
-// together). TestFalseAlarmsAreExact compares versions in all orders of the rounds, where nothing is left
-// to chance, and the share of alarms is at most alpha.
+// False alarms are most frequent in comparisons of equal versions with a margin of 0. The percentages are
+// means over 6, 10, 15 and 25 rounds and over standard deviations of a row of 0.3, 1 and 5 %; their
+// standard error is 0.1 %. Each setting that a mean consists of is called a cell. The standard error of a
+// cell is 0.35 %, so some cells must be above 2.5 % by chance. Cells above 3.2 %, two standard errors, were
+// simulated again with other random numbers and five times the trials, which gives a standard error of 0.16
+// %. For these, 3.2 % is the limit that chance alone exceeds in 1 % of simulations of all cells together
+// (binomial distribution). TestFalseAlarmsAreExact compares versions in all possible orders of the rounds,
+// where nothing is left to chance; the share of alarms is at most alpha.
 //
 //	gated rows                1      3     12     40    200
 //	normal                 2.0%   2.1%   2.0%   2.1%   2.0%
@@ -216,9 +223,9 @@
 //	1197 cells of 2000 trials: at most 3.2%
 //	3 cells of 10000 trials: at most 2.2%
 //
-// A loss of 5 % in one row, whose margin is 2 %, is found in these shares of comparisons under
-// normal noise, by the number of gated rows, the number of rounds and the standard deviation
-// of a row:
+// The next table shows how often a loss of 5 % in one row, whose margin is 2 %, is found under normal
+// noise. Its lines are numbers of gated rows and of rounds, and its columns are standard deviations of a
+// row:
 //
 //	gated rows, rounds        sd 0.3%  sd 1.0%  sd 1.5%  sd 2.0%  sd 5.0%
 //	1, 6                         100%      86%      56%      30%       6%
@@ -252,13 +259,14 @@
 //	200, 25                      100%     100%      98%      78%       4%
 //	200, 10 to 25                100%     100%      92%      62%       3%
 //
-// A loss of 3 % in one row, whose margin is 1 % and whose standard deviation is 0.5 %, is found
-// in these shares of comparisons with 10 rounds in one row and one of 12 rows, and with 10 to
-// 25 rounds in one of 12 rows. The last two columns compare equal versions, in 12 rows and 10
-// rounds: shares of comparisons that invent a regression, and that cannot be judged. Drift is
-// removed if it takes 20 processes or more for a period. With 12 processes, most losses are still
-// found, but most comparisons of equal versions are too noisy. Faster disturbances hide losses, which
-// the noise of the rows tells, and invent regressions in fewer than Alpha of comparisons:
+// The last table shows how often a loss of 3 % in one row is found; the row's margin is 1 % and its
+// standard deviation 0.5 %. The first two columns are for 10 rounds, with one row and with 12 rows; the
+// third column is for 10 to 25 rounds with 12 rows. The last two columns compare equal versions with 12
+// rows and 10 rounds: the share of comparisons that find a false regression, and the share that cannot be
+// judged. Drift is removed if its period is 20 processes or more. With a period of 12 processes, most
+// losses are still found, but most comparisons of equal versions are too noisy. Faster disturbances hide
+// losses, which the noise of the rows reveals, and cause false regressions in fewer than Alpha of
+// comparisons:
 //
 //	                        1 row  12 rows    10 to 25    invented   too noisy
 //	normal                   100%     100%        100%        0.0%          0%
@@ -284,19 +292,18 @@
 //
 // # What the package refuses to judge
 //
-// The verdict is CannotJudge, with a [Problem] that states the place and the reason,
-// if
+// The verdict is CannotJudge, with a [Problem] that gives the position and the reason, if
 //
 //   - a file has a line that cannot be parsed, is truncated, or has a run that failed
 //     or, unless Options.Partial is set, did not end in PASS;
-//   - the new file lacks a benchmark of the old file, or a gated unit if no row is a
-//     Regression, unless Options.AllowRemoved is set (Options.FailAdded does the same for the reverse), or
-//     GOMAXPROCS differs;
+//   - the new file lacks a benchmark of the old file, unless Options.AllowRemoved is set, or a gated unit
+//     of a benchmark, unless the option is set or a row is a Regression (Options.FailAdded does the same
+//     for what the old file lacks);
+//   - GOMAXPROCS differs;
 //   - one process wrote several results of a benchmark with a gated unit, unless
 //     Options.OneStart is set;
-//   - a configuration line (cpu, gpu, model, backend, …) differs between the files or
-//     between the samples of a benchmark, unless [Ignored] or Options.Ignore has its
-//     key;
+//   - a configuration line (cpu, gpu, model, backend, …) differs between the files or between the samples
+//     of a benchmark, unless its key is in [Ignored] or Options.Ignore;
 //   - the medians of a unit with same= differ by more than its tolerance;
 //   - ignored keys put several benchmarks into one row;
 //   - a value is NaN or infinite, or a gated value is negative, or the median of the old
@@ -305,6 +312,6 @@
 //   - there are too few samples;
 //   - no unit is gated.
 //
-// The package pools no rows. If lower is better, a baseline
-// of 0 allows only 0: fail-% from 0 to 3 is a regression.
+// Rows are never pooled. If lower is better, a baseline of 0 allows only 0: a fail-% that goes from 0 to 3
+// is a regression.
 package gate

@@ -8,14 +8,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate/internal/decide"
 )
 
-// Compare decides whether the results in new are worse than those in old by more
-// than the margins allow. The margins come from Unit lines in the two files and in
-// units, which must hold nothing else. A margin in units overrides a margin in old
-// or new.
+// Compare decides whether the results in new are worse than the results in old by more than the margins
+// allow. The margins come from Unit lines in the two files and in units. The file units must contain
+// nothing but Unit lines. A margin in units overrides a margin in old or new.
 //
-// If the contents of a file are wrong, the report has a [Problem] and the verdict
-// CannotJudge. Compare returns an error if a file cannot be read or an option is
-// out of range.
+// If the contents of a file are wrong, the verdict is CannotJudge and the report has a [Problem]. Compare
+// returns an error only if a file cannot be read or an option is out of range.
 func Compare(units, old, new File, o Options) (*Report, error) {
 	p, o, err := prepare(o, "")
 	if err != nil {

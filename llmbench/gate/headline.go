@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// headline returns the verdict as a sentence, with the worst row and everything that restricts
-// the verdict.
+// headline returns the verdict as a sentence, with the worst row and every restriction of the verdict.
 func (r *Report) headline() string {
 	s := string(r.Verdict) + r.after() + ": " + r.sentence()
 	for _, part := range []string{r.onlyIn(r.Added, "new"), r.onlyIn(r.Removed, "removed")} {
@@ -34,7 +33,7 @@ func (r *Report) headline() string {
 	return s
 }
 
-// after states after how many rounds the comparison ended, if the samples are pairs.
+// after says after how many rounds the comparison ended, if the samples are pairs.
 func (r *Report) after() string {
 	switch {
 	case !r.Paired || r.Samples == 0:
@@ -45,13 +44,13 @@ func (r *Report) after() string {
 	return fmt.Sprintf(" after %s", plural(r.Samples, "round"))
 }
 
-// sentence returns what the verdict is about.
+// sentence returns the reason for the verdict, without the word for the verdict itself.
 func (r *Report) sentence() string {
 	switch noisy := r.count(CannotJudge); {
 	case r.Verdict == Regression:
 		s := r.worst(Regression, "", func(row *Row) (float64, string) {
 			text := row.changeText()
-			if row.Change == nil { // from 0
+			if row.Change == nil { // the old median is 0
 				return math.Inf(+1), text
 			}
 			return row.worse() - *row.Margin, text
@@ -87,8 +86,8 @@ func (r *Report) sentence() string {
 	})
 }
 
-// passed says what a pass is worth. A row counts as within its margin if it is shown to be no
-// worse, or if both its change and its noise are within the margin.
+// passed says how much a pass shows. A row counts as within its margin if it is shown to be no worse, or if
+// both its change and its noise are within the margin.
 func (r *Report) passed() string {
 	within := 0
 	for i := range r.Rows {
@@ -109,8 +108,7 @@ func (r *Report) passed() string {
 	return fmt.Sprintf("no regression found in %d rows, %d of them within their margins", r.Cells, within)
 }
 
-// within reports whether the samples show that the change of the row is within its margin, or
-// whether at least the change and the noise that were measured are.
+// within reports whether the row counts as within its margin; see passed.
 func (row *Row) within() bool {
 	if row.Verdict != Pass || row.Change == nil || row.Noise == nil {
 		return row.Verdict == NoWorse
@@ -119,7 +117,7 @@ func (row *Row) within() bool {
 	return row.worse() <= *row.Margin+rounding && *row.Noise <= *row.Margin+rounding
 }
 
-// worse returns the change of the row for the worse, which is negative if new is better.
+// worse returns by how much the row got worse, as a share. It is negative if new is better.
 func (row *Row) worse() float64 {
 	if row.Better == "higher" {
 		return -*row.Change
@@ -127,8 +125,7 @@ func (row *Row) worse() float64 {
 	return *row.Change
 }
 
-// worst counts the rows with verdict v and names the first one with the largest size, as of
-// measure.
+// worst counts the rows with verdict v, and names the row for which measure returns the largest size.
 func (r *Report) worst(v Verdict, what string, measure func(*Row) (size float64, text string)) string {
 	label, _ := r.labeler()
 	name, largest := "", math.Inf(-1)
@@ -152,8 +149,8 @@ func (r *Report) worst(v Verdict, what string, measure func(*Row) (size float64,
 	return fmt.Sprintf("%d of %s%s%s%s", r.count(v), plural(r.Cells, "row"), what, most, name)
 }
 
-// onlyIn names subjects that are in one file only, except those that a problem names, or
-// returns "".
+// onlyIn names the subjects, each of which is in one file only. It omits those that a problem names
+// already. It returns "" if none is left.
 func (r *Report) onlyIn(subjects []Subject, how string) string {
 	label, _ := r.labeler()
 	var names []string
@@ -161,7 +158,7 @@ func (r *Report) onlyIn(subjects []Subject, how string) string {
 		if slices.ContainsFunc(r.Problems, func(p Problem) bool {
 			return strings.HasPrefix(p.Message, missing) && p.Pkg == s.Pkg && p.Name == s.Name && p.Unit == s.Unit
 		}) {
-			continue // the reasons have it
+			continue // the problem's line names it
 		}
 		name := label(&Row{Pkg: s.Pkg, Name: s.Name})
 		if s.Unit != "" {
@@ -175,8 +172,8 @@ func (r *Report) onlyIn(subjects []Subject, how string) string {
 	return how + ": " + list(names, 3)
 }
 
-// hint asks whether the arguments were swapped if rows are better by more than their margin, or
-// returns "". Samples that benchgate took itself cannot be swapped.
+// hint asks whether the arguments were swapped, if rows are better by more than their margins; otherwise it
+// returns "". It returns "" for samples that benchgate took itself, because they cannot be swapped.
 func (r *Report) hint() string {
 	n := 0
 	for i := range r.Rows {

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// JSON writes the report as one indented JSON object, with the keys of [Report]. A
-// figure that is not known is null. JSON returns the error of w.
+// JSON writes the report as one indented JSON object, with the keys of [Report]. An unknown value is null.
+// JSON returns the error of w.
 func (r *Report) JSON(w io.Writer) error {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)

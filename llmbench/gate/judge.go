@@ -76,8 +76,8 @@ func (m *matcher) report(o Options) *Report {
 	return r
 }
 
-// judgeLikeness reports whether all benchmarks are alike in the units with a tolerance. At a
-// look, benchmarks that are not alike become problems; before, further samples may change
+// judgeLikeness reports whether the two sides of each benchmark agree in the units with a tolerance. At a
+// look, every disagreement becomes a problem. Between looks it does not, because further samples may change
 // the medians.
 func (m *matcher) judgeLikeness(r *Report, looks bool) (alike bool) {
 	alike = true
@@ -91,7 +91,7 @@ func (m *matcher) judgeLikeness(r *Report, looks bool) (alike bool) {
 	return alike
 }
 
-// A gatedRow is a gated row before its test.
+// A gatedRow is a gated row that has not been tested yet.
 type gatedRow struct {
 	decide.Cell
 	pair
@@ -104,11 +104,11 @@ func (r *Report) problemf(g gatedRow, format string, args ...any) {
 	r.Problems = append(r.Problems, Problem{r.Old, g.either().line, row.Pkg, row.Name, row.Unit, fmt.Sprintf(format, args...)})
 }
 
-// judgeable reports whether a gated row can be tested. It adds a problem if there are
-// too few samples, or samples without a pair.
+// judgeable reports whether a gated row can be tested. It adds a problem if there are too few samples, or
+// if a sample has no pair.
 func (r *Report) judgeable(g gatedRow, p decide.Plan) bool {
 	row, n1, n2 := &r.Rows[g.index], len(g.Old), len(g.New)
-	most := max(min(n1, n2), p.Rounds-(r.Samples-min(n1, n2))) // samples a side at the end
+	most := max(min(n1, n2), p.Rounds-(r.Samples-min(n1, n2))) // samples per side at the end
 	if !row.Lacks && !decide.Enough(most, p.Final()) {
 		want := decide.MinSamples(p.Final())
 		switch {
@@ -126,7 +126,7 @@ func (r *Report) judgeable(g gatedRow, p decide.Plan) bool {
 	return !row.Lacks && !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.concerns(row) })
 }
 
-// paired reports whether each of so many rounds has a result on both sides.
+// paired reports whether each of the given number of rounds has a result on both sides.
 func (p pair) paired(rounds int) bool {
 	return p.old != nil && p.new != nil && p.old.n == rounds && p.new.n == rounds
 }
@@ -199,7 +199,7 @@ func (p pair) row(unit string, rule rule, c decide.Cell) Row {
 	return row
 }
 
-// summary returns the figures of a unit. Without samples, none are known.
+// summary returns the summary of a unit. If there are no samples, all values in it are unknown.
 func (s *samples) summary(unit string) Summary {
 	if s == nil {
 		return Summary{}

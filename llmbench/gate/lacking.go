@@ -10,7 +10,7 @@ func (r *Report) lacking() (lines []string) {
 			continue
 		}
 		if len(lines) == maxSubjects {
-			return append(lines, "and further rows that some samples lack, as column n says")
+			return append(lines, "and further rows that are missing in some samples, as column n shows")
 		}
 		line := fmt.Sprintf("%s %s: %s", r.qualify(row.Pkg, row.Name), printable(row.Unit), row.lackText())
 		if r.Paired {
@@ -21,7 +21,7 @@ func (r *Report) lacking() (lines []string) {
 	return lines
 }
 
-// lackReason explains why a row cannot be judged that too many results lack.
+// lackReason explains why a row with too many missing values cannot be judged.
 func (row *Row) lackReason() string {
 	if row.Old.Of > 0 && lacksMany(row.Old.Of-row.Old.N, row.Old.Of) || row.New.Of > 0 && lacksMany(row.New.Of-row.New.N, row.New.Of) {
 		return "cannot judge: the unit is " + row.lackText() + ": want four of five of each side, since the missing values may be the worst"
@@ -29,12 +29,12 @@ func (row *Row) lackReason() string {
 	return "cannot judge: the unit is " + row.lackText() + ", and too few are left: want more samples"
 }
 
-// lackText states how many samples have a value of the row.
+// lackText says how many samples on each side have a value of the row.
 func (row *Row) lackText() string {
 	return fmt.Sprintf("in %s old and %s new samples", row.Old.share(), row.New.share())
 }
 
-// share returns how many of how many samples have a value.
+// share says how many of the results have a value.
 func (s Summary) share() string {
 	if s.Of == 0 {
 		return fmt.Sprintf("all %d", s.N)

@@ -5,26 +5,24 @@ import (
 	"slices"
 )
 
-// A UnitNoise states how much equal versions differ in a unit. It comes from a report
-// that compares a version with itself.
+// A UnitNoise says how much equal versions differ in a unit. It is computed from a report that compares a
+// version with itself.
 type UnitNoise struct {
 	Unit   string // as Row.Unit
 	Better string // as Row.Better
 	Rows   int
-	Noise  float64 // the largest Row.Noise of the unit, a share
-	// Margin is a recommended margin for the unit, a share: at least 1.5 times
-	// the noise, because other days may be noisier, rounded up to a multiple of
-	// 0.5 %, or of 1 % above 5 %.
+	Noise  float64 // the largest Row.Noise of the unit, as a share
+	// Margin is a recommended margin for the unit, as a share. It is at least 1.5 times the noise, because
+	// the noise may be larger on other days, and is rounded up to a multiple of 0.5 %, or of 1 % above 5 %.
 	Margin float64
 }
 
-// Noise returns the noise of all units with a direction, in the order of the rows. It
-// leaves out units whose noise is not known, and units that are so noisy that their
-// margin would be 100 % or more.
+// Noise returns the noise of all units with a direction, in the order of the rows. It omits units whose
+// noise is not known, and units whose noise is so large that the margin would be 100 % or more.
 func (r *Report) Noise() []UnitNoise {
 	var all []UnitNoise
 	for _, row := range r.Rows {
-		if row.Noise == nil || row.Points { // the noise of points follows from counts
+		if row.Noise == nil || row.Points { // the noise of proportions follows from their counts
 			continue
 		}
 		i := slices.IndexFunc(all, func(u UnitNoise) bool { return u.Unit == row.Unit })

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Markdown writes the report in GitHub's Markdown, for a pull request or
-// $GITHUB_STEP_SUMMARY. The verdict comes first, and units that are not gated are
-// folded. Markdown returns the error of w.
+// Markdown writes the report in GitHub's Markdown, for a pull request or $GITHUB_STEP_SUMMARY. The verdict
+// comes first, and units that are not gated are in a collapsed section. Markdown returns the error of w.
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
 	sign := map[Verdict]string{Pass: "✅", Regression: "❌", CannotJudge: "⚠️"}[r.Verdict]
@@ -90,8 +89,8 @@ func (t *table) markdown(b *strings.Builder) {
 	}
 }
 
-// escape returns s without anything that Markdown would take for a column, for markup
-// or for the mention of a user.
+// escape returns s with everything escaped that Markdown would take for a column, for markup or for a
+// mention of a user.
 var escape = strings.NewReplacer(
 	`\`, `\\`, `|`, `\|`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `~`, `\~`, `#`, `\#`, `$`, `\$`,
 	`<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `@`, `&#64;`,

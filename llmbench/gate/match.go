@@ -21,13 +21,13 @@ type matcher struct {
 	pairs    []pair
 	problems []Problem
 
-	lost []Problem // gated units that benchmarks of the new file lack; a regression of another row comes first
+	lost []Problem // gated units that are missing in the new file; they matter only if no other row is a regression
 
 	added, removed []Subject
-	oneStart       bool // results of one process are samples of their own
+	oneStart       bool // several results of one process count as separate samples
 }
 
-// A pair is one benchmark in both files. A side is nil if the file lacks the benchmark.
+// A pair is one benchmark in both files. If a file lacks the benchmark, its side is nil.
 type pair struct{ old, new *samples }
 
 // either returns a side that is not nil.
@@ -38,8 +38,8 @@ func (p pair) either() *samples {
 	return p.new
 }
 
-// match pairs the rows, in the order of the old file first, and finds the problems
-// that keep rows from being compared.
+// match pairs the rows, first in the order of the old file, and finds the problems that prevent rows from
+// being compared.
 func (m *matcher) match() {
 	for _, old := range m.old.rows {
 		m.pairs = append(m.pairs, pair{old, m.new.byKey[old.key]})
@@ -75,7 +75,7 @@ func (m *matcher) match() {
 	}
 }
 
-// checkStarts reports a benchmark if one process wrote several of its results.
+// checkStarts reports a problem if one process wrote several results of a benchmark.
 func (m *matcher) checkStarts(f *results, s *samples) {
 	switch {
 	case s.inRun < 2 || s.mixed:
@@ -86,8 +86,8 @@ func (m *matcher) checkStarts(f *results, s *samples) {
 	}
 }
 
-// pairUp finds the benchmarks that only one file has. Two benchmarks that differ only in
-// GOMAXPROCS, or in the package, are a problem of their own.
+// pairUp finds the benchmarks that only one file has. If two benchmarks differ only in GOMAXPROCS or only
+// in the package, it reports that as a separate problem.
 func (m *matcher) pairUp() {
 	twins := map[string]*samples{} // benchmarks that only the new file has, by package and name
 	byName := map[string]*samples{}
@@ -120,7 +120,7 @@ func (m *matcher) pairUp() {
 	}
 }
 
-// onlyOld notes that only the old file has a benchmark, or a gated unit of it.
+// onlyOld records that only the old file has a benchmark, or a gated unit of a benchmark.
 func (m *matcher) onlyOld(s *samples, unit string) {
 	m.removed = append(m.removed, Subject{s.pkg, s.name, unit})
 	p := Problem{m.old.name, s.line, s.pkg, s.name, unit, fmt.Sprintf(missing+"%s (benchgate -removed=allow accepts that)", m.new.label)}
@@ -133,7 +133,7 @@ func (m *matcher) onlyOld(s *samples, unit string) {
 	}
 }
 
-// onlyNew notes that only the new file has a benchmark, or a gated unit of it.
+// onlyNew records that only the new file has a benchmark, or a gated unit of a benchmark.
 func (m *matcher) onlyNew(s *samples, unit string) {
 	m.added = append(m.added, Subject{s.pkg, s.name, unit})
 	if m.options.FailAdded {
@@ -141,8 +141,8 @@ func (m *matcher) onlyNew(s *samples, unit string) {
 	}
 }
 
-// cutProcs splits a name into the name without its suffix and GOMAXPROCS. A name
-// without a suffix has a GOMAXPROCS of 1.
+// cutProcs splits a benchmark name into the name without its GOMAXPROCS suffix, and GOMAXPROCS. Without a
+// suffix, GOMAXPROCS is 1.
 func cutProcs(name string) (rest, procs string) {
 	_, parts := benchfmt.Name(name).Parts()
 	if n := len(parts); n > 0 && parts[n-1][0] == '-' {
@@ -170,8 +170,8 @@ func (p pair) has(unit string) bool {
 	return p.old != nil && p.new != nil && len(p.old.values[unit]) > 0 && len(p.new.values[unit]) > 0
 }
 
-// checkGated reports the problems of a gated unit of a benchmark that both files have,
-// apart from too few samples.
+// checkGated reports the problems of a gated unit of a benchmark that both files have, except too few
+// samples.
 func (m *matcher) checkGated(p pair, unit string) {
 	if p.old == nil || p.new == nil {
 		return // added or removed
@@ -209,8 +209,8 @@ func (m *matcher) checkGated(p pair, unit string) {
 	}
 }
 
-// checkCounts reports what keeps the observations of a unit whose margin is in percentage points from
-// being counted: numbers that are missing or no numbers, and samples that are of the same observations.
+// checkCounts checks a unit whose margin is in percentage points. It reports a problem if the number of
+// observations is missing or invalid, or if several samples have the same observations.
 func (m *matcher) checkCounts(f *results, s *samples, unit string) {
 	r := ruleOf(m.rules, unit)
 	if !r.points || r.of == "" {
@@ -229,7 +229,7 @@ func (m *matcher) checkCounts(f *results, s *samples, unit string) {
 	}
 }
 
-// countsOf returns an error unless percents are percentages of so many observations.
+// countsOf returns an error unless percents are valid percentages of the numbers of observations in of.
 func countsOf(percents, of []float64) error {
 	if len(of) != len(percents) {
 		return fmt.Errorf("in %d of %s: want the number of observations in each", len(of), plural(len(percents), "result"))
@@ -273,20 +273,20 @@ func (m *matcher) settings() []Setting {
 	return all
 }
 
-// missing returns the number of results of s without a value of unit.
+// missing returns the number of results in s that have no value of unit.
 func (s *samples) missing(unit string) int { return s.n - len(s.values[unit]) }
 
-// lacks reports whether a gated unit of p cannot be judged because too many results of a side
-// lack a value. Further samples may change that.
+// lacks reports whether a gated unit of p cannot be judged because too many results of a side lack its
+// value. Further samples may change that.
 func (m *matcher) lacks(p pair, unit string) bool {
 	r := ruleOf(m.rules, unit)
 	return r.gated && !r.points && p.has(unit) && (lacksMany(p.old.missing(unit), p.old.n) || lacksMany(p.new.missing(unit), p.new.n))
 }
 
-// awaits reports whether a side of p has no value of a gated unit so far, and further samples may
-// show that it was only withheld. If the new side lacks the unit, only the end can tell: other rows
-// may be a regression before. If the old side lacks the unit in more results than allowed, the unit
-// counts as new.
+// awaits reports whether one side of p has no value of a gated unit so far, but further samples may still
+// have one, because values may only have been withheld. If the new side lacks the unit, the answer is known
+// only at the end; before that, another row may be found to be a regression. If the old side lacks the unit
+// in more results than allowed, the unit counts as added.
 func (m *matcher) awaits(p pair, unit string) bool {
 	if p.old == nil || p.new == nil || !ruleOf(m.rules, unit).gated || p.has(unit) {
 		return false
@@ -297,8 +297,8 @@ func (m *matcher) awaits(p pair, unit string) bool {
 	return !lacksMany(p.old.missing(unit), m.plan.Rounds)
 }
 
-// complete returns the values of the rounds in which both sides have a value of a unit, and these
-// rounds, or nil if that is each of them.
+// complete returns the values of a unit from the rounds in which both sides have a value, and these rounds.
+// If they are all rounds, rounds is nil.
 func (p pair) complete(unit string) (old, new []float64, rounds []int) {
 	for i, round := range p.old.of[unit] {
 		for j, other := range p.new.of[unit] {

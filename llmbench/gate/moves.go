@@ -7,21 +7,21 @@ import (
 	"slices"
 )
 
-// A row that is not gated is named beside the verdict if its median changed by at least
-// leastMove, and if the samples of equal versions would differ as much with a probability
-// of at most moveP. With four samples of each side, the smallest probability is 0.0286.
+// A row that is not gated is mentioned beside the verdict if its median has changed by at least leastMove,
+// and if the samples of two equal versions would differ as much with a probability of at most moveP. With
+// four samples per side, the smallest possible probability is 0.0286.
 const (
 	leastMove = 0.1
 	moveP     = 0.03
-	maxMoves  = 8 // rows that are named
+	maxMoves  = 8 // maximum number of rows that are mentioned
 )
 
-// moves returns a line for each large change of a row that is not gated, the largest
-// first. Tails are not gated because they are noisy, but a tail that is four times as long
-// should not go unnoticed.
+// moves returns a line for each large change of a row that is not gated, largest first. For example, tail
+// latencies are not gated because they are noisy, but a tail that is four times as long should not go
+// unnoticed.
 func (r *Report) moves() []string {
 	type move struct {
-		size float64 // the logarithm of the ratio of the medians, without its sign
+		size float64 // absolute value of the logarithm of new median / old median
 		line string
 	}
 	var all []move
@@ -30,7 +30,7 @@ func (r *Report) moves() []string {
 			continue
 		}
 		old, new := *row.Old.Median, *row.New.Median
-		size := math.Inf(1) // from 0, to 0 or to another sign
+		size := math.Inf(1) // a change from 0, to 0 or to another sign
 		if old*new > 0 {
 			size = math.Abs(math.Log(new / old))
 		}
@@ -58,7 +58,7 @@ func (r *Report) moves() []string {
 	return lines
 }
 
-// movesTitle introduces the lines of moves.
+// movesTitle returns the heading above the lines of moves.
 func movesTitle() string {
 	return fmt.Sprintf("not gated, but changed by at least %.0f%% with p of at most %v:", 100*leastMove, moveP)
 }

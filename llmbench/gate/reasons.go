@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// maxSubjects is the maximum number of rows that are named for one reason.
+// maxSubjects is the maximum number of rows that are named in one reason.
 const maxSubjects = 8
 
-// reasons explains why the verdict is not Pass. It returns a line for each regression,
-// for each row that cannot be judged because of its noise, and for each problem; problems
-// with the same message share a line.
+// reasons explains why the verdict is not Pass. It returns a line for each regression, for each row that
+// cannot be judged because of its noise, and for each problem. Problems with the same message share a line.
 func (r *Report) reasons() []string {
 	var lines []string
 	for i := range r.Rows {
@@ -51,7 +50,7 @@ func (row *Row) noiseText() string {
 		100**row.Noise, 100**row.Margin, row.Wanted)
 }
 
-// wants says what a row needs that is not shown to be no worse.
+// wants says what a row needs to be shown to be no worse.
 func (row *Row) wants() string {
 	if row.Points {
 		return "more observations"
@@ -59,7 +58,7 @@ func (row *Row) wants() string {
 	return "a quieter machine or more samples"
 }
 
-// why returns the first problem in short, and how many others there are.
+// why returns the first problem in brief, and the number of other problems.
 func (r *Report) why() string {
 	all := r.grouped()
 	if len(all) == 0 {
@@ -75,13 +74,13 @@ func (r *Report) why() string {
 	return s
 }
 
-// A reason is a problem and the rows that share it.
+// A reason is a problem, and the rows to which the problem applies.
 type reason struct {
 	first    Problem
 	subjects []string
 }
 
-// grouped returns a reason for each message about a file.
+// grouped returns one reason for all problems with the same file and message.
 func (r *Report) grouped() []*reason {
 	type key struct{ file, message string }
 	var all []*reason

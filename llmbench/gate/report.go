@@ -7,37 +7,37 @@ type Verdict string
 
 const (
 	Pass        Verdict = "pass"         // not shown to be worse by more than the margin
-	NoWorse     Verdict = "no worse"     // for rows only: shown to be worse by at most the margin, or better
+	NoWorse     Verdict = "no worse"     // for rows only: shown to be better, or worse by at most the margin
 	Regression  Verdict = "regression"   // worse by more than the margin
-	CannotJudge Verdict = "cannot judge" // a problem keeps the samples from being compared, or too much noise
+	CannotJudge Verdict = "cannot judge" // a problem prevents a comparison, or the noise is too large
 	NotGated    Verdict = "not gated"    // for rows only: the unit has no margin
-	Added       Verdict = "added"        // for rows only: only the new file has a gated row
-	Removed     Verdict = "removed"      // for rows only: only the old file has a gated row
+	Added       Verdict = "added"        // for rows only: a gated row that only the new file has
+	Removed     Verdict = "removed"      // for rows only: a gated row that only the old file has
 )
 
-// A Report is the result of a comparison. A nil pointer is a figure that is not known.
-// No figure is NaN or infinite.
+// A Report is the result of a comparison. A nil pointer means that a value is not known. No value is NaN or
+// infinite.
 type Report struct {
-	// Verdict is CannotJudge if there is any problem, otherwise Regression if
-	// any row is a regression, otherwise CannotJudge if a row is, or if
-	// Options.RequireNoWorse is set and a row is not NoWorse, otherwise Pass.
+	// Verdict is CannotJudge if there is any problem. Otherwise it is Regression if any row is a
+	// regression. Otherwise it is CannotJudge if any row is, or if Options.RequireNoWorse is set and a row
+	// is not NoWorse. Otherwise it is Pass.
 	Verdict Verdict `json:"verdict"`
-	// Settled reports that the comparison has ended: no samples will come, or the
-	// package documentation says under "Looks" why none are needed.
+	// Settled reports that the comparison has ended: no more samples will come, or none are needed for a
+	// reason under "Looks" in the package documentation.
 	Settled bool    `json:"settled"`
 	Planned int     `json:"planned,omitempty"` // Options.Planned
-	Max     int     `json:"max,omitempty"`     // the largest number of samples of each side that may come, if Planned is set
-	Looks   []Look  `json:"looks,omitempty"`   // when a regression may be found, if Planned is set
-	Paired  bool    `json:"paired"`            // the samples are pairs, Options.NewFirst
+	Max     int     `json:"max,omitempty"`     // the largest number of samples per side that is possible, if Planned is set
+	Looks   []Look  `json:"looks,omitempty"`   // numbers of samples after which a regression may be found, if Planned is set
+	Paired  bool    `json:"paired"`            // whether the samples are pairs, as Options.NewFirst says
 	NoWorse bool    `json:"require_no_worse"`  // Options.RequireNoWorse
-	Samples int     `json:"samples"`           // number of samples of each side, the maximum over the gated rows
+	Samples int     `json:"samples"`           // number of samples per side, the maximum over the gated rows
 	Alpha   float64 `json:"alpha"`             // Options.Alpha, or the part of it that this comparison may spend
 	Power   float64 `json:"power"`             // the probability that Row.Detectable refers to
-	Cells   int     `json:"cells"`             // number of gated rows, the comparisons that Alpha covers
+	Cells   int     `json:"cells"`             // number of gated rows, which is the number of comparisons that Alpha covers
 	Old     string  `json:"old"`               // name of the file
 	New     string  `json:"new"`               // name of the file
-	// OldVersion and NewVersion are what was measured: File.Version, or a value of the
-	// key of CompareColumns.
+	// OldVersion and NewVersion say what was measured: File.Version, or a value of the key passed to
+	// CompareColumns.
 	OldVersion string `json:"old_version,omitempty"`
 	NewVersion string `json:"new_version,omitempty"`
 	// Sides names what was compared in the last line, such as commits, a command and the versions of servers. The caller
@@ -49,21 +49,22 @@ type Report struct {
 	Config   []Setting `json:"config"`   // the configuration that all rows of both files have in common
 	Rows     []Row     `json:"rows"`     // in the order of the files: by benchmark, then by unit
 	Problems []Problem `json:"problems"` // the reasons for CannotJudge
-	// Added and Removed are the benchmarks that only the new or only the old file
-	// has, and the gated units that only one file has of a benchmark in both.
+	// Added and Removed are the benchmarks that only the new or only the old file has. They also contain
+	// the gated units that only one file has, of benchmarks in both files.
 	Added    []Subject `json:"added,omitempty"`
 	Removed  []Subject `json:"removed,omitempty"`
-	Partial  bool      `json:"partial,omitempty"`   // a run did not end in PASS, and Options.Partial accepts that
-	OneStart bool      `json:"one_start,omitempty"` // samples come from one process, and Options.OneStart accepts that
-	Equal    bool      `json:"equal,omitempty"`     // both files have the same contents, so that a file is compared with itself
+	Partial  bool      `json:"partial,omitempty"`   // a run did not end in PASS, and Options.Partial accepted that
+	OneStart bool      `json:"one_start,omitempty"` // several samples come from one process, and Options.OneStart accepted that
+	Equal    bool      `json:"equal,omitempty"`     // both files have the same contents, so the results are compared with themselves
 	Notes    []string  `json:"notes,omitempty"`     // remarks on the files; set by the caller of Compare
 }
 
-// A Source says where a tool's file has a figure that was converted to the benchmark format.
+// A Source says where a value was, in the file of another tool, before it was converted to the benchmark
+// format.
 type Source struct {
 	Tool   string  `json:"tool"`
 	Key    string  `json:"key"`
-	Unit   string  `json:"unit"`   // in which the tool has the figure
+	Unit   string  `json:"unit"`   // unit of the value in the tool's file
 	Factor float64 `json:"factor"` // a value in Row.Unit / the same value in Unit
 }
 
@@ -74,8 +75,8 @@ type Subject struct {
 	Unit string `json:"unit,omitempty"` // as Row.Unit; "" is all units
 }
 
-// A Look is a number of samples of each side after which a regression may be found, and
-// the part of Options.Alpha that this test may spend.
+// A Look is a number of samples per side after which a regression may be found, and the part of
+// Options.Alpha that the test there may spend.
 type Look struct {
 	Samples int     `json:"samples"`
 	Alpha   float64 `json:"alpha"`
@@ -91,73 +92,68 @@ type Setting struct {
 type Row struct {
 	Pkg  string `json:"pkg,omitempty"`
 	Name string `json:"name"` // without "Benchmark"
-	// Unit is the name of the unit as the files write it, for example "ns/op". All
-	// values of the row are in that unit. If files write a unit in several ways, such
-	// as "ns/op" and "sec/op", Unit is the first.
+	// Unit is the name of the unit as the files write it, for example "ns/op". All values of the row are in
+	// this unit. If the files write a unit in several ways, such as "ns/op" and "sec/op", Unit is the first
+	// of them.
 	Unit   string   `json:"unit"`
 	Better string   `json:"better,omitempty"` // "higher", "lower", or "" if not known
-	Margin *float64 `json:"margin"`           // the share of the old value by which new may be worse; nil: not gated
-	// Points says that values are percentages of observations, whose counts are compared. Margin,
-	// Change, Bound, Detectable and Noise are then differences of percentages: 0.02 is two percentage
-	// points. Change is computed from the percentages of all observations.
+	Margin *float64 `json:"margin"`           // the share of the old value by which new may be worse; nil if the row is not gated
+	// Points says that values are percentages of observations, and that counts of observations are
+	// compared. Margin, Change, Bound, Detectable and Noise are then differences of percentages: 0.02 is
+	// two percentage points. Change is computed from the percentages over all observations.
 	Points bool    `json:"points,omitempty"`
 	Old    Summary `json:"old"`
 	New    Summary `json:"new"`
-	// Pairs is the number of rounds in which both sides have a value, if the samples are pairs
-	// and some results lack the value. Only these are compared.
+	// Pairs is the number of rounds in which both sides have a value, if the samples are pairs and some
+	// results lack the value. Only these rounds are compared.
 	Pairs int `json:"pairs,omitempty"`
-	// Change is new median / old median - 1. If the samples are pairs, it is the
-	// mean change from old to new within a pair, without a steady drift of the
-	// machine, and with a limit for what pairs of disturbed processes count.
+	// Change is new median / old median - 1. If the samples are pairs, it is instead the mean change from
+	// old to new within a pair. A steady drift of the machine is subtracted, and the changes of disturbed
+	// pairs are limited.
 	Change *float64 `json:"change"`
-	// P is the p-value that benchstat prints: the two-sided probability of at
-	// least this difference between samples of one distribution.
+	// P is the p-value that benchstat prints: the two-sided probability that samples from one distribution
+	// differ at least this much.
 	P *float64 `json:"p"`
 	// PWorse is the probability that the samples look this bad if the new
 	// version is worse by exactly the margin. PAdjusted is PWorse adjusted for
 	// the number of cells. The row is a regression if PAdjusted <= Report.Alpha.
 	PWorse    *float64 `json:"p_worse"`
 	PAdjusted *float64 `json:"p_adjusted"`
-	// Bound is the confidence bound of the change for the worse: the samples
-	// allow no worse change with a confidence of 1-Report.Alpha. It is a share of the
-	// old value, with its sign. The row is NoWorse if the bound is within the
-	// margin; if Planned is set, only at one of the Looks.
+	// Bound is the confidence bound for how much worse new can be: with a confidence of 1-Report.Alpha, the
+	// change is not worse than Bound. It is a share of the old value, with its sign. The row is NoWorse if
+	// the bound is within the margin; if Planned is set, only at a look.
 	Bound *float64 `json:"bound"`
-	// Detectable is the smallest change for the worse that would be found with
-	// probability Report.Power, by as many and as noisy samples. It is a share
-	// of the old value, with its sign.
+	// Detectable is the smallest regression that would be found with probability Report.Power by the same
+	// number of samples with the same noise. It is a share of the old value, with its sign.
 	Detectable *float64 `json:"detectable"`
-	// Noise is how far chance alone moves Change from 0: of two equal versions,
-	// Change exceeds Noise in one of 20 comparisons. Noise is half the width of
-	// the 95 % confidence interval of the change, a share of the old value. It is
-	// set for units with a direction.
+	// Noise is how far chance alone moves Change away from 0: if two versions are equal, the absolute value
+	// of Change exceeds Noise in one of 20 comparisons. Noise is half the width of the 95 % confidence
+	// interval of the change, as a share of the old value. It is set for units with a direction.
 	Noise *float64 `json:"noise"`
-	// Wanted is the approximate number of samples of each side with which Noise
-	// would be at most the margin. It is set if the row cannot be judged because
-	// of its noise, unless the margin is 0.
+	// Wanted is the approximate number of samples per side at which Noise would be at most the margin. It
+	// is set if the row cannot be judged because of its noise, unless the margin is 0.
 	Wanted   int     `json:"wanted,omitempty"`
-	Lacks    bool    `json:"lacks,omitempty"` // the row cannot be judged because too many results of a side lack a value
-	Improved bool    `json:"improved"`        // new is better than old: the reverse comparison without a margin is a regression
+	Lacks    bool    `json:"lacks,omitempty"` // the row cannot be judged because too many results of a side lack its value
+	Improved bool    `json:"improved"`        // new is better than old: with old and new exchanged and a margin of 0, the row would be a regression
 	Verdict  Verdict `json:"verdict"`
-	// Source is the figure in the words of the tool that wrote it, or nil. The caller of Compare sets
-	// it; reports then name the tool's key and values.
+	// Source is the origin of the value in the file of another tool, or nil. The caller of Compare sets it;
+	// reports then name the tool's key and use its values.
 	Source *Source `json:"source,omitempty"`
 }
 
 // A Summary describes the samples of one side.
 type Summary struct {
 	N      int      `json:"n"`            // number of values
-	Of     int      `json:"of,omitempty"` // number of results, if some lack a value
+	Of     int      `json:"of,omitempty"` // number of results, if some of them have no value; otherwise 0
 	Median *float64 `json:"median"`
-	// Low and High are the 95 % confidence interval of the median, nil if there
-	// are too few samples.
+	// Low and High are the 95 % confidence interval of the median. They are nil if there are too few
+	// samples.
 	Low  *float64 `json:"low"`
 	High *float64 `json:"high"`
 }
 
-// A Problem is a reason for the verdict CannotJudge. It applies to all rows if Name is
-// empty, otherwise to the rows of one benchmark, or to the row of one unit of that
-// benchmark.
+// A Problem is a reason for the verdict CannotJudge. If Name is empty, it applies to all rows. Otherwise it
+// applies to all rows of one benchmark or, if Unit is set, to one row of that benchmark.
 type Problem struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"` // from 1; 0 means the whole file
@@ -167,7 +163,8 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// missing begins the Message of a Problem with a row or unit that one of the files lacks.
+// missing is the beginning of the Message of a Problem about a row or unit that is missing in one of the
+// files.
 const missing = "missing in "
 
 // whole reports whether the problem applies to all rows.
@@ -208,7 +205,7 @@ func (r *Report) count(v Verdict) (n int) {
 	return n
 }
 
-// plural returns n and its noun.
+// plural returns n followed by noun, in the plural unless n is 1.
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

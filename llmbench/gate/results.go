@@ -18,15 +18,15 @@ import (
 
 // results holds the results of one file.
 type results struct {
-	name        string // of the file
-	version     string // what the results are of, or ""
-	label       string // version or name, for messages
+	name        string // name of the file
+	version     string // version that was measured, or ""
+	label       string // version if there is one, otherwise name; for messages
 	data        []byte
 	rows        []*samples // in order of appearance
 	byKey       map[benchproc.Key]*samples
 	units       []*benchfmt.UnitMetadata // in order
-	resultLines map[int]*samples         // the rows of the lines that are results, by number of the line
-	partial     bool                     // a run did not end in PASS, and Options.Partial accepts that
+	resultLines map[int]*samples         // the row of each line that is a result, by line number
+	partial     bool                     // a run did not end in PASS, and Options.Partial accepted that
 	problems    []Problem
 }
 
@@ -34,34 +34,33 @@ type results struct {
 type samples struct {
 	key       benchproc.Key // the row
 	config    benchproc.Key // configuration of the first result
-	pkg, name string        // of the row
-	full      string        // full name of the benchmark of the first result
-	line      int           // of the first result
+	pkg, name string        // package and name of the row
+	full      string        // full name of the benchmark in the first result
+	line      int           // line of the first result
 	n         int           // number of results
-	inRun     int           // the largest number of results of one complete run
+	inRun     int           // the largest number of results in one complete run
 	mixed     bool          // the results differ in benchmark or configuration
 	units     []string
 	values    map[string][]float64 // by unit
-	of        map[string][]int     // the results that have the values, from 0, by unit
+	of        map[string][]int     // for each value, the index of its result, counted from 0; by unit
 }
 
-// maxSyntaxErrors is the maximum number of lines of a file that are reported one by one.
+// maxSyntaxErrors is the maximum number of invalid lines of a file that are reported individually.
 const maxSyntaxErrors = 10
 
-// projections assign results to rows and values to units, and find differences in
-// configuration.
+// projections assign results to rows and values to units, and find differences between configurations.
 type projections struct {
 	row    *benchproc.Projection // package and benchmark
 	config *benchproc.Projection // all other keys that are not ignored
 	named  *benchproc.Field      // the field of row with the benchmark
 	pkg    *benchproc.Field      // the field of row with the package, or nil if ignored
 	col    *benchproc.Projection // the key of CompareColumns, or nil
-	filter *benchproc.Filter     // leaves out results whose value of that key is not asked for
-	units  map[string]string     // how the first result with a unit writes it, by tidied unit
+	filter *benchproc.Filter     // omits results whose value of that key was not selected
+	units  map[string]string     // the spelling of each unit in the first result that has it, by tidied unit
 }
 
-// newProjections returns projections without the keys of Ignored and ignore. If col is not
-// "", it is the key of CompareColumns.
+// newProjections returns projections that ignore the keys in Ignored and ignore. If col is not "", it is
+// the key of CompareColumns.
 func newProjections(ignore []string, col string) (*projections, error) {
 	p := &projections{units: map[string]string{}}
 	keys := slices.Concat(Ignored(), ignore)
@@ -104,19 +103,19 @@ func newProjections(ignore []string, col string) (*projections, error) {
 	return p, nil
 }
 
-// newResults returns the results of a file without any.
+// newResults returns the results of a file, which are empty at first.
 func newResults(name, version string) *results {
 	return &results{name: name, version: version, label: cmp.Or(version, name), byKey: map[benchproc.Key]*samples{}, resultLines: map[int]*samples{}}
 }
 
-// read reads a file. It returns an error if reading fails. Errors in the contents
-// become problems.
+// read reads a file. It returns an error if reading fails. Errors in the contents of the file become
+// problems.
 func (p *projections) read(f File) (*results, error) {
 	r := newResults(f.Name, f.Version)
 	return r, p.readEach(f, r, func(rec *benchfmt.Result) { p.add(r, rec) })
 }
 
-// readEach reads a file into r, apart from the results, which it passes to add.
+// readEach reads a file. It passes the results to add, and stores everything else in r.
 func (p *projections) readEach(f File, r *results, add func(*benchfmt.Result)) error {
 	if f.Data == nil {
 		return nil
@@ -149,8 +148,8 @@ func (p *projections) readEach(f File, r *results, add func(*benchfmt.Result)) e
 	return nil
 }
 
-// readColumns reads a file. It returns the results with the first and the second value of
-// the key p.col, and the number of the others.
+// readColumns reads a file. It returns the results with the first and with the second value of the key
+// p.col, and the number of the remaining results.
 func (p *projections) readColumns(f File) (old, new *results, leftOut int, err error) {
 	whole := newResults(f.Name, "")
 	columns := map[benchproc.Key]*results{}
@@ -186,7 +185,7 @@ func (p *projections) readColumns(f File) (old, new *results, leftOut int, err e
 			f.Name, plural(len(keys), "value"), key.Name, list(values, maxSubjects), key.Name)
 	}
 	old, new = columns[keys[0]], columns[keys[1]]
-	// What concerns the whole file is reported once.
+	// Store problems of the whole file in one side only, so that they are reported once.
 	old.data, old.units, old.problems = whole.data, whole.units, slices.Concat(whole.problems, old.problems)
 	return old, new, leftOut, nil
 }
@@ -239,12 +238,12 @@ func (p *projections) add(r *results, rec *benchfmt.Result) {
 	}
 }
 
-// written returns a value and its unit as the files write them. benchfmt tidies units:
-// it turns ns/op into sec/op. If the files write one tidied unit in several ways, the
-// value is in the unit that came first.
+// written returns a value and its unit as the files write them. benchfmt tidies units: it turns ns/op into
+// sec/op. If the files write one tidied unit in several ways, the value is converted to the unit that came
+// first.
 func (p *projections) written(v benchfmt.Value) (value float64, unit string) {
 	value, unit = v.OrigValue, v.OrigUnit
-	if unit == "" { // not tidied, as 0 and infinity never are
+	if unit == "" { // benchfmt did not tidy the value; it never tidies 0 and infinity
 		value, unit = v.Value, v.Unit
 	}
 	factor, tidied := benchunit.Tidy(1, unit)

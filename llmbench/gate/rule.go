@@ -24,7 +24,7 @@ type rule struct {
 	margin float64 // the share of the old value by which new may be worse, or 0.01 for each percentage point
 	points bool    // the margin is in percentage points, and values are percentages of observations
 	of     string  // the unit with the number of observations
-	apart  string  // a unit whose values must differ from sample to sample; "" is none
+	apart  string  // a unit whose values must differ between samples; "" means none
 	same   tolerance
 	pairs  bool // results with equal values of the unit are a pair
 	// betterBy, gateBy and sameBy are the lines that set better, gated and same, or nil.
@@ -42,11 +42,10 @@ func (r rule) direction() string {
 	return ""
 }
 
-// readRules collects the rules of all files, by tidied unit. A line in one file is
-// valid for all files, so that a new file without Unit lines does not disable the
-// gate. Contradictions between files are problems, except that a margin or a tolerance in
-// the file of units overrides the others. A unit without better= has the direction that benchfmt
-// knows for it, as for ns/op.
+// readRules collects the rules in all files, by tidied unit. A Unit line in one file applies to all files,
+// so that a new file without Unit lines does not disable the gate. Contradictions between files are
+// problems, except that a margin or a tolerance in the file of units overrides the others. A unit without
+// better= has the direction that benchfmt knows for it, such as lower for ns/op.
 func readRules(units, old, new *results) (map[string]rule, []Problem) {
 	rules := map[string]rule{}
 	var problems []Problem
@@ -119,7 +118,7 @@ func readRules(units, old, new *results) (map[string]rule, []Problem) {
 	return rules, problems
 }
 
-// ruleOf returns the rule of a unit as files write it, which need not have a Unit line.
+// ruleOf returns the rule for a unit as files write it. The unit need not have a Unit line.
 func ruleOf(rules map[string]rule, unit string) rule {
 	_, tidied := benchunit.Tidy(1, unit)
 	if r, ok := rules[tidied]; ok {
@@ -137,7 +136,8 @@ func position(by *benchfmt.UnitMetadata) string {
 	return fmt.Sprintf("%s:%d", file, line)
 }
 
-// parseMargin parses a percentage such as "2%" and returns a share, or percentage points such as "2pp".
+// parseMargin parses a percentage such as "2%", and returns it as a share, or percentage points such as
+// "2pp".
 func parseMargin(s string) (share float64, points bool, err error) {
 	digits, ok := strings.CutSuffix(s, "%")
 	if !ok {

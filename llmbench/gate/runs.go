@@ -6,21 +6,19 @@ import (
 	"strings"
 )
 
-// checkRuns checks that the file holds the whole output of every process that wrote
-// into it.
+// checkRuns checks that the file contains the whole output of each process that wrote into it.
 //
-// A test binary prints a line "goos: …" before its first benchmark, then results, and
-// "PASS" if no test failed; go test then adds "ok …"
-// (https://cs.opensource.google/go/go/+/master:src/testing/benchmark.go). So a run
-// begins with a goos line or a result after the end of the run before, and ends with
-// PASS or ok. A file may hold any number of runs. A run without an end before the next
-// goos line or the end of the file was cut: its process was killed or wrote to another
-// file. A file whose last line has no line end was cut too. FAIL, or "--- FAIL" at any
-// indentation, means that samples are missing or cannot be trusted; the exit status of
-// go test does not suffice, because it is 0 if only the second sample of -count fails.
+// A test binary prints a line "goos: …" before its first benchmark, then results, and "PASS" if no test
+// failed; go test then adds "ok …" (https://cs.opensource.google/go/go/+/master:src/testing/benchmark.go).
+// A run therefore begins with a goos line, or with a result that follows the end of the previous run, and
+// ends with PASS or ok. A file may contain any number of runs.
 //
-// If partial is set, runs need no end. For complete runs, checkRuns counts the results
-// of each benchmark.
+// If a run does not end before the next goos line or the end of the file, it was cut: its process was
+// killed, or wrote to another file. If the last line has no line feed, the file was cut too. FAIL, or "---
+// FAIL" at any indentation, means that samples are missing or cannot be trusted. The exit status of go test
+// would not reveal this, because it is 0 if only the second sample of -count fails.
+//
+// If partial is set, runs need not end. For complete runs, checkRuns counts the results of each benchmark.
 func (f *results) checkRuns(partial bool) {
 	begun, lines := 0, bytes.Split(f.data, []byte("\n"))
 	inRun := map[*samples]int{} // number of results since begun
@@ -30,7 +28,7 @@ func (f *results) checkRuns(partial bool) {
 		}
 		clear(inRun)
 	}
-	last := len(lines) // the number of the last line
+	last := len(lines) // number of the last line
 	if len(lines[last-1]) == 0 {
 		last--
 	} else {
@@ -51,7 +49,7 @@ func (f *results) checkRuns(partial bool) {
 			clear(inRun)
 			begun = 0
 		case start && begun > 0:
-			unfinished(n, "another run starts here, but that of line %d has not ended in PASS or ok: want the whole output of each", begun)
+			unfinished(n, "another run starts here, but the run of line %d has not ended in PASS or ok: want the whole output of each", begun)
 			begun = n
 		case begun == 0 && (start || f.resultLines[n] != nil):
 			begun = n

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/perf/benchunit"
 )
 
-// A tolerance is the greatest difference between the medians of a unit at which two
-// benchmarks are comparable.
+// A tolerance is the largest difference between the medians of a unit for which two benchmarks are
+// comparable.
 type tolerance struct {
 	amount float64 // a share of the larger median, or an amount in the tidied unit
 	share  bool
 }
 
-// parseTolerance parses the value of same= for a unit that is not tidied: a percentage
-// such as "2%", or an amount in the unit such as "5".
+// parseTolerance parses the value of same=, a percentage such as "2%" or an amount such as "5". unit is the
+// unit of the amount, not tidied.
 func parseTolerance(s, unit string) (tolerance, error) {
 	digits, share := strings.CutSuffix(s, "%")
 	amount, err := strconv.ParseFloat(digits, 64)
@@ -33,8 +33,7 @@ func parseTolerance(s, unit string) (tolerance, error) {
 	return tolerance{amount, false}, nil
 }
 
-// exceeded reports whether a and b, which are 0 or more and have the given unit, differ
-// by more than t.
+// exceeded reports whether a and b differ by more than t. Both are at least 0 and have the given unit.
 func (t tolerance) exceeded(a, b float64, unit string) bool {
 	if t.share {
 		return math.Abs(a-b) > t.amount*max(a, b)
@@ -43,8 +42,9 @@ func (t tolerance) exceeded(a, b float64, unit string) bool {
 	return rounded(math.Abs(a-b)*factor, 14) > rounded(t.amount, 14)
 }
 
-// unlike returns a problem for each unit with a tolerance whose medians differ by more,
-// if a unit of p is gated on both sides. A result without a value of the unit counts as 0.
+// unlike returns a problem for each unit with a tolerance whose medians differ by more than the tolerance.
+// It returns none unless a gated unit of p has values on both sides. A result without a value of the unit
+// counts as 0.
 func (m *matcher) unlike(p pair) (problems []Problem) {
 	judged := func(unit string) bool { return ruleOf(m.rules, unit).gated && p.has(unit) }
 	if p.old == nil || p.new == nil || !slices.ContainsFunc(m.unitsOf(p), judged) {
@@ -65,8 +65,8 @@ func (m *matcher) unlike(p pair) (problems []Problem) {
 	return problems
 }
 
-// medianOrZero returns the median of a unit. A result without a value counts as 0. The
-// median is nil if a value is not usable.
+// medianOrZero returns the median of a unit. A result without a value counts as 0. If a value is not
+// usable, the median is nil.
 func (s *samples) medianOrZero(unit string) *float64 {
 	values := slices.Clone(s.values[unit])
 	for len(values) < s.n {

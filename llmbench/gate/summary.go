@@ -11,8 +11,8 @@ import (
 // usable reports whether v is finite and small enough for its square to be finite.
 func usable(v float64) bool { return math.Abs(v) < 1e150 }
 
-// summarize returns the figures that benchstat shows for values. If a value is not
-// usable, only the number of values is set.
+// summarize returns the statistics that benchstat shows for values. If a value is not usable, only the
+// number of values is set.
 func summarize(values []float64) Summary {
 	s := Summary{N: len(values)}
 	if s.N == 0 || slices.ContainsFunc(values, func(v float64) bool { return !usable(v) }) {
@@ -23,15 +23,13 @@ func summarize(values []float64) Summary {
 	return s
 }
 
-// newSample returns a benchmath sample with a copy of values, because benchmath sorts
-// the values in place.
+// newSample returns a benchmath sample with a copy of values, because benchmath sorts its values in place.
 func newSample(values []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
 }
 
-// known returns a pointer to a figure for a report, or nil if v is not finite. The figure
-// has 12 significant digits: the digits after these are errors of floating-point numbers,
-// as in 0.005000000000000001.
+// known returns a pointer to a value for a report, or nil if v is not finite. The value is rounded to 12
+// significant digits, because further digits are floating-point errors, as in 0.005000000000000001.
 func known(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
@@ -40,17 +38,17 @@ func known(v float64) *float64 {
 	return &v
 }
 
-// rounded returns v with a number of significant digits.
+// rounded returns v rounded to the given number of significant digits.
 func rounded(v float64, digits int) float64 {
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 	return v
 }
 
-// maxLacking is the part of the results of a side, one of maxLacking, that may lack a value of a
-// gated unit. The results that lack the value may be those in which the unit was worst, so the more
-// of them there are, the more the others may flatter a side. Up to a fifth they count as little as
-// disturbed processes, whose differences the test limits.
+// One in maxLacking results of a side may lack the value of a gated unit. The results that lack it may be
+// the worst ones of the side, so the more of them there are, the better the side may look. Up to a fifth of
+// the results, they matter as little as disturbed processes, whose differences the test limits.
 const maxLacking = 5
 
-// lacksMany reports whether more of n results than allowed lack a value, if so many are missing.
+// lacksMany reports whether too many of n results lack a value; missing is the number of results that lack
+// it.
 func lacksMany(missing, n int) bool { return maxLacking*missing > n }

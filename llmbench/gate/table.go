@@ -22,8 +22,7 @@ type table struct {
 	rows  [][]string
 }
 
-// tables returns one table per unit, in the order in which the units appear, with the
-// gated units first.
+// tables returns one table for each unit, in the order in which the units appear, gated units first.
 func (r *Report) tables() []*table {
 	var all []*table
 	byUnit := map[string]*table{}
@@ -72,9 +71,8 @@ func (row *Row) title() string {
 	return fmt.Sprintf("%s, may be %s worse", s, row.share(*row.Margin, 4))
 }
 
-// labeler returns a function that names a row in a table. The name lacks the parts
-// that all rows have in common, which labeler returns too, and has the package if
-// there are several packages.
+// labeler returns a function that names a row in a table. The name omits the parts that all rows have in
+// common, which labeler also returns. It contains the package if the report has several packages.
 func (r *Report) labeler() (label func(row *Row) string, common string) {
 	var shared [][]byte
 	for i, row := range r.Rows {
@@ -131,10 +129,9 @@ func (s Summary) text(unit string) string {
 	return amount(*s.Median, unit) + " ± " + b.PctRangeString()
 }
 
-// amount formats a value for a reader, with four significant digits. A time has s and a
-// prefix, for example "31.56ms" for 31560000 ns, and an amount of memory has B and a
-// prefix. Any other value has a prefix only from 1000 on, for example "1.305k" for 1305
-// tok/s, and "0.5794" for 0.5794 %.
+// amount formats a value for a reader, with four significant digits. A time has the symbol s with a prefix,
+// for example "31.56ms" for 31560000 ns, and an amount of memory has the symbol B with a prefix. Other
+// values have a prefix only from 1000 on: "1.305k" for 1305 tok/s, but "0.5794" for 0.5794 %.
 func amount(v float64, unit string) string {
 	factor, tidied := benchunit.Tidy(1, unit)
 	symbol := ""
@@ -161,7 +158,7 @@ func (row *Row) changeText() string {
 	return row.percent(row.Change, 2)
 }
 
-// percent formats a change of the row with its sign, or returns "-".
+// percent formats a change of the row with its sign, or returns "-" if the change is not known.
 func (row *Row) percent(v *float64, precision int) string {
 	if row.Points && v != nil {
 		return fmt.Sprintf("%+.*f points", precision, 100**v)
@@ -169,7 +166,7 @@ func (row *Row) percent(v *float64, precision int) string {
 	return percent(v, precision)
 }
 
-// share formats a margin or the noise of the row.
+// share formats a margin, or the noise of the row.
 func (row *Row) share(v float64, digits int) string {
 	if row.Points {
 		return fmt.Sprintf("%.*g percentage points", digits, 100*v)
@@ -194,7 +191,7 @@ func (row *Row) verdictText() string {
 	return string(row.Verdict)
 }
 
-// percent formats a change with its sign, or returns "-".
+// percent formats a change with its sign, or returns "-" if v is nil.
 func percent(v *float64, precision int) string {
 	if v == nil {
 		return "-"
@@ -202,7 +199,7 @@ func percent(v *float64, precision int) string {
 	return fmt.Sprintf("%+.*f%%", precision, 100**v)
 }
 
-// decimals formats a probability, or returns "-".
+// decimals formats a probability, or returns "-" if p is nil.
 func decimals(p *float64) string {
 	if p == nil {
 		return "-"
@@ -210,7 +207,7 @@ func decimals(p *float64) string {
 	return fmt.Sprintf("%.3f", *p)
 }
 
-// printable replaces the characters of s that could control a terminal.
+// printable replaces the characters of s that could control a terminal by question marks.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

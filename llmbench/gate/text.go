@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text writes the report as tables for a terminal. The verdict comes first and last, and
-// tables of units that are not gated come after the others. Text returns the error of w.
+// Text writes the report as tables for a terminal. The verdict comes first and last, and tables of units
+// that are not gated come after the other tables. Text returns the error of w.
 func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n", r.headline(), r.title())
@@ -60,8 +60,7 @@ func (r *Report) title() string {
 	return side(r.NewVersion, r.New) + " against " + side(r.OldVersion, r.Old)
 }
 
-// settings returns Config, the package, and the parts of the name that all rows have
-// in common.
+// settings returns Config, the package, and the parts of the benchmark name that all rows have in common.
 func (r *Report) settings() []Setting {
 	all := slices.Clone(r.Config)
 	if pkg, _ := r.pkg(); pkg != "" {
@@ -84,7 +83,7 @@ func (r *Report) legend() string {
 	}
 	legend := fmt.Sprintf("p: two-sided p-value of no change, as in benchstat\n"+
 		"at worst: with a confidence of %.4g%%, the change is no worse than this; %s, the verdict is \"no worse\"\n"+
-		"detectable: the smallest change for the worse that is found in %.0f%% of comparisons with as many and as noisy samples\n"+
+		"detectable: the smallest regression that is found in %.0f%% of comparisons with the same number of samples and the same noise\n"+
 		"p worse: one-sided p-value of a change by the margin, adjusted for %s; at most %.3g is a regression",
 		100*(1-r.Alpha), within, 100*r.Power, plural(r.Cells, "gated row"), r.Alpha)
 	if len(r.Looks) < 2 {
@@ -99,8 +98,7 @@ func (r *Report) legend() string {
 		"  together they raise a false alarm with a probability of at most alpha", total, strings.Join(looks, ", "))
 }
 
-// text writes the table with aligned columns: names and verdicts to the left, numbers
-// to the right.
+// text writes the table with aligned columns: names and verdicts to the left, numbers to the right.
 func (t *table) text(b *strings.Builder) {
 	lines := append([][]string{t.head}, t.rows...)
 	width := make([]int, len(t.head))

@@ -215,7 +215,7 @@
 //
 //	p: two-sided p-value of no change, as in benchstat
 //	at worst: with a confidence of 97.5%, the change is no worse than this; within the margin, the verdict is "no worse"
-//	detectable: the smallest change for the worse that is found in 80% of comparisons with as many and as noisy samples
+//	detectable: the smallest regression that is found in 80% of comparisons with the same number of samples and the same noise
 //	p worse: one-sided p-value of a change by the margin, adjusted for 6 gated rows; at most 0.025 is a regression
 //
 //	fail-%, lower is better, not gated
@@ -263,7 +263,7 @@
 //
 //	p: two-sided p-value of no change, as in benchstat
 //	at worst: with a confidence of 97.5%, the change is no worse than this; within the margin, the verdict is "no worse"
-//	detectable: the smallest change for the worse that is found in 80% of comparisons with as many and as noisy samples
+//	detectable: the smallest regression that is found in 80% of comparisons with the same number of samples and the same noise
 //	p worse: one-sided p-value of a change by the margin, adjusted for 6 gated rows; at most 0.025 is a regression
 //
 //	fail-%, lower is better, not gated

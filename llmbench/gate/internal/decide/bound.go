@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// pairedBound returns the upper confidence bound of the center of the differences, with a
-// confidence of 1-alpha, that belongs to the test of pairs: a value is beyond the bound if the
-// test rejects it. It is NaN if there are too few differences. The bound is negative if and
-// only if the test rejects 0, apart from floating-point rounding.
+// pairedBound returns the upper confidence bound of the center of the differences, with a confidence of
+// 1-alpha. It inverts the test of pairs: a value is beyond the bound if the test rejects it. The bound is
+// NaN if there are too few differences. Apart from floating-point rounding, it is negative if and only if
+// the test rejects 0.
 func (c Cell) pairedBound(alpha float64) float64 {
 	differences := c.differences()
 	if !AtMost(1/float64(flips(len(differences)).ways), alpha) {

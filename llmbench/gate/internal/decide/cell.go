@@ -2,13 +2,12 @@ package decide
 
 import "math"
 
-// A Cell is the two samples of one gated row.
+// A Cell holds the old and the new samples of one gated row.
 type Cell struct {
 	Old, New []float64 // finite, not negative, not empty
 	Better   int       // +1: higher is better, -1: lower is better
-	Margin   float64   // the share of the old value by which new may be worse
-	// NewFirst states for each round whether the new version ran first. It is nil if the samples
-	// are not pairs.
+	Margin   float64   // the share of the old value by which new may be worse without being a regression
+	// NewFirst[i] is true if the new version ran first in round i. It is nil if the samples are not pairs.
 	NewFirst []bool
 	// InTurns states that the samples of a pair were taken in turns, again and again, so that no drift is
 	// between them. NewFirst then means nothing but its length.
@@ -16,18 +15,19 @@ type Cell struct {
 	// Rounds are the rounds, ascending and from 0, that the pairs in Old and New are of, if some
 	// rounds have no pair. Otherwise it is nil.
 	Rounds []int
-	// Trials, if not nil, says that Old and New are percentages of so many observations, and that
-	// Margin and all changes are differences of shares: 0.02 is two percentage points.
+	// Trials is set if Old and New are percentages of counted observations. Margin and all changes are then
+	// differences of shares: 0.02 is two percentage points.
 	Trials *Trials
 }
 
-// Trials has the number of observations behind each sample that is a percentage, such as the answers
-// that a process checked. Observations are independent, so the counts of processes can be added.
+// Trials holds the number of observations behind each sample of a percentage, such as the number of answers
+// that a process checked. Observations are independent, so the counts of several processes can be added.
 type Trials struct {
-	Old, New []float64 // whole numbers above 0, as many as samples
+	Old, New []float64 // whole numbers above 0, one for each sample
 }
 
-// proportion returns the counts of c, which has Trials. If lower percentages are better, misses count.
+// proportion returns the counts of c, which must have Trials. If lower percentages are better, misses are
+// counted as hits.
 func (c Cell) proportion() proportion {
 	var p proportion
 	sum := func(percents, trials []float64) (hits, of int) {
@@ -46,7 +46,7 @@ func (c Cell) proportion() proportion {
 	return p
 }
 
-// round returns the round of a pair.
+// round returns the round that a pair comes from.
 func (c Cell) round(pair int) int {
 	if c.Rounds == nil {
 		return pair
@@ -54,7 +54,7 @@ func (c Cell) round(pair int) int {
 	return c.Rounds[pair]
 }
 
-// place returns a value for each round, of values of the pairs. A round without a pair has 0.
+// place turns values of the pairs into values of all rounds. A round without a pair gets 0.
 func (c Cell) place(values []float64) []float64 {
 	if c.Rounds == nil {
 		return values
@@ -66,8 +66,8 @@ func (c Cell) place(values []float64) []float64 {
 	return all
 }
 
-// shifted returns the old values shifted by the margin: times 1+margin if lower is better,
-// times 1-margin if higher is better.
+// shifted returns the old values shifted by the margin: multiplied by 1+margin if lower is better, by
+// 1-margin if higher is better.
 func (c Cell) shifted() []float64 {
 	if c.Margin == 0 {
 		return c.Old
@@ -75,8 +75,8 @@ func (c Cell) shifted() []float64 {
 	return scaled(c.Old, 1-float64(c.Better)*c.Margin)
 }
 
-// Change converts a difference, as in an [Estimate], into a change of the old value, a share
-// of it with its sign. It is infinite if the old value is 0.
+// Change converts a difference, as in an [Estimate], into a change: a share of the old value, with its
+// sign. It is infinite if the old value is 0.
 func (c Cell) Change(difference float64) float64 {
 	ratio := math.Inf(+1)
 	if !(difference >= 2) {
@@ -88,8 +88,8 @@ func (c Cell) Change(difference float64) float64 {
 	return (1+c.Margin)*ratio - 1
 }
 
-// Reversed exchanges old and new and drops the margin. If the reversed cell is a
-// regression, new is better than old.
+// Reversed exchanges old and new and sets the margin to 0. If the reversed cell is a regression, new is
+// better than old.
 func (c Cell) Reversed() Cell {
 	r := Cell{Old: c.New, New: c.Old, Better: c.Better, InTurns: c.InTurns, Rounds: c.Rounds}
 	if c.Trials != nil {

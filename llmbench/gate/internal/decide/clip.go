@@ -2,14 +2,13 @@ package decide
 
 import "slices"
 
-// clipAt is the multiple of the median of the differences at which differences are clipped. In
-// simulations, 3 finds a few more changes under normal noise, and 2 many more if processes are
+// clipAt times the median of the differences is the limit at which differences are clipped. In simulations,
+// a factor of 3 finds slightly more changes under normal noise, but 2 finds many more if processes are
 // disturbed.
 const clipAt = 2
 
-// clipLimit returns the limit of the differences: clipAt times the median of their absolute
-// values, without those that are 0. It does not depend on the signs of the differences. It is
-// 0 if all differences are 0.
+// clipLimit returns the limit of the differences: clipAt times the median of their absolute values, without
+// zeros. It does not depend on the signs of the differences. It is 0 if all differences are 0.
 func clipLimit(differences []float64) float64 {
 	sizes := make([]float64, 0, len(differences))
 	for _, d := range differences {
@@ -20,7 +19,7 @@ func clipLimit(differences []float64) float64 {
 	return clipAt * median(sizes)
 }
 
-// median returns the median of xs, which it sorts, and 0 for none.
+// median sorts xs and returns its median, or 0 if xs is empty.
 func median(xs []float64) float64 {
 	n := len(xs)
 	if n == 0 {
@@ -30,5 +29,5 @@ func median(xs []float64) float64 {
 	return (xs[(n-1)/2] + xs[n/2]) / 2
 }
 
-// clipped returns d, or the limit with the sign of d if d is larger.
+// clipped returns d, limited to the range from -limit to limit.
 func clipped(d, limit float64) float64 { return min(max(d, -limit), limit) }

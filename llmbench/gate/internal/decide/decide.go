@@ -15,22 +15,22 @@ const (
 	TooNoisy                  // not shown to be worse, and the noise is more than the margin
 )
 
-// A Decision is the result of one cell.
+// A Decision is the result for one cell.
 type Decision struct {
 	PValues
 	Outcome Outcome
 }
 
-// Rules say what a cell needs for an outcome.
+// Rules say what is required for an outcome.
 type Rules struct {
-	Quiet   bool // a cell is TooNoisy rather than Pass if its noise is more than its margin; always so of proportions
-	NoWorse bool // a cell that is Pass is undecided, as further samples may make it NoWorse
+	Quiet   bool // a cell is TooNoisy rather than Pass if its noise is larger than its margin; always true for proportions
+	NoWorse bool // a cell that is Pass is undecided, because further samples may make it NoWorse
 }
 
-// Decide decides about cells that have n samples a side so far. family is the number of
-// gated rows, of which cells are those that can be tested. settled reports that this is the
-// end of the plan, that a cell is a regression, or that no cell is undecided. The p-values are
-// NaN if some cell is undecided whatever they are.
+// Decide decides about cells that have n samples per side so far. family is the number of gated rows,
+// including those that cannot be tested. settled reports whether no more samples are needed: the plan is
+// complete, a cell is a regression, or no cell is undecided. If a cell is undecided whatever its p-values
+// are, the tests are not run and the p-values are NaN.
 func Decide(cells []Cell, family, n int, p Plan, rules Rules) (all []Decision, settled bool) {
 	alpha, looks := p.Level(n)
 	all = make([]Decision, len(cells))
@@ -38,7 +38,7 @@ func Decide(cells []Cell, family, n int, p Plan, rules Rules) (all []Decision, s
 	open := !looks && slices.ContainsFunc(cells, func(c Cell) bool {
 		return rules.NoWorse || noisy(c) || !p.decided(c, n)
 	})
-	if open { // whatever the tests say
+	if open { // undecided whatever the tests would show
 		for i := range all {
 			all[i].PValues = PValues{math.NaN(), math.NaN(), math.NaN()}
 		}

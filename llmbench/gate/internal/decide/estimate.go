@@ -1,6 +1,6 @@
 package decide
 
-// An Estimate states by how much new is worse than old shifted by the margin.
+// An Estimate says by how much new is worse than old shifted by the margin.
 type Estimate struct {
 	// Difference is positive if new is worse. It is a share of the mean of new and old.
 	Difference float64

@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// PValues are the results of the tests of one cell.
+// PValues are the p-values of one cell.
 type PValues struct {
-	Worse    float64 // one-sided: that the samples look this bad if new is worse by exactly the margin
-	Less     float64 // one-sided: that the samples look this good if new is worse by more than the margin
+	Worse    float64 // one-sided: the probability that the samples look at least this bad if new is worse by exactly the margin
+	Less     float64 // one-sided: the probability that the samples look at least this good if new is worse by exactly the margin
 	Adjusted float64 // Worse, adjusted for the number of tests
 }
 
-// Test tests whether cells are worse than allowed. The cells may be a subset of the
-// family of family comparisons that is corrected for. A cell is a regression if its adjusted
-// p-value is at most alpha. All cells must be pairs with the same order, or none. Cells with Trials
-// are tested by their counts, whatever the order.
+// Test tests whether cells are worse than allowed. family is the number of comparisons that the p-values
+// are adjusted for; cells may be only some of them. A cell is a regression if its adjusted p-value is at
+// most alpha. Either all cells have pairs in the same order, or none has. Cells with Trials are tested by
+// their counts, in any order.
 func Test(cells []Cell, family int) []PValues {
 	var proportions, others []Cell
 	for _, c := range cells {
@@ -46,13 +46,13 @@ func Test(cells []Cell, family int) []PValues {
 	return all
 }
 
-// proportionShare is the part of alpha for the proportions of a family that has other cells, too. The
-// sum of the parts limits the probability of a false alarm (Bonferroni). The other cells keep so much
+// proportionShare is the part of alpha for proportions if the family has other cells, too. The sum of both
+// parts limits the probability of a false alarm (Bonferroni). The part for the other cells is large enough
 // that six rounds suffice for them.
 const proportionShare = 0.2
 
-// testProportions tests cells that have Trials, at a part of alpha. The p-values of several cells are
-// adjusted by Holm's method.
+// testProportions tests cells that have Trials, at the given part of alpha. The p-values are adjusted by
+// Holm's method.
 func testProportions(cells []Cell, part float64) []PValues {
 	all, ps := make([]PValues, len(cells)), make([]float64, len(cells))
 	for i, c := range cells {
@@ -66,7 +66,7 @@ func testProportions(cells []Cell, part float64) []PValues {
 	return all
 }
 
-// testOthers is Test for cells that are no proportions.
+// testOthers is like Test, for cells that are not proportions.
 func testOthers(cells []Cell, family int) []PValues {
 	if len(cells) > 0 && cells[0].NewFirst != nil {
 		return testPairs(cells)
@@ -83,15 +83,14 @@ func testOthers(cells []Cell, family int) []PValues {
 	return all
 }
 
-// testPairs tests cells of pairs. If new is worse by exactly the margin, exchanging old and
-// new in a round is a matter of the random order of the round, which all cells share. So
-// the statistics are compared with those after exchanges of whole rounds. The adjusted
-// p-value of a cell is the share of exchanges after which the largest statistic of any cell
-// is at least the cell's; cells with larger statistics no longer count. A round in which a
-// cell has no pair changes nothing in that cell if it is exchanged (step-down maxT:
-// Westfall and Young, "Resampling-Based Multiple Testing", 1993; Romano and Wolf, "Exact and
-// Approximate Stepdown Methods for Multiple Hypothesis Testing", 2005,
-// https://doi.org/10.1198/016214504000000539).
+// testPairs tests cells of pairs. If new is worse by exactly the margin, only the random order of a round
+// decides which sample is old and which is new, and all cells share this order. The statistics are
+// therefore compared with the statistics after exchanges of whole rounds. The adjusted p-value of a cell is
+// the share of exchanges after which the largest statistic of any cell is at least the cell's statistic;
+// cells whose own statistic is larger are not considered. If a cell has no pair in a round, exchanging that
+// round does not change the cell. This is the step-down maxT procedure (Westfall and Young,
+// "Resampling-Based Multiple Testing", 1993; Romano and Wolf, "Exact and Approximate Stepdown Methods for
+// Multiple Hypothesis Testing", 2005, https://doi.org/10.1198/016214504000000539).
 func testPairs(cells []Cell) []PValues {
 	all, tests, order := make([]PValues, len(cells)), make([]pairedTest, len(cells)), make([]int, len(cells))
 	for i, c := range cells {
@@ -123,23 +122,24 @@ func testPairs(cells []Cell) []PValues {
 	return all
 }
 
-// rounding is the difference up to which statistics count as equal.
+// rounding is the difference up to which two statistics count as equal.
 const rounding = 1e-9
 
 // shareBelow returns the share of xs that is less than limit.
 func shareBelow(xs []float64, limit float64) float64 {
 	var n uint64
 	for _, x := range xs {
-		n += math.Float64bits(x-limit) >> 63 // the sign, without a branch
+		n += math.Float64bits(x-limit) >> 63 // the sign bit, without a branch
 	}
 	return float64(n) / float64(len(xs))
 }
 
-// leastWorse returns a lower bound of PValues.Worse after n rounds, whose first differences are
-// settled; the others are not known. The exchanges that leave the other rounds alone are
-// among those with a large statistic if the settled differences alone make it large. The limit of
-// the differences is not known either, so the statistic must be large for every limit.
-// The sum of the clipped differences is linear between limits that are differences, so these suffice.
+// leastWorse returns a lower bound of PValues.Worse after n rounds. settled holds the differences of the
+// first rounds; the differences of the other rounds are not known yet. The bound counts exchanges that
+// leave the unknown rounds alone and make the statistic at least as large by the settled differences alone.
+// The limit of the differences is not known either, so the statistic must be that large for every limit.
+// Between limits that equal a difference, the sum of the clipped differences is linear, so only these
+// limits are tried.
 func leastWorse(settled []float64, n int) float64 {
 	f := flips(n)
 	kept := f.keep(len(settled))
@@ -169,15 +169,14 @@ func leastWorse(settled []float64, n int) float64 {
 // AtMost reports whether p <= alpha, apart from floating-point rounding.
 func AtMost(p, alpha float64) bool { return p <= alpha*(1+1e-9) }
 
-// Enough reports whether n samples a side suffice to reject a cell of pairs at alpha. The
-// smallest p-value is 1/2^n, however many cells there are. The same number is asked for
-// if the samples are not pairs, and at least four, because the spread of fewer is hardly
-// known.
+// Enough reports whether n samples per side suffice to reject a cell of pairs at alpha. The smallest
+// possible p-value is 1/2^n, however many cells there are. Samples that are not pairs have to meet the same
+// condition. At least four samples are required, because fewer hardly show how much samples spread.
 func Enough(n int, alpha float64) bool {
 	return n >= 4 && AtMost(max(math.Pow(2, -float64(n)), 1./maxFlips), alpha)
 }
 
-// MinSamples returns the smallest number of samples a side that is enough, 6 for alpha
+// MinSamples returns the smallest number of samples per side for which Enough returns true: 6 for alpha
 // 0.025.
 func MinSamples(alpha float64) int {
 	n := 1

@@ -5,14 +5,13 @@ import (
 	"slices"
 )
 
-// Power is the share of comparisons that find a change of the size that
-// [Cell.Detectable] returns.
+// Power is the share of comparisons in which a change of the size [Cell.Detectable] is found.
 const Power = 0.8
 
 // powerQuantile is the Power quantile of the standard normal distribution.
 const powerQuantile = 0.8416212
 
-// Difference returns by how much the share of all observations changed from old to new. The cell has
+// Difference returns by how much the share of all observations changed from old to new. The cell must have
 // Trials.
 func (c Cell) Difference() float64 { return 0 - float64(c.Better)*c.proportion().loss() }
 
@@ -24,8 +23,8 @@ func (c Cell) Estimate() Estimate {
 	return c.trimmedEstimate()
 }
 
-// Noise returns half the width of the 95 % confidence interval of the change, a share of the
-// old value. It is NaN if there are too few samples.
+// Noise returns half the width of the 95 % confidence interval of the change, as a share of the old value.
+// It is NaN if there are too few samples.
 func (c Cell) Noise() float64 {
 	if c.Trials != nil {
 		return c.proportion().noise()
@@ -34,14 +33,13 @@ func (c Cell) Noise() float64 {
 	return c.Estimate().halfWidth()
 }
 
-// Detectable returns the smallest change for the worse that a comparison finds with
-// probability Power, if it has as noisy samples as c and c is the only cell of its family
-// that is worse. The change is a share of the old value, with its sign. It is NaN if all
-// old values are 0 or there are too few samples. If samples are still being added, rounds is the number
-// of samples at the end; otherwise 0.
+// Detectable returns the smallest regression that a comparison would find with probability Power, if its
+// samples were as noisy as those of c and no other cell of its family were worse. The result is a share of
+// the old value, with its sign. It is NaN if all old values are 0 or there are too few samples. If samples
+// are still being added, rounds is the number of samples at the end; otherwise it is 0.
 //
-// The number is approximate: in the simulations of TestDetectable, 79 to 87 % of such changes are
-// found under normal noise, and 65 to 84 % under noise with heavy tails.
+// The result is approximate: in the simulations of TestDetectable, 79 to 87 % of such changes are found
+// under normal noise, and 65 to 84 % under noise with heavy tails.
 //
 // The formula inverts an approximation of the noncentral t-distribution (Johnson and Welch,
 // "Applications of the Non-Central t-Distribution", 1940,
@@ -68,9 +66,9 @@ func (c Cell) Detectable(family, rounds int, alpha float64) float64 {
 	return c.Change(e.err * (t*(1-1/(4*e.free)) + powerQuantile*math.Sqrt(1+t*t/(2*e.free))))
 }
 
-// Bound returns the largest change for the worse that the samples of c allow, with a
-// confidence of 1-alpha. It is NaN if there are too few samples. The bound is within the
-// margin if and only if PValues.Less is at most alpha.
+// Bound returns the largest regression that is consistent with the samples of c, with a confidence of
+// 1-alpha. It is NaN if there are too few samples. The bound is within the margin if and only if
+// PValues.Less is at most alpha.
 func (c Cell) Bound(alpha float64) float64 {
 	if c.Trials != nil {
 		return -float64(c.Better) * c.proportion().bound(alpha)
@@ -85,8 +83,8 @@ func (c Cell) Bound(alpha float64) float64 {
 	return c.Change(e.Difference + e.err*tQuantile(alpha, e.free))
 }
 
-// Wanted returns the number of samples a side with which noise would be about as large as
-// margin, or 0 if no number is known. noise is the noise of n samples.
+// Wanted returns the number of samples per side at which the noise would be about as large as margin, or 0
+// if that number is unreasonably large. noise is the noise of n samples.
 func Wanted(n int, noise, margin float64) int {
 	if more := math.Ceil(float64(n) * (noise / margin) * (noise / margin)); more < 1e6 {
 		return int(more)

@@ -11,23 +11,23 @@ const maxFlips = 1 << maxFree
 // maxFree is the number of rounds that can be exchanged independently of each other.
 const maxFree = 12
 
-// A flipSet is a set of ways in which old and new can be exchanged in each of n rounds. Way
-// 0 exchanges nothing.
+// A flipSet is a set of ways in which old and new can be exchanged in n rounds. Each way exchanges some of
+// the rounds; way 0 exchanges none.
 //
-// The ways are a group: exchanging in one way and then in another is a third way of the
-// set. That makes the test exact. If new is worse by exactly the margin, all ways are equally
-// likely to have led to the samples, and each would be compared with the same set, so the
-// share of them whose p-value is at most p is at most p (Hemerik and Goeman, "Exact Testing
-// with Random Permutations", 2018, https://doi.org/10.1007/s11749-017-0571-1).
+// The ways form a group: exchanging in one way and then in another one is a third way of the set. That
+// makes the test exact. If new is worse by exactly the margin, all ways are equally likely to have led to
+// the samples. Each of them would be compared with the same set, so the share of ways whose p-value is at
+// most p is at most p (Hemerik and Goeman, "Exact Testing with Random Permutations", 2018,
+// https://doi.org/10.1007/s11749-017-0571-1).
 type flipSet struct {
 	n      int
 	ways   int
-	blocks [][]byte // for each block of eight rounds, the rounds that each way exchanges
+	blocks [][]byte // for each block of eight rounds and each way, the rounds of the block that the way exchanges, as bits
 }
 
-// flips returns all 2^n ways, or maxFlips ways if there are more. Then way w exchanges round i if
-// the bits of w in masks[i] are odd in number. The masks are the powers of x modulo a
-// primitive polynomial, so that any maxFree rounds in a row are exchanged in all ways.
+// flips returns all 2^n ways, or maxFlips ways if there are more. In the second case, way w exchanges round
+// i if an odd number of bits are set in both w and masks[i]. The masks are the powers of x modulo a
+// primitive polynomial, so that any maxFree consecutive rounds are exchanged in all possible ways.
 func flips(n int) *flipSet {
 	if f, ok := flipSets.Load(n); ok {
 		return f.(*flipSet)
@@ -53,7 +53,7 @@ func flips(n int) *flipSet {
 // flipSets caches the results of flips, by n.
 var flipSets sync.Map
 
-// keep returns the ways of f that exchange none of the rounds from the first one on.
+// keep returns those ways of f that exchange none of the rounds first, first+1 and so on.
 func (f *flipSet) keep(first int) *flipSet {
 	key := [2]int{f.n, first}
 	if kept, ok := keptSets.Load(key); ok {
@@ -80,8 +80,8 @@ func (f *flipSet) keep(first int) *flipSet {
 // keptSets caches the results of keep, by f.n and first.
 var keptSets sync.Map
 
-// sums sets the elements of to, one for each way, to the sum of the values after the signs
-// of the exchanged rounds are flipped.
+// sums computes, for each way, the sum of the values after the signs in the exchanged rounds are flipped.
+// It stores the sums in to.
 func (f *flipSet) sums(values, to []float64) {
 	clear(to)
 	var table [256]float64

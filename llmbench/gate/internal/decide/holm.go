@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// holm adjusts p-values by Holm's method ("A Simple Sequentially Rejective Multiple
-// Test Procedure", 1979, https://www.jstor.org/stable/4615733). With p(1) <= p(2) <=
-// … and a family of m tests, the adjusted i-th p-value is the largest of
-// (m-j+1) p(j) for j <= i. If every adjusted p-value of at most alpha is rejected, the
-// probability of any false rejection is at most alpha. ps may be a subset of the
-// family; the other tests count as not rejected.
+// holm adjusts p-values by Holm's method ("A Simple Sequentially Rejective Multiple Test Procedure", 1979,
+// https://www.jstor.org/stable/4615733). With p(1) <= p(2) <= … and a family of m tests, the i-th adjusted
+// p-value is the maximum of (m-j+1) p(j) over all j <= i. If tests with an adjusted p-value of at most
+// alpha are rejected, the probability of any false rejection is at most alpha. ps may contain only some
+// tests of the family; the others count as not rejected.
 func holm(ps []float64, family int) []float64 {
 	order := make([]int, len(ps))
 	for i := range order {

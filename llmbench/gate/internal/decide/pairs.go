@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// differences returns for each pair by how much new is worse than old shifted by the
-// margin, as a share of the mean of both, without the drift of the machine if it drifts.
+// differences returns, for each pair, by how much new is worse than old shifted by the margin, as a share
+// of the mean of both. If the machine drifts, the drift is subtracted.
 //
-// Exchanging old and new in a round changes only the sign of the difference of that round, and
-// nothing that decides about the drift. So if new is worse by exactly the margin, the sign
-// of each difference is as random as the order of its round. Rosenbaum describes such
-// adjustments ("Covariance Adjustment in Randomized Experiments and Observational Studies",
-// 2002, https://doi.org/10.1214/ss/1042727942).
+// Exchanging old and new in a round changes only the sign of that round's difference. It does not change
+// the drift, or whether the drift is subtracted. If new is worse by exactly the margin, the sign of each
+// difference is therefore as random as the order of its round. Rosenbaum describes such adjustments
+// ("Covariance Adjustment in Randomized Experiments and Observational Studies", 2002,
+// https://doi.org/10.1214/ss/1042727942).
 func (c Cell) differences() []float64 {
 	plain, steady := c.bothDifferences()
 	if spread(steady) < spread(plain) {
@@ -21,15 +21,14 @@ func (c Cell) differences() []float64 {
 	return plain
 }
 
-// bothDifferences returns the differences as they are and without a steady drift.
+// bothDifferences returns the differences as they are (plain), and with a steady drift subtracted (steady).
 //
-// The difference 2(new-old)/(new+old) is the logarithm of new/old for small differences.
-// It is defined for 0 too, and changes its sign if old and new are exchanged.
+// The difference 2(new-old)/(new+old) approximates the logarithm of new/old if the difference is small. It
+// is also defined for 0, and changes its sign if old and new are exchanged.
 //
-// The drift within a round, from its first to its second process, is estimated from the
-// means of the rounds before and after it. A single disturbed process would spoil the estimates of
-// both rounds beside it, and so would a sudden change of the machine. Then the
-// differences as they are spread less.
+// The drift within a round, from its first to its second process, is estimated from the means of the rounds
+// before and after it. A single disturbed process spoils the estimates of the rounds before and after its
+// own, and so does a sudden change of the machine. In these cases the plain differences spread less.
 func (c Cell) bothDifferences() (plain, steady []float64) {
 	old := c.shifted()
 	n := len(old)
@@ -38,7 +37,7 @@ func (c Cell) bothDifferences() (plain, steady []float64) {
 		before, after := max(i-1, 0), min(i+1, n-1)
 		drift := ratio((old[after]+c.New[after])-(old[before]+c.New[before]), old[after]+c.New[after]+old[before]+c.New[before])
 		if rounds := c.round(after) - c.round(before); rounds > 1 {
-			drift /= float64(rounds) // the two rounds are 2*rounds processes apart rather than two
+			drift /= float64(rounds) // the two rounds are 2*rounds processes apart, not two
 		}
 		if c.NewFirst[c.round(i)] {
 			drift = -drift
@@ -52,15 +51,15 @@ func (c Cell) bothDifferences() (plain, steady []float64) {
 	return plain, steady
 }
 
-// settled returns the differences that further rounds do not change, of which
-// [Cell.differences] returns one or the other: the differences of all pairs but the last.
+// settled returns the differences of all pairs but the last. Further rounds do not change these
+// differences; they only decide which of the two slices [Cell.differences] returns.
 func (c Cell) settled() (plain, steady []float64) {
 	plain, steady = c.bothDifferences()
 	n := len(plain) - 1
 	return plain[:n], steady[:n]
 }
 
-// spread returns the mean distance of the absolute values of differences from their median.
+// spread returns the mean distance between the absolute values of differences and their median.
 func spread(differences []float64) float64 {
 	sizes := make([]float64, len(differences))
 	for i, d := range differences {
@@ -73,7 +72,7 @@ func spread(differences []float64) float64 {
 	return sum / float64(len(sizes))
 }
 
-// ratio returns a/b, and 0 if b is 0.
+// ratio returns a/b, or 0 if b is 0.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -81,8 +80,8 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// pairedEstimate returns the center of the differences: the value that makes the mean 0 of the
-// differences from it, clipped. The standard error follows Huber's estimates of location
+// pairedEstimate estimates the center of the differences: the value from which the clipped distances of the
+// differences have a mean of 0. The standard error follows Huber's estimates of location
 // ("Robust Estimation of a Location Parameter", 1964, https://doi.org/10.1214/aoms/1177703732).
 func (c Cell) pairedEstimate() Estimate {
 	ds := c.differences()
@@ -125,10 +124,10 @@ type pairedTest struct {
 	statistic   float64   // the sum of the differences
 }
 
-// newPairedTest prepares a test of differences. The statistic is the mean of the clipped
-// differences divided by the root of their mean square. It is 1 if all differences are
-// equal and positive, and increases with Student's t. The mean square does not depend on the
-// signs of the differences, so that the statistics of quiet and noisy rows can be compared.
+// newPairedTest prepares a test of differences. The statistic is the mean of the clipped differences
+// divided by their root mean square. It is 1 if all differences are equal and positive, and increases with
+// Student's t. The mean square does not depend on the signs of the differences, so the statistics of quiet
+// and noisy rows can be compared.
 func newPairedTest(differences []float64) pairedTest {
 	t := pairedTest{differences: make([]float64, len(differences))}
 	limit := clipLimit(differences)

@@ -2,36 +2,34 @@ package decide
 
 import "math"
 
-// A Plan states after which rounds a comparison may find a regression, if its samples
-// are added round by round.
+// A Plan says after which rounds a comparison may find a regression, if its samples are added round by
+// round. Such a number of rounds is called a look.
 //
-// Testing after each round at the full alpha would raise too many false alarms. So alpha is
-// divided among a few looks, and each is a test of its own. The sum of their parts limits
-// the probability of a false alarm, however the tests depend on each other (Bonferroni).
-// Every look but the last gets a fifth of alpha, or less if there are more than five, and
-// the last one gets the rest.
+// Testing after each round at the full alpha would raise too many false alarms. Alpha is therefore divided
+// among a few looks, each of which has its own test. The sum of the parts limits the probability of a false
+// alarm, however the tests depend on each other (Bonferroni). Every look but the last gets a fifth of
+// alpha, or less if there are more than five looks; the last look gets the rest.
 type Plan struct {
-	Rounds int    // samples a side at the end; 0: no more samples will come
+	Rounds int    // samples per side at the end; 0 means that no more samples will come
 	Looks  []Look // in order; the last one is at the end
 }
 
-// A Look is a number of samples a side after which a regression may be found, and the
-// level of its test.
+// A Look is a number of samples per side after which a regression may be found, and the level of the test
+// there.
 type Look struct {
 	Samples int
 	Alpha   float64
 }
 
-// The first look is after firstLook of the planned rounds. Beyond the planned rounds,
-// each look is after nextLook times the rounds of the look before, as long as a fifth of
-// all rounds is left.
+// The first look is after firstLook times the planned rounds. Beyond the planned rounds, each look is after
+// nextLook times the rounds of the previous look, as long as at least a fifth of all rounds remains.
 const (
 	firstLook = 0.8
 	nextLook  = 1.4
 )
 
-// NewPlan returns the plan for a number of planned rounds that may be extended to most. A
-// look is left out if its part of alpha is too little for the number of samples.
+// NewPlan returns the plan for the planned number of rounds, which may be extended to most rounds. A look
+// is omitted if its part of alpha is too small for its number of samples.
 func NewPlan(planned, most int, alpha float64) Plan {
 	p := Plan{Rounds: max(planned, most)}
 	var times []int
@@ -60,11 +58,11 @@ func NewPlan(planned, most int, alpha float64) Plan {
 // Final returns the level of the last look.
 func (p Plan) Final() float64 { return p.Looks[len(p.Looks)-1].Alpha }
 
-// Complete reports whether no samples come after n samples a side.
+// Complete reports whether no samples are added after n samples per side.
 func (p Plan) Complete(n int) bool { return n >= p.Rounds }
 
-// Level returns the level of the test of n samples a side, and whether this is a look. It
-// returns the level of the last look if it is not.
+// Level returns the level of the test after n samples per side, and whether n is a look. If n is not a
+// look, the level is that of the last look.
 func (p Plan) Level(n int) (alpha float64, looks bool) {
 	for _, l := range p.Looks {
 		if l.Samples == n {
@@ -74,10 +72,10 @@ func (p Plan) Level(n int) (alpha float64, looks bool) {
 	return p.Final(), p.Complete(n)
 }
 
-// decided reports whether a cell of pairs can no longer become a regression, however much
-// worse new is in further rounds. The cell has n samples a side.
+// decided reports whether a cell of pairs, with n samples per side, can no longer become a regression,
+// however bad new is in further rounds.
 func (p Plan) decided(c Cell, n int) bool {
-	if c.Trials != nil { // further counts may be anything
+	if c.Trials != nil { // further counts are unrestricted
 		return false
 	}
 	for _, l := range p.Looks {

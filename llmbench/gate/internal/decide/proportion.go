@@ -5,14 +5,14 @@ import (
 	"sort"
 )
 
-// A proportion is the sum of the counts of a cell of proportions: hits of observations on each side,
-// of which more are better.
+// A proportion holds the summed counts of a cell of proportions: on each side, hits among observations.
+// More hits are better.
 type proportion struct {
 	old, new     int // hits
 	ofOld, ofNew int // observations
 }
 
-// rates returns the shares of hits.
+// rates returns the share of hits on each side.
 func (p proportion) rates() (old, new float64) {
 	return float64(p.old) / float64(p.ofOld), float64(p.new) / float64(p.ofNew)
 }
@@ -23,10 +23,11 @@ func (p proportion) loss() float64 {
 	return old - new
 }
 
-// score returns the score statistic of Farrington and Manning for a loss of more than delta, with
-// x hits on the old side and y on the new side: the loss above delta, divided by its standard error
-// if the loss were delta ("Test Statistics and Sample Size Formulae for Comparative Binomial Trials", 1990,
-// https://doi.org/10.1002/sim.4780091208, with the solution of the cubic equation in its appendix).
+// score returns the score statistic of Farrington and Manning for the hypothesis that the loss is more than
+// delta, with x hits on the old side and y hits on the new side. It is the loss in excess of delta, divided
+// by the standard error that the loss would have if it were delta ("Test Statistics and Sample Size
+// Formulae for Comparative Binomial Trials", 1990, https://doi.org/10.1002/sim.4780091208; the appendix
+// solves the cubic equation).
 func (p proportion) score(x, y int, delta float64) float64 {
 	n, m := float64(p.ofOld), float64(p.ofNew)
 	old, new := float64(x)/n, float64(y)/m
@@ -55,41 +56,42 @@ func (p proportion) score(x, y int, delta float64) float64 {
 	return above / math.Sqrt(variance)
 }
 
-// sameScore is the difference up to which scores count as equal.
+// sameScore is the difference up to which two scores count as equal.
 const sameScore = 1e-9
 
-// The nuisance parameter of a test, the new rate, is searched in its confidence interval of a
-// confidence of 1-outside, at gridPoints values. The p-value is the largest there plus outside (Berger and
-// Boos, "P Values Maximized Over a Confidence Set for the Nuisance Parameter", 1994,
+// The nuisance parameter of a test is the rate of the new side. It is searched at gridPoints values in its
+// confidence interval, whose confidence is 1-outside. The p-value is the largest value found, plus outside
+// (Berger and Boos, "P Values Maximized Over a Confidence Set for the Nuisance Parameter", 1994,
 // https://doi.org/10.2307/2290928).
 const (
 	outside    = 1e-5
 	gridPoints = 48
 )
 
-// test returns the exact unconditional p-value of the hypothesis that the loss is at most delta, or, with
-// less, at least delta: the largest probability, over all pairs of rates with that loss, of counts whose
-// score is at least as large, or small (Chan, "Exact Tests of Equivalence and Efficacy with a Non-Zero Lower
+// test returns the exact unconditional p-value of the hypothesis that the loss is at most delta. If less is
+// true, the hypothesis is that the loss is at least delta. The p-value is the largest probability, over all
+// pairs of rates with a loss of delta, that the counts have a score at least as large as observed, or at
+// least as small if less is true (Chan, "Exact Tests of Equivalence and Efficacy with a Non-Zero Lower
 // Bound for Comparative Studies", 1998,
 // https://doi.org/10.1002/(SICI)1097-0258(19980630)17:12<1403::AID-SIM834>3.0.CO;2-Y).
 func (p proportion) test(delta float64, less bool) float64 {
 	observed := p.score(p.old, p.new, delta)
 	low, high := interval(p.new, p.ofNew, outside)
 	low, high = max(low, -delta, 0), min(high, 1-delta, 1)
-	if low > high { // no pair of rates in the interval has that loss
+	if low > high { // no pair of rates with a loss of delta is in the interval
 		low = min(max(low, -delta, 0), 1-delta, 1)
 		high = low
 	}
-	limits := map[int]int{} // of y, by x
+	limits := map[int]int{} // for each x, the y from which, or up to which, scores count
 	limit := func(x int) int {
 		y, known := limits[x]
 		if !known {
 			y = sort.Search(p.ofNew+1, func(y int) bool {
 				s := p.score(x, y, delta)
 				if less {
-					return s <= observed+sameScore // all y from here on
+					return s <= observed+sameScore // this y and all larger ones count
 				}
-				return s < observed-sameScore // all y before
+				return s < observed-sameScore // only smaller y count
 			})
 			limits[x] = y
 		}
@@ -100,7 +102,7 @@ func (p proportion) test(delta float64, less bool) float64 {
 		rate := low + (high-low)*float64(i)/gridPoints
 		x0, xs := binomial(p.ofOld, rate+delta)
 		y0, ys := binomial(p.ofNew, rate)
-		below := make([]float64, len(ys)+1) // the probability of fewer than y0+i
+		below := make([]float64, len(ys)+1) // below[i] is the probability of fewer than y0+i hits
 		for i, q := range ys {
 			below[i+1] = below[i] + q
 		}
@@ -117,8 +119,8 @@ func (p proportion) test(delta float64, less bool) float64 {
 	return min(1, largest+outside)
 }
 
-// binomial returns the probabilities of first, first+1, ... hits of n. Those that are left out sum up to less
-// than 1e-12.
+// binomial returns the probabilities of first, first+1, … hits in n observations. The omitted probabilities
+// sum up to less than 1e-12.
 func binomial(n int, rate float64) (first int, probabilities []float64) {
 	rate = min(1, max(0, rate))
 	reach := 8*math.Sqrt(float64(n)*rate*(1-rate)) + 20
@@ -133,7 +135,7 @@ func binomial(n int, rate float64) (first int, probabilities []float64) {
 		}
 		return first, probabilities
 	}
-	// From the most frequent number on, each probability follows from its neighbour's.
+	// Starting at the most probable number of hits, each probability is computed from its neighbour's.
 	mode := min(max(int(float64(n+1)*rate), first), last)
 	choose := logFactorial(n) - logFactorial(mode) - logFactorial(n-mode)
 	probabilities[mode-first] = math.Exp(choose + float64(mode)*math.Log(rate) + float64(n-mode)*math.Log1p(-rate))
@@ -152,9 +154,9 @@ func logFactorial(n int) float64 {
 	return v
 }
 
-// interval returns the two-sided confidence interval of a rate of hits of n, of a confidence of 1-alpha
-// (Clopper and Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial",
-// 1934, https://doi.org/10.1093/biomet/26.4.404).
+// interval returns the two-sided confidence interval, with a confidence of 1-alpha, of a rate with the
+// given hits in n observations (Clopper and Pearson, "The Use of Confidence or Fiducial Limits Illustrated
+// in the Case of the Binomial", 1934, https://doi.org/10.1093/biomet/26.4.404).
 func interval(hits, n int, alpha float64) (low, high float64) {
 	tail := func(rate float64, upper bool) float64 { // P(hits or more), or P(hits or fewer)
 		first, all := binomial(n, rate)
@@ -175,7 +177,8 @@ func interval(hits, n int, alpha float64) (low, high float64) {
 	return low, high
 }
 
-// bisect returns the place from lo to hi at which holds becomes true, after so many halvings of the distance.
+// bisect returns the value between lo and hi at which holds becomes true, after the given number of
+// halvings.
 func bisect(halvings int, lo, hi float64, holds func(float64) bool) float64 {
 	for range halvings {
 		if mid := (lo + hi) / 2; holds(mid) {
@@ -187,18 +190,18 @@ func bisect(halvings int, lo, hi float64, holds func(float64) bool) float64 {
 	return hi
 }
 
-// bound returns the largest loss that the counts allow, with a confidence of 1-alpha.
+// bound returns the largest loss that is consistent with the counts, with a confidence of 1-alpha.
 func (p proportion) bound(alpha float64) float64 {
 	return bisect(20, max(-1, p.loss()), 1, func(loss float64) bool { return p.test(loss, true) <= alpha })
 }
 
-// noise returns the distance from the loss to its largest value with a confidence of 97.5 %, which is
-// more than 0 for equal counts, too: few observations cannot show that versions are equal.
+// noise returns the distance from the loss to its upper confidence bound at a confidence of 97.5 %. It is
+// above 0 even for equal counts, because few observations cannot show that versions are equal.
 func (p proportion) noise() float64 { return p.bound(0.025) - p.loss() }
 
-// detectable returns the loss that lies so many standard errors above the margin, if there are more times as
-// many observations. It is approximate. Half a hit and half a miss are added to each side, as the rate of a
-// side without misses is not 1 for certain.
+// detectable returns the loss that is errors standard errors above the margin, if there are more times as
+// many observations as now. The result is approximate. Half a hit and half a miss are added to each side,
+// because a side without misses does not necessarily have a rate of 1.
 func (p proportion) detectable(margin, more, errors float64) float64 {
 	variance := func(hits, n int) float64 {
 		rate := (float64(hits) + 0.5) / (float64(n) + 1)

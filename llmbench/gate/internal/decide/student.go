@@ -8,8 +8,8 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// tQuantile returns the value that Student's t with the given degrees of freedom exceeds
-// with probability p, at most 0.5. It is NaN without degrees of freedom.
+// tQuantile returns the value that Student's t, with the given degrees of freedom, exceeds with probability
+// p. p must be at most 0.5. The result is NaN if free is not positive.
 func tQuantile(p, free float64) float64 {
 	if !(free > 0) {
 		return math.NaN()
@@ -42,8 +42,7 @@ func newTQuantile(p, free float64) float64 {
 	return hi
 }
 
-// meanAndError returns the mean of xs and its standard error, NaN for fewer than two
-// values.
+// meanAndError returns the mean of xs and its standard error. The error is NaN for fewer than two values.
 func meanAndError(xs []float64) (mean, err float64) {
 	equal := true
 	for _, x := range xs {
@@ -62,9 +61,9 @@ func meanAndError(xs []float64) (mean, err float64) {
 	return mean, math.Sqrt(squares / (n - 1) / n)
 }
 
-// scaled returns xs times f, rounded to 14 significant digits, the most that files
-// have. Without rounding, a value that is worse by exactly the margin could differ
-// from the shifted baseline: in floating point, 1.15 times 100 is less than 115.
+// scaled returns xs multiplied by f and rounded to 14 significant digits, the most that files have. Without
+// rounding, a value that is worse by exactly the margin could differ from the shifted baseline: in floating
+// point, 1.15 times 100 is less than 115.
 func scaled(xs []float64, f float64) []float64 {
 	out := make([]float64, len(xs))
 	for i, x := range xs {

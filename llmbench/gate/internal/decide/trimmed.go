@@ -7,19 +7,19 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// trimShare is the share of the samples of a side that are left out at either end.
+// trimShare is the share of the samples of a side that is omitted at each end.
 const trimShare = 0.1
 
-// A trimmed is the trimmed mean of the samples of a side.
+// A trimmed is the trimmed mean of the samples of a side, with its standard error.
 type trimmed struct {
 	mean    float64
 	squared float64 // square of the standard error
 	free    float64 // degrees of freedom
 }
 
-// trim returns the mean of xs without its smallest and largest values: none for fewer than
-// 10, one of each for 10 to 19, and so on. The standard error follows from the values in
-// which the omitted values are replaced by the nearest that are not (Yuen, "The Two-Sample
+// trim returns the mean of xs without its smallest and largest values: it omits none of fewer than 10
+// values, one at each end of 10 to 19 values, and so on. The standard error is computed from all values,
+// after each omitted value is replaced by the nearest value that is not omitted (Yuen, "The Two-Sample
 // Trimmed t for Unequal Population Variances", 1974, https://doi.org/10.1093/biomet/61.1.165).
 func trim(xs []float64) trimmed {
 	n := len(xs)
@@ -39,15 +39,16 @@ func trim(xs []float64) trimmed {
 	return trimmed{mean, err * err * float64(n) * float64(n-1) / (h * (h - 1)), free}
 }
 
-// trimmedEstimate compares the trimmed means of samples that are not pairs. Trimming keeps
-// one disturbed process from hiding a change. The standard error and its degrees of freedom
-// follow Welch ("The Generalization of 'Student's' Problem when Several Different
-// Population Variances are Involved", 1947, https://doi.org/10.1093/biomet/34.1-2.28), which
-// allow different numbers of samples and different spreads. One degree of freedom less, and
-// one less for each trimmed mean, make up for the error of these approximations at the small
-// levels of Holm's method. The degrees of freedom are also at most twice the degrees of freedom of the side that
-// has fewer: by chance, few samples may spread so little that the other side seems to
-// decide alone. TestUnpaired shows that the levels hold then.
+// trimmedEstimate compares the trimmed means of samples that are not pairs. Trimming prevents one disturbed
+// process from hiding a change. The standard error and its degrees of freedom follow Welch ("The
+// Generalization of 'Student's' Problem when Several Different Population Variances are Involved", 1947,
+// https://doi.org/10.1093/biomet/34.1-2.28), and therefore allow different numbers of samples and different
+// spreads. One degree of freedom is subtracted, and one more for each trimmed mean, to make up for the
+// error of these approximations at the small levels of Holm's method.
+//
+// The degrees of freedom are also limited to twice those of the side that has fewer: a few samples may by
+// chance spread so little that the other side seems to decide alone. TestUnpaired shows that the levels
+// hold with this limit.
 func (c Cell) trimmedEstimate() Estimate {
 	shifted := c.shifted()
 	// With values of about 1, no square is too small or too large for a float64.
@@ -58,7 +59,7 @@ func (c Cell) trimmedEstimate() Estimate {
 	old, new := trim(scaled(shifted, scale)), trim(scaled(c.New, scale))
 	middle := (old.mean + new.mean) / 2
 	if middle == 0 {
-		return Estimate{} // all values that are not trimmed are 0
+		return Estimate{} // all values that are left after trimming are 0
 	}
 	sum := old.squared + new.squared
 	free := sum*sum/(old.squared*old.squared/old.free+new.squared*new.squared/new.free) - 1
@@ -66,8 +67,8 @@ func (c Cell) trimmedEstimate() Estimate {
 	return Estimate{-float64(c.Better) * (new.mean - old.mean) / middle, math.Sqrt(sum) / middle, free}
 }
 
-// trimmedTest returns the one-sided p-values of the t-test of trimmed means: that new is
-// not worse than the margin allows, and that it is worse by more than the margin.
+// trimmedTest returns the one-sided p-values of the t-test of trimmed means: PValues.Worse and
+// PValues.Less.
 func (c Cell) trimmedTest() (worse, less float64) {
 	e := c.trimmedEstimate()
 	switch {
