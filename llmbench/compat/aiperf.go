@@ -6,15 +6,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// AIPerf is `aiperf profile`, with --use-server-token-count where usage was stated
+// AIPerf is `aiperf profile`, with --use-server-token-count if the server reported usage
 // (https://github.com/ai-dynamo/aiperf/blob/main/docs/metrics-reference.md).
 //
-//   - TTFT ends at the first message with content that is not empty, the request
-//     latency at the last one.
-//   - ITL = (request latency - TTFT) / (output tokens - 1), one value for each request.
-//     Other tools call this TPOT.
+//   - TTFT ends at the first message whose content is not empty, and the request latency at the last such
+//     message.
+//   - ITL = (request latency - TTFT) / (output tokens - 1), one value per request. Other tools call this
+//     TPOT.
 //   - Output tokens are a tokenizer's count of the text, or usage with the flag above.
-//   - Rates are over the time from the first send to the last response.
+//   - Rates are computed over the time from the first send to the last response.
 func AIPerf(p Pass) Figures {
 	if why := speaksOpenAI(p, "aiperf"); why != "" {
 		return nothing(why)

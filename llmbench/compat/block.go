@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// A selection is what vLLM's flags --percentile-metrics and --metric-percentiles select.
+// A selection is what the user of vLLM selects with --percentile-metrics and --metric-percentiles.
 type selection struct {
 	metrics     []string
 	percentiles []float64
 }
 
-// A block is lines with a label and a value.
+// A block is the text that a tool prints: lines with a label and a value.
 type block struct {
 	strings.Builder
 	selection
 	format  string
-	unknown []string // labels
+	unknown []string // labels of the unknown values for each reason in why
 	why     []string
 }
 
@@ -30,7 +30,7 @@ func (b *block) line(label string, v Value, decimals int) {
 	b.note(label, v)
 }
 
-// note keeps why a figure is unknown, for because.
+// note remembers why a value is unknown, for because.
 func (b *block) note(label string, v Value) {
 	if v.Bound != CannotTell {
 		return
@@ -47,26 +47,26 @@ func (b *block) text(label, value string) {
 	fmt.Fprintf(b, b.format+"\n", label, value)
 }
 
-// title writes a line of 50 characters.
+// title writes a line of 50 characters with text in its middle.
 func (b *block) title(text, fill string) {
 	pad := 50 - len(text)
 	b.WriteString(strings.Repeat(fill, pad/2) + text + strings.Repeat(fill, pad-pad/2) + "\n")
 }
 
-// because writes why figures are unknown.
+// because writes the reasons why values are unknown.
 func (b *block) because() {
 	for i, why := range b.why {
 		fmt.Fprintf(b, "cannot tell: %s: %s\n", b.unknown[i], why)
 	}
 }
 
-// ms returns nanoseconds in milliseconds.
+// ms converts nanoseconds to milliseconds.
 func ms(v Value) Value { return v.times(1e-6) }
 
-// secs returns nanoseconds in seconds.
+// secs converts nanoseconds to seconds.
 func secs(v Value) Value { return v.times(1e-9) }
 
-// A section of vLLM's or SGLang's block is about one latency.
+// A section is the part of vLLM's or SGLang's block about one latency.
 type section struct {
 	key, title, name string
 	of               Latency
@@ -75,7 +75,7 @@ type section struct {
 // percentWord writes a percentile as vLLM does: "99", or "99.9".
 func percentWord(p float64) string { return strconv.FormatFloat(p, 'f', -1, 64) }
 
-// latencies writes sections, with the percentiles ps after mean and median.
+// latencies writes sections. Each has the mean, the median and the percentiles ps.
 func (b *block) latencies(all []section, ps ...float64) {
 	for _, l := range all {
 		b.title(l.title, "-")

@@ -7,20 +7,19 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// EvalScope is `evalscope perf` of 2026
+// EvalScope is `evalscope perf`, as of 2026
 // (https://github.com/modelscope/evalscope/tree/main/evalscope/perf).
 //
-//   - TTFT ends at the first message with a choice, even if the choice has only a role.
-//     Without streaming TTFT is the latency. The latency ends at the last message before
-//     [DONE], which may have only usage.
-//   - ITL is the gaps between messages with a choice.
-//   - TPOT = (latency - TTFT) / (output tokens - 1). The TPOT of an answer with one token
-//     is 0, and is part of means and percentiles.
-//   - Rates are over the time from the first send to the last end of an answer with status
-//     200.
+//   - TTFT ends at the first message with a choice, even if the choice has only a role. Without streaming,
+//     TTFT is the latency. The latency ends at the last message before [DONE], which may contain only
+//     usage.
+//   - ITL values are the gaps between messages with a choice.
+//   - TPOT = (latency - TTFT) / (output tokens - 1). The TPOT of an answer with one token is 0, and is
+//     included in means and percentiles.
+//   - Rates are computed over the time from the first send to the last end of an answer with status 200.
 //   - Each answer with status 200 is a success. The TTFT of an answer without a choice is 0.
-//   - The p-th percentile is sorted[int(n*p/100)], rounded to two decimals of a second:
-//     10 ms. The 99th percentile of 100 values is the largest.
+//   - The p-th percentile is sorted[int(n*p/100)], so the 99th percentile of 100 values is the largest. It
+//     is rounded to two decimals of a second, which is 10 ms.
 func EvalScope(p Pass) Figures {
 	const tool = "evalscope perf"
 	if why := speaksOpenAI(p, tool); why != "" {
@@ -34,7 +33,7 @@ func EvalScope(p Pass) Figures {
 	if !p.Head.Stream {
 		first = ended
 	}
-	end := g.first // a failure has no end
+	end := g.first // failures do not extend the time
 	why := g.each(func(q *records.Request) string {
 		at, why := last(q)
 		end = max(end, at)
@@ -56,7 +55,7 @@ func EvalScope(p Pass) Figures {
 	}
 	per := perToken(first, last, usageOr)
 	tpot := func(q *records.Request) (float64, bool, string) {
-		v, _, why := per(q) // 0 of one token
+		v, _, why := per(q) // the TPOT of one token is 0
 		return v, true, why
 	}
 	f.TPOT = g.parts(rounded(1e6), tpot)
@@ -65,8 +64,8 @@ func EvalScope(p Pass) Figures {
 	return f
 }
 
-// evalscopeLast returns the end of an answer: the last message before [DONE], or the send of
-// an answer without any.
+// evalscopeLast returns a function for the end of an answer: the last message before [DONE], or the send if
+// the answer has no message.
 func evalscopeLast(p Pass) func(*records.Request) (time.Duration, string) {
 	if !p.Head.Stream {
 		return ended
@@ -79,8 +78,9 @@ func evalscopeLast(p Pass) func(*records.Request) (time.Duration, string) {
 	}
 }
 
-// evalscopeExtra returns what the table of percentiles has besides latencies, the share of
-// cached tokens, and the tokens in a message, of requests with more than one in each.
+// evalscopeExtra returns the rows of the table of percentiles that are not latencies, the share of cached
+// tokens, and the tokens per message. Only requests with more than one token per message count for the last
+// value.
 func evalscopeExtra(g *gather, last func(*records.Request) (time.Duration, string), tpot func(*records.Request) (float64, bool, string)) map[string]Latency {
 	count := func(of func(*records.Request) (int, string)) Latency {
 		return g.parts(rounded(1), func(q *records.Request) (float64, bool, string) {
@@ -116,7 +116,7 @@ func evalscopeExtra(g *gather, last func(*records.Request) (time.Duration, strin
 		return ""
 	})
 	if hits = hits.plus(exact(100*float64(cached))).over(exact(float64(in)), "no token was prompted"); cached == 0 {
-		hits = absent() // or the server stated 0 of all
+		hits = absent() // or the server reported 0 for all requests
 	}
 	return map[string]Latency{
 		"Input tokens": count(promptTokens), "Output tokens": count(usageOr),
@@ -140,10 +140,11 @@ func evalscopeExtra(g *gather, last func(*records.Request) (time.Duration, strin
 	}
 }
 
-// whyNaN is why percentiles are unknown with a value that is not a number.
+// whyNaN is why percentiles are unknown if a value is not a number.
 const whyNaN = "the tool divides by 0, and sorts what is not a number"
 
-// evalscopeFirst is the send of an answer without a choice: its TTFT is 0.
+// evalscopeFirst returns when the first token came: the first message with a choice. For an answer without
+// a choice it returns the send, which gives a TTFT of 0.
 func evalscopeFirst(q *records.Request) (time.Duration, string) {
 	if noChoice(q) {
 		return q.Start, ""
@@ -151,24 +152,25 @@ func evalscopeFirst(q *records.Request) (time.Duration, string) {
 	return firstChoice(q)
 }
 
-// rounded returns the rule floorIndex, rounded to two decimals of unit, in nanoseconds.
+// rounded returns a rule that is like floorIndex, but rounds to two decimals of unit. unit is in
+// nanoseconds.
 func rounded(unit float64) percentile {
 	return func(s *series, p float64) float64 {
 		return math.RoundToEven(floorIndex(s, p)/unit*100) / 100 * unit
 	}
 }
 
-// EvalScope2024 is `evalscope perf` of 2024, with which studies of that time were
-// made (https://github.com/modelscope/evalscope/blob/v0.5.5/evalscope/perf/http_client.py),
-// without streaming. Figures of streams are unknown.
+// EvalScope2024 is `evalscope perf` as of 2024, which studies of that time used
+// (https://github.com/modelscope/evalscope/blob/v0.5.5/evalscope/perf/http_client.py). Only runs without
+// streaming are supported; for streams, all values are unknown.
 //
-//   - TTFT is the latency. The time per output token is the run's time over all
-//     tokens, 1 / throughput.
-//   - req/s are over the time until the last answer or failure, tok/s over the time until
-//     the last success. EvalScope looked for answers once a second, so both times may be
-//     up to a second longer, and the rates here are upper bounds.
+//   - TTFT is the latency. The time per output token is the run's time / all output tokens, which is 1 /
+//     throughput.
+//   - req/s is computed over the time until the last answer or failure, and tok/s over the time until the
+//     last success. EvalScope looked for answers only once a second, so its times may be up to a second
+//     longer, and the rates here are upper bounds.
 //   - The p-th percentile is sorted[int(n*p/100)].
-//   - Some requests that time out are counted as failed, and others are not counted.
+//   - Some requests that time out count as failed, and others are not counted.
 func EvalScope2024(p Pass) Figures {
 	const tool = "evalscope perf of 2024"
 	if why := speaksOpenAI(p, tool); why != "" {

@@ -8,13 +8,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// A Pass is the requests of one pass. One run of another tool corresponds to a pass.
+// A Pass holds the requests of one pass of a benchmark, which corresponds to one run of another tool.
 type Pass struct {
 	Head     *records.Head
 	Requests iter.Seq[*records.Request]
 }
 
-// Of returns a pass of a run. Passes count from 0.
+// Of returns one pass of a run. Passes are numbered from 0.
 func Of(run *records.Run, pass int) Pass {
 	if pass == 0 && run.Passes() == 1 {
 		return Pass{&run.Head, run.All()}
@@ -27,7 +27,7 @@ type Figures struct {
 	Completed, Failed         Value // requests, by the tool's definitions
 	Duration                  Value // in seconds
 	InputTokens, OutputTokens Value
-	Requests, Good            Value // requests per second: all, and those within the SLO
+	Requests, Good            Value // requests per second: all requests, and requests that meet the SLO
 	Output, Total             Value // tokens per second
 	TTFT, TPOT, ITL, E2E      Latency
 	PeakOutput, PeakRequests  Value // "peak" tokens per second, and concurrent requests
@@ -39,11 +39,11 @@ type Latency struct {
 	N    int // number of values
 	Mean Value
 	std  func() float64
-	at   func(p float64) float64 // percentile; nil if it is unknown
-	none Value                   // the reason
+	at   func(p float64) float64 // computes a percentile; nil if percentiles are unknown
+	none Value                   // if at is nil, why percentiles are unknown
 }
 
-// At returns the p-th percentile, p in [0,100], by the tool's own rule.
+// At returns the p-th percentile by the tool's own rule. p is in [0,100].
 func (l Latency) At(p float64) Value {
 	if l.at == nil {
 		return l.none
@@ -59,13 +59,13 @@ func (l Latency) Std() Value {
 	return exact(l.std())
 }
 
-// noLatency returns a latency without values. The reason is in v.
+// noLatency returns a latency without values, for the reason in v.
 func noLatency(v Value) Latency { return Latency{Mean: v, none: v} }
 
 // noValue is why there is no latency.
 const noValue = "no request has one"
 
-// orZero returns l as tools print it that write 0 for a latency that no request has.
+// orZero replaces a latency that no request has by zeros. It is for tools that print 0 in this case.
 func orZero(l Latency) Latency {
 	if l.Mean.Why != noValue {
 		return l
@@ -73,7 +73,7 @@ func orZero(l Latency) Latency {
 	return Latency{Mean: exact(0), std: func() float64 { return 0 }, at: func(float64) float64 { return 0 }}
 }
 
-// latency summarizes s. Percentiles follow the rule.
+// latency summarizes s. at is the rule for percentiles.
 func latency(s *series, at percentile) Latency {
 	if s.n() == 0 {
 		return noLatency(cannotTell(noValue))
@@ -90,19 +90,19 @@ func latencyOf(w *weighted) Latency {
 	return Latency{N: n, Mean: exact(w.mean()), std: w.std, at: w.percentile}
 }
 
-// A fate is how a tool counts a request.
+// A fate says how a tool counts a request.
 type fate int
 
 const (
 	served fate = iota
 	failed
 	unclear   // the records do not determine it
-	uncounted // neither as served nor as failed
+	uncounted // counted neither as served nor as failed
 )
 
-// A gather collects the requests of a pass for a tool. If something is unknown of one
-// request, figures of all requests are unknown; the reason names the first such
-// request, with the number of such requests.
+// A gather collects the requests of a pass for a tool. If something is unknown for one request, the values
+// over all requests are unknown; the reason then describes the first such request and says how many there
+// are.
 type gather struct {
 	fate func(q *records.Request) (fate, string)
 
@@ -113,7 +113,7 @@ type gather struct {
 	lastServed          time.Duration      // last end of the served requests
 }
 
-// reasons counts requests of which something is unknown.
+// reasons counts the requests for which something is unknown.
 type reasons struct {
 	n   int
 	why string
@@ -126,7 +126,7 @@ func (r *reasons) add(why string) {
 	r.n++
 }
 
-// of returns the unknown value of a number of requests.
+// of returns an unknown value with the reason; all is the number of all requests.
 func (r *reasons) of(all int) Value {
 	return cannotTell(fmt.Sprintf("of %d of %d requests: %s", r.n, all, r.why))
 }
@@ -152,7 +152,7 @@ func (g *gather) run(p Pass) {
 	}
 }
 
-// counts returns the numbers of requests that were served and that failed.
+// counts returns the number of served requests and the number of failed requests.
 func (g *gather) counts() (completed, failures Value) {
 	if g.unclear.n > 0 {
 		v := g.unclear.of(g.all)
@@ -161,8 +161,8 @@ func (g *gather) counts() (completed, failures Value) {
 	return exact(float64(g.served)), exact(float64(g.failed))
 }
 
-// each calls of for each served request. It returns the zero Value if of returns no reason,
-// and else why a figure of all requests is unknown.
+// each calls of for each served request. If of never returns a reason, each returns the zero Value.
+// Otherwise it returns an unknown Value that says why values over all requests are unknown.
 func (g *gather) each(of func(q *records.Request) (why string)) Value {
 	if g.unclear.n > 0 {
 		return g.unclear.of(g.all)
@@ -179,7 +179,7 @@ func (g *gather) each(of func(q *records.Request) (why string)) Value {
 	return Value{}
 }
 
-// sum returns the sum of a number of each served request.
+// sum returns the sum of a number over the served requests.
 func (g *gather) sum(of func(q *records.Request) (int, string)) Value {
 	sum := 0
 	why := g.each(func(q *records.Request) string {
@@ -190,7 +190,7 @@ func (g *gather) sum(of func(q *records.Request) (int, string)) Value {
 	return why.plus(exact(float64(sum)))
 }
 
-// whole summarizes the times that function of adds for each served request.
+// whole summarizes times over all served requests. of adds the times of one request to d.
 func (g *gather) whole(at percentile, of func(q *records.Request, d *records.Dist) (why string)) Latency {
 	var s series
 	if v := g.each(func(q *records.Request) string { return of(q, &s.whole) }); !v.known() {
@@ -199,7 +199,7 @@ func (g *gather) whole(at percentile, of func(q *records.Request, d *records.Dis
 	return latency(&s, at)
 }
 
-// parts summarizes a figure of those served requests that have it.
+// parts summarizes a value over the served requests that have it.
 func (g *gather) parts(at percentile, of func(q *records.Request) (v float64, has bool, why string)) Latency {
 	s := &series{}
 	if v := g.each(func(q *records.Request) string {
@@ -214,7 +214,7 @@ func (g *gather) parts(at percentile, of func(q *records.Request) (v float64, ha
 	return latency(s, at)
 }
 
-// since returns a function for whole, which adds the time from the send to an instant.
+// since returns a function for whole that adds the time from the send to an instant.
 func since(of func(q *records.Request) (time.Duration, string)) func(*records.Request, *records.Dist) string {
 	return func(q *records.Request, d *records.Dist) string {
 		at, why := of(q)
@@ -225,14 +225,15 @@ func since(of func(q *records.Request) (time.Duration, string)) func(*records.Re
 	}
 }
 
-// between returns the time from one instant to another. It is 0 if the second comes first by the error between
-// two clocks: the send is on the client's clock, and the answer may be on the kernel's. A tool has one clock.
+// between returns the time from one instant to another. It returns 0 if the second instant comes first,
+// which is possible because the send is measured on the client's clock and the answer may be measured on
+// the kernel's. Other tools use only one clock.
 func between(from, to time.Duration) time.Duration { return max(0, to-from) }
 
 // seconds returns d in seconds.
 func seconds(d time.Duration) Value { return exact(d.Seconds()) }
 
-// perSecond sets the rates of f from its counts.
+// perSecond computes the rates of f from its counts.
 func (f *Figures) perSecond() {
 	f.Requests = f.Completed.over(f.Duration, noTime)
 	f.Output = f.OutputTokens.over(f.Duration, noTime)

@@ -5,32 +5,32 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// FwAI is llm_bench of fw-ai/benchmark, on locust
+// FwAI is llm_bench of fw-ai/benchmark, which runs on locust
 // (https://github.com/fw-ai/benchmark/blob/main/llm_bench/load_test.py).
 //
-//   - The time to first token ends at the first text; there is none without streaming.
-//   - The total latency ends with the stream, after [DONE].
-//   - The latency per token is (total latency - time to first token) / output tokens. The
-//     divisor is not output tokens - 1.
-//   - Output tokens are usage, or 0 without usage. An answer of 0 tokens has no latency per
-//     token, and is not part of the averages of tokens.
-//   - Percentiles come from locust's histogram, which keeps two digits: 3432 ms become 3400.
-//   - A stream that is reset is counted neither as a success nor as a failure. A stream that
-//     ends early without an error, or with an error object after some text, is a short
-//     success. One that ends within an event is a failure.
-//   - req/s are over the time from the start to the last end. There is no tok/s.
+//   - The time to first token ends at the first text. Without streaming there is none.
+//   - The total latency ends at the end of the stream, after [DONE].
+//   - The latency per token is (total latency - time to first token) / output tokens, where other tools
+//     divide by output tokens - 1.
+//   - Output tokens are usage, or 0 without usage. An answer with 0 tokens has no latency per token, and is
+//     not included in averages of tokens.
+//   - Percentiles come from locust's histogram, which keeps two digits: 3432 ms counts as 3400.
+//   - A stream that is reset counts neither as a success nor as a failure. A stream that ends early without
+//     an error, or with an error object after some text, is a short success. A stream that ends within an
+//     event is a failure.
+//   - req/s is computed over the time from the start to the last end. There is no tok/s.
 func FwAI(p Pass) Figures {
 	g := gather{fate: func(q *records.Request) (fate, string) {
 		switch {
 		case q.Outcome == sample.ServerError && q.Status == 200 && q.Streamed:
 			if q.Deltas == 0 {
-				return failed, "" // it has no first token
+				return failed, "" // without a first token
 			}
 			return served, ""
 		case q.OK() && calledTools(q):
 			return unclear, whyTools
 		case q.Outcome == sample.Empty || q.Outcome == sample.Truncated && q.Deltas == 0 && endedCleanly(q) || cutEvent(q):
-			return failed, "" // it has no first token, or an event that is not JSON
+			return failed, "" // without a first token, or with an event that is not JSON
 		case endedCleanly(q) && calledTools(q):
 			return unclear, whyTools
 		case endedCleanly(q):
@@ -76,7 +76,7 @@ func FwAI(p Pass) Figures {
 		"Prompt Tokens":             some(promptTokens),
 	}
 	if f.Extra["Cached Tokens"] = some(cachedTokens); f.Extra["Cached Tokens"].Mean.Why == noValue {
-		f.Extra["Cached Tokens"] = noLatency(absent()) // or the server stated 0 of all
+		f.Extra["Cached Tokens"] = noLatency(absent()) // or the server reported 0 for all requests
 	}
 	if p.Head.Stream {
 		f.TTFT, f.TPOT = g.whole(locust, since(firstText)), perToken(true)

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// A grid is a table with lines around its cells, as the format simple_outline of Python's
-// tabulate has it (https://github.com/astanin/python-tabulate). The first column is aligned
-// left, the others right. A column is at least two characters wider than its head.
+// A grid is a table with lines around its cells, in the format simple_outline of Python's tabulate
+// (https://github.com/astanin/python-tabulate). The first column is aligned to the left, the other columns
+// to the right. A column is at least two characters wider than its heading.
 type grid struct {
 	head []string
 	rows [][]string

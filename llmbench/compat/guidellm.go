@@ -9,13 +9,13 @@ import (
 // (https://github.com/vllm-project/guidellm/blob/main/src/guidellm/schemas/request_stats.py
 // and statistics.py beside it).
 //
-//   - TTFT ends at the first text. The latency ends with the stream.
+//   - TTFT ends at the first text. The latency ends at the end of the stream.
 //   - TPOT = (last text - send) / output tokens, so it includes the TTFT.
-//   - ITL = (last text - first text) / (output tokens - 1), one value for each request.
-//   - In means and percentiles of TPOT and ITL, the weight of a request is its tokens.
-//   - Output tokens are usage, else the number of messages with text.
+//   - ITL = (last text - first text) / (output tokens - 1), one value per request.
+//   - In means and percentiles of TPOT and ITL, requests are weighted by their tokens.
+//   - Output tokens are usage, or without usage the number of messages with text.
 //   - The p-th percentile is the smallest value whose cumulative share reaches p.
-//   - Rates are distributions over time, from the scheduler's own start to its end.
+//   - Rates are distributions over time, from the start to the end of the tool's scheduler.
 func GuideLLM(p Pass) Figures {
 	if why := speaksOpenAI(p, "guidellm"); why != "" {
 		return nothing(why)
@@ -40,7 +40,7 @@ func GuideLLM(p Pass) Figures {
 		return ""
 	})
 	f.TTFT = weigh(func(q *records.Request, w *weighted) string {
-		ttft := 0.0 // of an answer without a first token
+		ttft := 0.0 // for an answer without a first token
 		if q.Deltas > 0 {
 			first, why := firstText(q)
 			if why != "" {
@@ -88,5 +88,5 @@ func guidellmTokens(q *records.Request) (int, string) {
 	case q.Deltas > 0:
 		return int(q.Deltas), ""
 	}
-	return 0, "its output tokens were not stated, and it was not streamed"
+	return 0, "the server did not report its output tokens, and it was not streamed"
 }

@@ -7,14 +7,12 @@ import (
 )
 
 // LlamaBench is llama-bench
-// (https://github.com/ggml-org/llama.cpp/tree/master/tools/llama-bench). It measures the
-// tokens per second of processing a prompt (pp) and of generating (tg), one sequence at a
-// time, without tokenizing, sampling and HTTP. It prints the mean and the standard
-// deviation (with n - 1) over runs.
+// (https://github.com/ggml-org/llama.cpp/tree/master/tools/llama-bench). It measures the tokens per second
+// of prompt processing (pp) and of generation (tg), one sequence at a time, without tokenizing, sampling
+// and HTTP. It prints the mean and the standard deviation (with n - 1) over several runs.
 //
-// The figures are computed from the times that a server such as llama.cpp states itself,
-// for one request at a time. They are close to llama-bench's figures, but the server's times
-// include sampling.
+// The values here are computed from the timings that a server such as llama.cpp reports for one request at
+// a time. They are close to llama-bench's values, but the server's timings include sampling.
 func LlamaBench(p Pass) Figures {
 	f := nothing("llama-bench measures no server")
 	f.TTFT, f.TPOT, f.ITL, f.E2E = noLatency(absent()), noLatency(absent()), noLatency(absent()), noLatency(absent())
@@ -28,12 +26,12 @@ func LlamaBench(p Pass) Figures {
 		for q := range p.Requests {
 			all++
 			if q.Server == nil {
-				r.add("the server did not state how long it worked")
+				r.add("the server did not report its processing time")
 				continue
 			}
 			tokens, ns := of(q.Server)
 			if tokens <= 0 || ns <= 0 {
-				r.add("the server did not state how long it worked, or on how many tokens")
+				r.add("the server did not report its processing time or its number of tokens")
 				continue
 			}
 			s.add(1e9 * float64(tokens) / ns)

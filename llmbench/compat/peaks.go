@@ -7,9 +7,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// peaks returns the largest number of messages, and of requests, in one second. Seconds count
-// from the first send of a served request. The function events calls each with the instants
-// of a request's messages; a request lasts until end.
+// peaks returns the largest number of messages in one second, and the largest number of requests that were
+// open in one second. Seconds count from the first send of a served request. The function events must call
+// each with the instant of each message of a request. A request is open from its send until end.
 func (g *gather) peaks(events func(q *records.Request, each func(time.Duration)) string, end func(*records.Request) (time.Duration, string)) (output, requests Value) {
 	var from time.Duration
 	for i, q := range g.ok {
@@ -19,7 +19,7 @@ func (g *gather) peaks(events func(q *records.Request, each func(time.Duration))
 	}
 	var chunks perSecond
 	var touched overlaps
-	add := func(at time.Duration) { chunks.add(max(0, at-from)) } // the kernel's timestamp may be a little before the send
+	add := func(at time.Duration) { chunks.add(max(0, at-from)) } // the kernel's timestamp may be slightly before the send
 	output = g.each(func(q *records.Request) string { return events(q, add) })
 	if output.known() {
 		output = exact(float64(chunks.most))
@@ -35,9 +35,9 @@ func (g *gather) peaks(events func(q *records.Request, each func(time.Duration))
 	return output, requests
 }
 
-// A perSecond counts messages by second.
+// A perSecond counts messages in each second.
 type perSecond struct {
-	at    []int32 // counts of the first maxSeconds
+	at    []int32 // counts in the first maxSeconds seconds
 	later map[time.Duration]int32
 	most  int32
 }
@@ -61,14 +61,14 @@ func (c *perSecond) add(at time.Duration) {
 	c.most = max(c.most, c.at[s])
 }
 
-// overlaps are ranges of seconds that include both ends.
+// overlaps holds ranges of seconds. Both ends of a range belong to it.
 type overlaps struct{ from, to []time.Duration }
 
 func (o *overlaps) add(from, to time.Duration) {
 	o.from, o.to = append(o.from, from), append(o.to, to)
 }
 
-// most returns the largest number of ranges that have a second in common.
+// most returns the largest number of ranges that share a second.
 func (o *overlaps) most() int {
 	slices.Sort(o.from)
 	slices.Sort(o.to)

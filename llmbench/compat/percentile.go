@@ -8,10 +8,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// A series is values of a tool's formula, in nanoseconds.
+// A series holds the values of a tool's formula, in nanoseconds.
 type series struct {
 	whole  records.Dist // values that are whole nanoseconds
-	parts  []float64    // values that are not; a series has only one kind
+	parts  []float64    // all other values; a series has values of one kind only
 	sorted bool
 }
 
@@ -57,11 +57,11 @@ func (s *series) rank(i int) float64 {
 	return s.parts[i]
 }
 
-// A percentile is a tool's rule for the p-th percentile, p in [0,100], of a series that is not
+// A percentile is a tool's rule for the p-th percentile of a series. p is in [0,100], and the series is not
 // empty.
 type percentile func(s *series, p float64) float64
 
-// linear is numpy.percentile: type 7, interpolated
+// linear is the rule of numpy.percentile: type 7, linear interpolation
 // (https://numpy.org/doc/stable/reference/generated/numpy.percentile.html).
 func linear(s *series, p float64) float64 {
 	h := p / 100 * float64(s.n()-1)
@@ -73,25 +73,25 @@ func linear(s *series, p float64) float64 {
 	return lo + (h-float64(i))*(hi-lo)
 }
 
-// floorIndex is EvalScope's rule: sorted[int(n*p/100)]. The 99th percentile of 100 values is the
-// largest
+// floorIndex is EvalScope's rule: sorted[int(n*p/100)]. The 99th percentile of 100 values is the largest
+// value
 // (https://github.com/modelscope/evalscope/blob/main/evalscope/perf/utils/db_util.py).
 func floorIndex(s *series, p float64) float64 {
 	return s.rank(min(int(float64(s.n())*p/100), s.n()-1))
 }
 
-// locust is the rule of locust's histogram, whose values are milliseconds with two digits: the
-// smallest value that is above int(n*p) of the values
+// locust is the rule of locust's histogram, whose values are milliseconds with two digits: the value at
+// index int(n*p) of the sorted values
 // (https://github.com/locustio/locust/blob/master/locust/stats.py).
 func locust(s *series, p float64) float64 {
 	n := s.n()
-	// Locust walks from the largest bucket down until n - count <= int(n*p): to the bucket of
-	// the sorted value at int(n*p), or at the end to the smallest one.
+	// Locust walks from the largest bucket down until n - count <= int(n*p). It stops at the bucket of the
+	// sorted value at index int(n*p), or at the smallest bucket.
 	i := min(int(float64(n)*p/100), n-1)
 	return locustBucket(s.rank(i)/1e6) * 1e6
 }
 
-// locustBucket rounds milliseconds as locust does, halves to even as in Python.
+// locustBucket rounds milliseconds as locust does. Halves are rounded to even, as in Python.
 func locustBucket(ms float64) float64 {
 	switch {
 	case ms < 100:
@@ -104,12 +104,12 @@ func locustBucket(ms float64) float64 {
 	return math.RoundToEven(ms/1000) * 1000
 }
 
-// weighted are values with weights, as GuideLLM summarizes them: the p-th percentile is the
-// smallest value whose cumulative share reaches p
+// weighted holds values with weights, as GuideLLM summarizes them: the p-th percentile is the smallest
+// value whose cumulative share reaches p
 // (https://github.com/vllm-project/guidellm/blob/main/src/guidellm/schemas/statistics.py).
 type weighted struct {
 	pairs   []pair
-	settled bool // pairs are sorted and have different values, and weights are shares
+	settled bool // pairs are sorted and merged, and weights are shares
 }
 
 type pair struct{ value, weight float64 }
@@ -120,7 +120,7 @@ func (w *weighted) add(v, weight float64) {
 	}
 }
 
-// settle sorts the values, merges equal ones and divides the weights by their sum.
+// settle sorts the values, merges equal values, and divides the weights by their sum.
 func (w *weighted) settle() {
 	if w.settled {
 		return

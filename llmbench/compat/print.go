@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// requestRate is the rate of an open loop whose process has one rate, in requests per
-// second.
+// requestRate returns the rate of an open loop, in requests per second. It is unknown if the rate is not
+// constant.
 func requestRate(p Pass) Value {
 	a := p.Head.Arrivals
 	if a == nil {
@@ -21,7 +21,8 @@ func requestRate(p Pass) Value {
 	return cannotTell("the arrivals have more than one rate: " + a.String())
 }
 
-// burstiness is the gamma shape of an open loop's arrivals, 1 for a Poisson process.
+// burstiness returns the shape parameter of the gamma distribution of an open loop's arrivals: 1 for a
+// Poisson process.
 func burstiness(p Pass) Value {
 	if a := p.Head.Arrivals; a != nil && a.Process == "poisson" {
 		return exact(1)
@@ -71,7 +72,8 @@ func printSGLang(b *block, p Pass, f Figures) {
 	b.because()
 }
 
-// extra is the mean of one of Extra; a tool that could not have made the run has none.
+// extra returns the mean of an entry of Extra. If there is no such entry, the tool could not have made the
+// run, and extra returns the reason.
 func (f Figures) extra(name string) Value {
 	if l, has := f.Extra[name]; has {
 		return l.Mean
@@ -79,7 +81,7 @@ func (f Figures) extra(name string) Value {
 	return f.Duration
 }
 
-// total is the number of a run's requests.
+// total returns the number of served and failed requests of a run.
 func total(f Figures) Value {
 	if !f.Completed.known() || !f.Failed.known() {
 		return f.Completed
@@ -87,7 +89,7 @@ func total(f Figures) Value {
 	return f.Completed.plus(f.Failed)
 }
 
-// each is v of one request.
+// each returns v / the number of completed requests.
 func each(v Value, f Figures) Value { return v.over(f.Completed, noServed) }
 
 func printEvalScope2024(b *block, p Pass, f Figures) {
@@ -111,7 +113,7 @@ func printEvalScope2024(b *block, p Pass, f Figures) {
 	b.because()
 }
 
-// rows prints latencies in ms as lines of statistics.
+// rows prints latencies in ms, with one line for each statistic.
 func (b *block) rows(names []string, all []Latency, ps []float64) {
 	for i, l := range all {
 		b.line("Mean "+names[i], ms(l.Mean), 2)

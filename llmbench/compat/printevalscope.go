@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// evalscopeVersions are the ranges of releases of EvalScope that differ.
+// evalscopeVersions are the ranges of EvalScope releases that print differently.
 var evalscopeVersions = []Version{
 	evalscope{average: "Avg ", extremes: true, throughput: true, cached: true, shortest: true}.
 		version("1.11", "numbers without zeros at the end, latencies in s with three decimals (main of 2026-08-22)"),
 	evalscope{average: "Avg ", extremes: true, throughput: true, cached: true}.
-		version("1.10", `columns min and max; "Avg TTFT (ms)" in place of "TTFT (ms)"; a cache hit rate where the server states cached tokens`),
+		version("1.10", `columns min and max; "Avg TTFT (ms)" in place of "TTFT (ms)"; a cache hit rate if the server reports cached tokens`),
 	evalscope{throughput: true}.version("1.8", "a table of the throughput in parts of the run"),
 	evalscope{}.version("1.7", "tables with percentiles as columns"),
 }
@@ -20,17 +20,17 @@ func (v evalscope) version(since, about string) Version {
 	return Version{Since: since, About: about, figures: EvalScope, print: v.block}
 }
 
-// An evalscope is a range of releases of EvalScope.
+// An evalscope describes the output of a range of EvalScope releases.
 type evalscope struct {
-	average    string // begins the names of mean TTFT, TPOT and ITL
-	extremes   bool   // columns min and max
-	throughput bool   // the table of the throughput in parts of the run
-	cached     bool   // the cache hit rate
-	shortest   bool   // numbers without zeros at the end
+	average    string // prefix of the labels of mean TTFT, TPOT and ITL
+	extremes   bool   // whether there are columns min and max
+	throughput bool   // whether there is a table of the throughput in parts of the run
+	cached     bool   // whether there is a cache hit rate
+	shortest   bool   // whether numbers are printed without trailing zeros
 }
 
-// number writes a number, with so many decimals in releases that write the shortest text, and
-// with two in the others.
+// number formats a number: in releases that omit trailing zeros with at most the given number of decimals,
+// and in other releases with two.
 func (v evalscope) number(x float64, decimals int) string {
 	switch {
 	case math.IsNaN(x) && v.shortest:
@@ -43,7 +43,7 @@ func (v evalscope) number(x float64, decimals int) string {
 	return strconv.FormatFloat(x, 'f', 2, 64)
 }
 
-// text writes a figure that the tool first rounds to four decimals.
+// text formats a value that the tool first rounds to four decimals.
 func (v evalscope) text(x Value, decimals int) string {
 	if x.Bound != Exact {
 		return x.Text(2)
@@ -51,7 +51,7 @@ func (v evalscope) text(x Value, decimals int) string {
 	return v.number(round(x.V, 4), decimals)
 }
 
-// block writes the tables of EvalScope.
+// block writes the tables that EvalScope prints.
 func (v evalscope) block(b *block, p Pass, f Figures) {
 	b.WriteString("Benchmarking summary:\n")
 	summary := &grid{head: []string{"Metric", "Value"}}
@@ -64,8 +64,8 @@ func (v evalscope) block(b *block, p Pass, f Figures) {
 	b.because()
 }
 
-// summary adds the rows of the summary. The tool leaves out rows that are 0, as marked by
-// "unless".
+// summary adds the rows of the summary. The tool omits some rows if their value is 0; these are added by
+// the function unless.
 func (v evalscope) summary(b *block, p Pass, f Figures, g *grid) {
 	row := func(label string, x Value, decimals int) {
 		g.add(label, v.text(x, decimals))
@@ -76,7 +76,7 @@ func (v evalscope) summary(b *block, p Pass, f Figures, g *grid) {
 			row(label, x, decimals)
 		}
 	}
-	mean := func(x Value) Value { // of served requests; the tool writes -1 if there is none
+	mean := func(x Value) Value { // mean over served requests; the tool writes -1 if there are none
 		if f.Completed == exact(0) {
 			return exact(-1)
 		}
@@ -198,7 +198,7 @@ func (v evalscope) percentiles(b *block, f Figures) {
 	b.WriteString("\nPercentile results:\n" + g.String())
 }
 
-// workload writes the table of the throughput in parts of the run, if a request was served.
+// workload writes the table of the throughput in parts of the run, unless no request was served.
 func (v evalscope) workload(b *block, p Pass, f Figures) {
 	w, why := newWorkload(p)
 	if !why.known() || len(w.points) == 0 {

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Labels of llm_bench's block have the width of the longest.
+// fwaiWidth is the width of the longest label in llm_bench's block; all labels are padded to it.
 const fwaiWidth = len("Overall Latency Per Token")
 
-// printFwAI writes the summary of llm_bench. Numbers are not rounded, as in the tool.
+// printFwAI writes the summary of llm_bench. Like the tool, it does not round numbers.
 func printFwAI(b *block, p Pass, f Figures) {
 	b.format = fmt.Sprintf("%%-%ds: %%s", fwaiWidth)
 	settings := cannotTell("it is a setting of the tool, which the records do not hold")
 	number := func(label string, v Value) {
 		switch {
-		case v.Why == noValue: // the tool has no average
+		case v.Why == noValue: // the tool prints no average
 			b.text(label, "")
 		case v.known():
 			b.text(label, repr(v.V))
@@ -70,8 +70,8 @@ func printFwAI(b *block, p Pass, f Figures) {
 	}
 }
 
-// fwaiConcurrency writes the users of a closed loop, or the rate and the distribution of the
-// intervals.
+// fwaiConcurrency writes the number of users of a closed loop, or the rate of an open loop and the
+// distribution of its intervals.
 func fwaiConcurrency(b *block, p Pass) {
 	if p.Head.Concurrency > 0 {
 		b.text("Concurrency", fmt.Sprint(p.Head.Concurrency))

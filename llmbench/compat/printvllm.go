@@ -2,13 +2,13 @@ package compat
 
 import "slices"
 
-// A vllmMetric is a metric that can have a section.
+// A vllmMetric is a latency that can have a section in vLLM's block.
 type vllmMetric struct {
 	key, name, title string
 	of               func(f Figures) Latency
 }
 
-// vllmMetrics are in the order of the sections.
+// vllmMetrics lists the latencies in the order of the sections.
 var vllmMetrics = []vllmMetric{
 	{"ttft", "TTFT", "Time to First Token", func(f Figures) Latency { return f.TTFT }},
 	{"tpot", "TPOT", "Time per Output Token (excl. 1st token)", func(f Figures) Latency { return f.TPOT }},
@@ -26,8 +26,8 @@ func vllmSections(s selection, f Figures) (all []section) {
 	return all
 }
 
-// block writes vLLM's block. Sections about speculative decoding and diffusion are left out:
-// vLLM computes them from the server's metrics, which records do not hold.
+// block writes vLLM's block. It omits the sections about speculative decoding and diffusion, which vLLM
+// computes from the server's metrics: records do not contain these metrics.
 func (v vllm) block(b *block, p Pass, f Figures) {
 	b.title(" Serving Benchmark Result ", "=")
 	b.line("Successful requests:", f.Completed, 0)

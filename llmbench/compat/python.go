@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// The tools are written in Python. The functions of this file write numbers as Python does.
+// The tools are written in Python. The functions in this file format numbers as Python does.
 
-// repr returns a float as repr does: the shortest text that is read back as v.
+// repr formats a float like Python's repr: as the shortest text that parses to v.
 func repr(v float64) string {
 	text := strconv.FormatFloat(v, 'f', -1, 64)
 	if abs := math.Abs(v); v != 0 && (abs < 1e-4 || abs >= 1e16) {
@@ -23,13 +23,13 @@ func repr(v float64) string {
 	return text
 }
 
-// round rounds to decimals, as round does.
+// round rounds v to the given number of decimals, like Python's round.
 func round(v float64, decimals int) float64 {
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'f', decimals, 64), 64)
 	return rounded
 }
 
-// shortest returns v rounded to decimals, halves up, without zeros at the end.
+// shortest formats v rounded to the given number of decimals, halves up, without trailing zeros.
 func shortest(v float64, decimals int) string {
 	exact, _ := new(big.Rat).SetString(strconv.FormatFloat(v, 'f', -1, 64))
 	unit := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil))
@@ -42,10 +42,10 @@ func shortest(v float64, decimals int) string {
 	return text
 }
 
-// A float is a Value that a tool keeps as a float.
+// A float is a Value that the tool stores as a Python float.
 type float Value
 
-// MarshalJSON writes null for a value that is unknown or only bounded.
+// MarshalJSON returns null for a value that is unknown or only bounded.
 func (f float) MarshalJSON() ([]byte, error) {
 	if f.Bound != Exact || math.IsNaN(f.V) || math.IsInf(f.V, 0) {
 		return []byte("null"), nil
@@ -53,7 +53,7 @@ func (f float) MarshalJSON() ([]byte, error) {
 	return []byte(repr(f.V)), nil
 }
 
-// object returns members as a JSON object on a line, with spaces as json.dump has them.
+// object returns members as a JSON object on one line, with the spaces that Python's json.dump writes.
 func object(members []member) ([]byte, error) {
 	var text bytes.Buffer
 	text.WriteByte('{')
@@ -71,7 +71,7 @@ func object(members []member) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// A member is one of a JSON object.
+// A member is a member of a JSON object.
 type member struct {
 	name  string
 	value any

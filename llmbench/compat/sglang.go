@@ -7,23 +7,22 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// SGLang is `python -m sglang.bench_serving`, over OpenAI's endpoints
+// SGLang is `python -m sglang.bench_serving` with OpenAI's endpoints
 // (https://github.com/sgl-project/sglang/blob/main/python/sglang/bench_serving.py).
 //
-//   - TTFT ends at the first text, content or reasoning. The TTFT of an answer without
-//     text is 0, and is part of the mean. E2E ends at the last line of any kind, [DONE]
-//     included.
-//   - ITL is the gaps between messages with text.
-//   - TPOT = (E2E - TTFT) / (output tokens - 1), of answers with more than one token.
-//   - Output tokens are usage, or without usage the tokens that were asked for. Input
-//     tokens are those that the data set intended, not those that the server stated.
-//   - Rates are over a time that ends when the server has answered /server_info, so the
-//     rates here are upper bounds.
-//   - An answer with status 200 and no exception is a success, also if [DONE] is its only
-//     event. A body without any event is a failure. Failures are not printed. Percentiles
-//     are interpolated linearly, as by numpy.
-//   - Peaks are per second, as in vLLM, and count messages with text. The concurrency is
-//     the sum of all latencies divided by the time.
+//   - TTFT ends at the first text, content or reasoning. The TTFT of an answer without text is 0, and is
+//     included in the mean. E2E ends at the last line of any kind, including [DONE].
+//   - ITL values are the gaps between messages with text.
+//   - TPOT = (E2E - TTFT) / (output tokens - 1), for answers with more than one token.
+//   - Output tokens are usage, or without usage the number of tokens that were requested. Input tokens are
+//     the prompt lengths that the data set intended, not those that the server reported.
+//   - Rates are computed over a time that ends when the server has answered /server_info, so the rates here
+//     are upper bounds.
+//   - An answer with status 200 and no exception is a success, even if [DONE] is its only event. A body
+//     without any event is a failure. Failures are not printed. Percentiles are interpolated linearly, as
+//     by numpy.
+//   - Peaks are per second, as in vLLM, and count messages with text. The concurrency is the sum of all
+//     latencies divided by the time.
 func SGLang(p Pass) Figures {
 	const tool = "sglang.bench_serving"
 	if why := speaksOpenAI(p, tool); why != "" {
@@ -110,7 +109,7 @@ func sglangTokens(q *records.Request) (int, string) {
 func sglangPrompt(q *records.Request) (int, string) {
 	switch {
 	case q.Turn > 0:
-		return 0, "it is of a session, of which the tool does not add up prompts"
+		return 0, "it belongs to a session, and the tool does not add up the prompts of a session"
 	case q.AskedTokens == 0:
 		return 0, whyAsked
 	}

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// A Tool is a tool whose figures can be computed.
+// A Tool is a tool whose output can be computed.
 type Tool struct {
-	Name    string // name in commands, such as "vllm"
+	Name    string // name in commands and in Find, such as "vllm"
 	Title   string
 	URL     string // source of the formulas
 	Figures func(Pass) Figures
-	// Differs is a line about how the figures differ from llmbench's.
+	// Differs summarizes, in one line, how the tool's definitions differ from llmbench's.
 	Differs string
-	// Versions are the ranges of releases that differ, the newest first. A Tool computes and
-	// prints as the newest one, or as the one that was named to Find.
+	// Versions are the ranges of releases that differ, newest first. A Tool computes and prints as the
+	// newest range, or as the range that was chosen by the name passed to Find.
 	Versions []Version
 
 	selection
@@ -26,33 +26,33 @@ type Tool struct {
 	result func(selection, Pass) ([]byte, error)
 }
 
-// Tools are all tools, as of their newest releases.
+// Tools lists all tools, in their newest releases.
 var Tools = []Tool{
 	newest(Tool{Name: "vllm", Title: "vLLM bench serve", URL: "https://github.com/vllm-project/vllm/blob/main/vllm/benchmarks/serve.py",
-		Differs:  "TTFT ends at the first message with a choice, even a role's; ITL and E2E go on to the finish reason; a stream that is cut cleanly or carries an error is a success.",
+		Differs:  "TTFT ends at the first message with a choice, even if it has only a role; ITL and E2E end at the finish reason; a stream that ends early without a connection error, or that carries an error, is a success.",
 		Versions: vllmVersions, selection: selection{[]string{"ttft", "tpot", "itl"}, []float64{99}}}),
 	{Name: "sglang", Title: "SGLang bench_serving", URL: "https://github.com/sgl-project/sglang/blob/main/python/sglang/bench_serving.py", Figures: SGLang,
-		Differs: "E2E and TPOT go on to [DONE]; the time of its rates until /server_info has answered; an answer without text has a TTFT of 0.", print: printSGLang},
+		Differs: "E2E and TPOT end at [DONE]; rates are over a time that ends when /server_info has answered; an answer without text has a TTFT of 0.", print: printSGLang},
 	newest(Tool{Name: "evalscope", Title: "EvalScope perf", URL: "https://github.com/modelscope/evalscope/tree/main/evalscope/perf",
-		Differs:  "TTFT as vLLM's; latency and TPOT go on to usage; a TPOT of 0 for one token; of 100 values the p99 is the largest, and latencies are rounded to 10 ms.",
+		Differs:  "TTFT is as in vLLM; latency and TPOT end at usage; the TPOT of one token is 0; the p99 of 100 values is the largest, and latencies are rounded to 10 ms.",
 		Versions: evalscopeVersions}),
 	{Name: "evalscope-2024", Title: "EvalScope perf (2024)", URL: "https://github.com/modelscope/evalscope/blob/v0.5.5/evalscope/perf/http_client.py", Figures: EvalScope2024,
-		Differs: "Without streaming alone: TTFT is the latency, the time per token the inverse of throughput; req/s and tok/s have different clocks.", print: printEvalScope2024},
+		Differs: "Only for runs without streaming: TTFT is the latency, and the time per token is 1 / throughput; req/s and tok/s are over different times.", print: printEvalScope2024},
 	{Name: "fw-ai", Title: "fw-ai llm_bench", URL: "https://github.com/fw-ai/benchmark/blob/main/llm_bench/load_test.py", Figures: FwAI,
-		Differs: "The latency goes on to the end of the stream; per token it is divided by N, not N-1; percentiles have two digits; a broken stream is counted nowhere.", print: printFwAI},
+		Differs: "The latency ends at the end of the stream; the latency per token is divided by N, not N-1; percentiles have two digits; a broken stream is not counted.", print: printFwAI},
 	{Name: "guidellm", Title: "GuideLLM", URL: "https://github.com/vllm-project/guidellm/blob/main/src/guidellm/schemas/request_stats.py", Figures: GuideLLM,
-		Differs: "TPOT has the TTFT in it; ITL is one value a request; means weigh requests by their tokens; without usage a message is a token.", print: printGuideLLM},
+		Differs: "TPOT includes the TTFT; ITL is one value per request; means weigh requests by their tokens; without usage, each message counts as a token.", print: printGuideLLM},
 	{Name: "aiperf", Title: "AIPerf", URL: "https://github.com/ai-dynamo/aiperf/blob/main/docs/metrics-reference.md", Figures: AIPerf,
-		Differs: "Its ITL is one value a request, what others call TPOT; durations end at the last text.", print: printAIPerf},
+		Differs: "Its ITL is one value per request, which others call TPOT; durations end at the last text.", print: printAIPerf},
 	{Name: "llama-bench", Title: "llama-bench", URL: "https://github.com/ggml-org/llama.cpp/tree/master/tools/llama-bench", Figures: LlamaBench,
-		Differs: "It measures no server: only what the server states of its own work comes near.", print: printLlamaBench},
+		Differs: "It measures no server: the nearest values are the processing times that a server reports.", print: printLlamaBench},
 }
 
-// newest returns t as its newest version has it.
+// newest returns t in its newest version.
 func newest(t Tool) Tool { return t.as(t.Versions[0]) }
 
-// Find returns the tool of a name, such as "vllm" or "vllm@0.20". What follows the @ is a
-// release; without it, the tool is of the newest range of releases.
+// Find returns the tool with the given name, such as "vllm" or "vllm@0.20". The text after the @ is a
+// release. Without it, Find returns the tool in its newest range of releases.
 func Find(name string) (Tool, error) {
 	var names []string
 	name, release, chosen := strings.Cut(name, "@")
@@ -68,7 +68,7 @@ func Find(name string) (Tool, error) {
 	return Tool{}, fmt.Errorf("%q: want one of %s", name, strings.Join(names, ", "))
 }
 
-// at returns the tool of a release.
+// at returns the tool in the given release.
 func (t Tool) at(release string) (Tool, error) {
 	wanted := "v" + strings.TrimPrefix(release, "v")
 	if len(t.Versions) == 0 {
@@ -86,29 +86,29 @@ func (t Tool) at(release string) (Tool, error) {
 	panic("unreachable: the release is at least the oldest one")
 }
 
-// as returns the tool as v has it.
+// as returns the tool in version v.
 func (t Tool) as(v Version) Tool {
 	t.Figures, t.print, t.result = v.figures, v.print, v.result
 	return t
 }
 
-// Summary returns the block that the tool prints at its end. An unknown figure is "?", and
-// lines after the block have the reasons.
+// Summary returns the block that the tool prints at its end. Unknown values are printed as "?", and the
+// lines after the block give the reasons.
 func (t Tool) Summary(p Pass) string {
 	b := &block{format: "%-40s %-10s", selection: t.selection}
 	t.print(b, p, t.Figures(p))
 	return b.String()
 }
 
-// Result returns the file of results that the tool writes, on one line.
+// Result returns the result file that the tool writes, on one line.
 func (t Tool) Result(p Pass) ([]byte, error) {
 	if t.result == nil {
-		return nil, fmt.Errorf("the file of results of %s is not known here: want vllm", t.Name)
+		return nil, fmt.Errorf("the format of the result file of %s is not known here: want vllm", t.Name)
 	}
 	return t.result(t.selection, p)
 }
 
-// List returns the names of all tools with the releases that differ, for a person.
+// List describes, for a person, all tools and their releases that differ.
 func List() string {
 	var b strings.Builder
 	for _, t := range Tools {
@@ -120,15 +120,14 @@ func List() string {
 	return b.String()
 }
 
-// Select sets the metrics and the percentiles that vLLM's flags --percentile-metrics and
-// --metric-percentiles would select: comma-separated lists. An empty list stands for the flag's
-// default.
+// Select sets the metrics and the percentiles, as vLLM's flags --percentile-metrics and
+// --metric-percentiles do. Both are comma-separated lists. An empty list means the flag's default.
 func (t *Tool) Select(metrics, percentiles string) error {
 	if metrics == "" && percentiles == "" {
 		return nil
 	}
 	if t.Name != "vllm" {
-		return fmt.Errorf("%s: want no metrics and percentiles selected, because only vllm has flags for that", t.Name)
+		return fmt.Errorf("%s: want no selection of metrics and percentiles; only vllm has flags for that", t.Name)
 	}
 	if metrics != "" {
 		t.metrics = strings.Split(metrics, ",")

@@ -1,12 +1,12 @@
 package compat
 
-// A Version is a range of releases of a tool that compute and print alike. A range begins
-// with a release and ends before the next newer range.
+// A Version is a range of releases of a tool that compute and print alike. A range begins with the release
+// Since and ends before the next newer range.
 type Version struct {
 	Since string // the first release, such as "0.20"
-	About string // what differs from the next older range
+	About string // how the range differs from the next older one
 
 	figures func(Pass) Figures
 	print   func(b *block, p Pass, f Figures)
-	result  func(selection, Pass) ([]byte, error) // the file of results; nil if the tool's is not known here
+	result  func(selection, Pass) ([]byte, error) // the result file; nil if its format is not known here
 }

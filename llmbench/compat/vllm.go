@@ -7,21 +7,21 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A vllm is a range of releases of vLLM.
+// A vllm describes a range of vLLM releases.
 type vllm struct {
-	usageEnds  bool // of chats: the message with usage ends E2EL, and an answer without a choice is a success
-	countsIn   bool // the prompt's tokens are the client's own count
+	usageEnds  bool // in chats, the message with usage ends E2EL, and an answer without a choice is a success
+	countsIn   bool // prompt tokens are counted by the client
 	failedLine bool
 	peakLines  bool
 	totalLabel string
 	resultRTFx bool
 }
 
-// vllmVersions are the ranges of releases of vLLM that differ. The labels before and after #23867,
-// #26478 and #30403, and the rtfx of #32300, were read in the commits, of 2025-09-17, 2025-10-16, 2025-12-10
-// and 2026-02-09. Of #38654 (2026-04-14) and #55508 only the descriptions were read. No tag was read above 0.10: the
-// first release with a commit is the one that was made next after its date. So a boundary may be off by
-// one release.
+// vllmVersions are the ranges of vLLM releases that differ. The labels before and after #23867, #26478 and
+// #30403, and the rtfx of #32300, were read in the commits, dated 2025-09-17, 2025-10-16, 2025-12-10 and
+// 2026-02-09. For #38654 (2026-04-14) and #55508, only the descriptions were read. Tags above 0.10 were not
+// read: the first release that contains a commit is assumed to be the first release after the commit's
+// date. A boundary may therefore be off by one release.
 var vllmVersions = []Version{
 	vllm{failedLine: true, peakLines: true, totalLabel: "Total token throughput (tok/s):", resultRTFx: true}.
 		version("0.30", "E2EL and TPOT of chats end at the last message with a choice; an answer without one is a failure (vllm-project/vllm#55508)"),
@@ -43,28 +43,25 @@ func (v vllm) version(since, about string) Version {
 	return Version{Since: since, About: about, figures: v.figures, print: v.block, result: v.save}
 }
 
-// figures computes the figures of a range of releases of `vllm bench serve`
+// figures computes what a range of releases of `vllm bench serve` prints
 // (https://github.com/vllm-project/vllm/blob/main/vllm/benchmarks/serve.py and
 // lib/endpoint_request_func.py beside it).
 //
-//   - TTFT ends at the first message with a choice, even if the choice has only a role.
-//     E2EL ends at the last such message, before usage and [DONE]. In chats of releases
-//     before 0.30, E2EL ends at usage, and an answer without a choice is a success with a
-//     TTFT of 0.
-//   - ITL is the gaps between such messages, including a message with only a finish
-//     reason. It is not per token.
-//   - TPOT = (E2EL - TTFT) / (output tokens - 1), of answers with more than one token.
-//   - Tokens are usage if it came in a message without a choice. Otherwise they are the
-//     tokenizer's count of the text and of the prompt. Releases before 0.20 always count
-//     the prompt.
-//   - Rates are over the time from before the first send to the end of the last request,
-//     failed requests included. Percentiles are interpolated linearly, as by numpy. A mean
-//     and a percentile of nothing are 0.
-//   - An answer with status 200 and a message with a choice is a success, however the
-//     stream ended, except by a reset.
-//   - Peaks are per second from the first send, and count messages, not tokens. A request
-//     counts in every second in which it runs
-//     (https://github.com/vllm-project/vllm/issues/56653).
+//   - TTFT ends at the first message with a choice, even if the choice has only a role. E2EL ends at the
+//     last such message, before usage and [DONE]. In chats of releases before 0.30, E2EL ends at usage, and
+//     an answer without a choice is a success with a TTFT of 0.
+//   - ITL values are the gaps between such messages, including a message that has only a finish reason.
+//     They are not per token.
+//   - TPOT = (E2EL - TTFT) / (output tokens - 1), for answers with more than one token.
+//   - Tokens are usage if usage came in a message without a choice. Otherwise they are the tokenizer's
+//     count of the text and of the prompt. Releases before 0.20 always count the prompt by the tokenizer.
+//   - Rates are computed over the time from before the first send to the end of the last request, including
+//     failed requests. Percentiles are interpolated linearly, as by numpy. Means and percentiles of no
+//     values are 0.
+//   - An answer with status 200 and a message with a choice is a success, however the stream ended, unless
+//     it was reset.
+//   - Peaks are per second, counted from the first send, and count messages, not tokens. A request counts
+//     in every second in which it runs (https://github.com/vllm-project/vllm/issues/56653).
 func (v vllm) figures(p Pass) Figures {
 	const tool = "vllm bench serve"
 	if why := speaksOpenAI(p, tool); why != "" {
@@ -110,7 +107,7 @@ func (v vllm) figures(p Pass) Figures {
 	return f
 }
 
-// sendOr returns the instant of, or the send of an answer without a choice or any event.
+// sendOr is like of, but returns the send for an answer that has no event, or no event with a choice.
 func sendOr(of func(*records.Request) (time.Duration, string)) func(*records.Request) (time.Duration, string) {
 	return func(q *records.Request) (time.Duration, string) {
 		at, why := of(q)
@@ -121,8 +118,8 @@ func sendOr(of func(*records.Request) (time.Duration, string)) func(*records.Req
 	}
 }
 
-// vllmFate follows vLLM in that a message with a choice makes a success, also of an answer
-// that carries an error, has no text or was cut.
+// vllmFate counts requests as vLLM does: an answer with a message that has a choice is a success, even if
+// the answer carries an error, has no text or was cut.
 func vllmFate(q *records.Request) (fate, string) {
 	fate, why := ok200(q)
 	switch {
@@ -141,19 +138,19 @@ func vllmFate(q *records.Request) (fate, string) {
 
 func vllmPrompt(q *records.Request) (int, string) {
 	if q.PromptTokens > 0 && !q.UsageAlone {
-		return 0, "its usage came with a choice, where vLLM does not look, or its record does not say; it would count the prompt itself, which is not kept"
+		return 0, "its usage came in a message with a choice, where vLLM does not look for usage, or the record does not say; vLLM would count the prompt itself, which the record does not hold"
 	}
 	return promptTokens(q)
 }
 
 func vllmTokens(q *records.Request) (int, string) {
 	if q.TokenSource == sample.FromUsage && !q.UsageAlone {
-		return 0, "its usage came with a choice, where vLLM does not look, or its record does not say; it would tokenize the text, which is not kept"
+		return 0, "its usage came in a message with a choice, where vLLM does not look for usage, or the record does not say; vLLM would tokenize the text, which the record does not hold"
 	}
 	return usageOr(q)
 }
 
-// vllmGood is 1 if q keeps every limit: a TPOT of one token is 0.
+// vllmGood returns 1 if q meets every limit, otherwise 0. The TPOT of one token is 0.
 func vllmGood(q *records.Request, slo sample.SLO, first, last func(*records.Request) (time.Duration, string), tpot func(*records.Request) (float64, bool, string)) (int, string) {
 	begin, why := first(q)
 	if why != "" {
@@ -176,7 +173,7 @@ func vllmGood(q *records.Request, slo sample.SLO, first, last func(*records.Requ
 	return 0, ""
 }
 
-// vllmEvents calls each with the instants of the messages with a choice.
+// vllmEvents calls each with the instant of each message with a choice.
 func vllmEvents(q *records.Request, each func(time.Duration)) string {
 	if noChoice(q) {
 		each(q.Start) // its TTFT is 0

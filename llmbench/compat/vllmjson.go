@@ -2,10 +2,10 @@ package compat
 
 import "fmt"
 
-// save returns the file that `vllm bench serve --save-result` writes, without the arrays of
-// requests: the same members in the same order, on one line. Unknown values are null, and the
-// rate of a closed loop is "inf", as in vLLM. Where the dialect is openai-chat, the backend
-// is openai-chat, and else openai.
+// save returns the file that `vllm bench serve --save-result` writes, without the per-request arrays. It
+// has the same members in the same order, on one line. Unknown values are null, and the rate of a closed
+// loop is "inf", as in vLLM. The backend is openai-chat if the dialect is openai-chat, and otherwise
+// openai.
 func (v vllm) save(sel selection, p Pass) ([]byte, error) {
 	f := v.figures(p)
 	n := 0
@@ -41,7 +41,7 @@ func (v vllm) save(sel selection, p Pass) ([]byte, error) {
 		members = append(members, member{"max_output_tokens_per_s", float(f.PeakOutput)}, member{"max_concurrent_requests", f.PeakRequests})
 	}
 	if v.resultRTFx {
-		members = append(members, member{"rtfx", float(exact(0))}) // no audio
+		members = append(members, member{"rtfx", float(exact(0))}) // for audio, which these runs do not have
 	}
 	for _, s := range vllmSections(sel, f) {
 		members = append(members, member{"mean_" + s.key + "_ms", float(ms(s.of.Mean))}, member{"median_" + s.key + "_ms", float(ms(s.of.At(50)))}, member{"std_" + s.key + "_ms", float(ms(s.of.Std()))})

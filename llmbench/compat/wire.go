@@ -8,26 +8,26 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// The functions of this file answer questions of several tools' formulas about a request.
-// They return a reason if the record does not hold the answer.
+// The functions in this file answer questions about a request that the formulas of several tools ask. If
+// the record does not contain the answer, they return a reason.
 
 // The reasons.
 const (
-	whyGivenUp   = "llmbench gave it up, and how it would have continued is unknown"
+	whyGivenUp   = "llmbench gave up on it, and how it would have continued is unknown"
 	whyCut       = "its stream ended without an error and without a finish reason, and how the tool counts that is unknown"
 	whyChoices   = "its record has no instants of events with a choice (it is an older record, or of another dialect)"
 	whyLastEvent = "its record has no instant of the last event"
 	whyEvents    = "its record does not say whether an event came (it is an older record)"
 	whyMalformed = "the tool may have read what llmbench could not"
-	whyTokens    = "the server stated no usage, and the record does not hold the text for the tool's tokenizer"
-	whyPrompt    = "the server did not state the prompt tokens, and the record does not hold the prompt for the tool's tokenizer"
+	whyTokens    = "the server reported no usage, and the record does not hold the text for the tool's tokenizer"
+	whyPrompt    = "the server did not report the prompt tokens, and the record does not hold the prompt for the tool's tokenizer"
 	whyAsked     = "its record has no intended prompt length (it is an older record, or the length was not set)"
-	whyMost      = "the server did not state the output tokens, and the record does not hold the limit that the tool uses instead"
+	whyMost      = "the server did not report the output tokens, and the record does not hold the limit that the tool uses instead"
 	whyTools     = "it has text in tool calls, which the record does not distinguish from other text"
 )
 
-// speaksOpenAI returns why a tool that speaks OpenAI's dialects could not have made the run,
-// or "".
+// speaksOpenAI returns "" if a tool that only speaks OpenAI's dialects could have made the run. Otherwise
+// it returns why not.
 func speaksOpenAI(p Pass, tool string) string {
 	if strings.HasPrefix(p.Head.Dialect, "openai-") && p.Head.Dialect != "openai-responses" {
 		return ""
@@ -35,7 +35,7 @@ func speaksOpenAI(p Pass, tool string) string {
 	return tool + " speaks /v1/chat/completions and /v1/completions, and this run was in dialect " + p.Head.Dialect
 }
 
-// streams returns why a tool that always streams could not have made the run, or "".
+// streams returns "" if a tool that always streams could have made the run. Otherwise it returns why not.
 func streams(p Pass, tool string) string {
 	if p.Head.Stream {
 		return ""
@@ -43,7 +43,8 @@ func streams(p Pass, tool string) string {
 	return tool + " always streams, and this run did not"
 }
 
-// nothing returns the figures of a tool that could not have made the run: none is known.
+// nothing returns the Figures of a tool that could not have made the run: every value is unknown, for the
+// reason why.
 func nothing(why string) Figures {
 	v := cannotTell(why)
 	l := noLatency(v)
@@ -55,7 +56,7 @@ func nothing(why string) Figures {
 	}
 }
 
-// choices returns the number of events with a choice, 0 if it is unknown.
+// choices returns the number of events with a choice, or 0 if the number is unknown.
 func choices(q *records.Request) int {
 	if q.Choices.First == 0 {
 		return 0
@@ -63,25 +64,25 @@ func choices(q *records.Request) int {
 	return int(q.Deltas) + q.Choices.Before + q.Choices.Amid + q.Choices.After
 }
 
-// noChoice reports whether it is known that no event had a choice. A record with the instant
-// of the last event or with a clock has the choices too.
+// noChoice reports whether it is known that no event had a choice. That is known if the record has the
+// instant of the last event, or a clock, because such records also contain the choices.
 func noChoice(q *records.Request) bool {
 	return q.Choices.First == 0 && q.Deltas == 0 && (q.LastEvent > 0 || q.Done > 0 || q.Clock != "")
 }
 
-// anyEvent reports whether an answer had an event, [DONE] included, or why that is not
-// known.
+// anyEvent reports whether the answer had any event, including [DONE]. If that is unknown, it returns the
+// reason.
 func anyEvent(q *records.Request) (bool, string) {
 	switch {
 	case q.Events > 0 || q.LastEvent > 0 || q.Done > 0:
 		return true, ""
-	case q.Events == 0 || q.Streamed && q.Clock != "": // records with a clock have the instant of the last event
+	case q.Events == 0 || q.Streamed && q.Clock != "": // a record with a clock contains the instant of the last event if there was one
 		return false, ""
 	}
 	return false, whyEvents
 }
 
-// calledTools reports whether part of the text may be tool calls.
+// calledTools reports whether part of the text may belong to tool calls.
 func calledTools(q *records.Request) bool {
 	return q.Finish == "tool_calls" || q.Finish == "function_call"
 }
@@ -109,8 +110,8 @@ func lastEvent(q *records.Request) (time.Duration, string) {
 
 func ended(q *records.Request) (time.Duration, string) { return q.End, "" }
 
-// choiceGaps adds the gaps between successive events with a choice: those between deltas,
-// and those to an event without text before the first or after the last delta.
+// choiceGaps adds the gaps between successive events with a choice: the gaps between deltas, and the gap to
+// an event without text before the first or after the last delta.
 func choiceGaps(q *records.Request, d *records.Dist) string {
 	if why := choicesKnown(q); why != "" {
 		return why
@@ -132,7 +133,8 @@ func choiceGaps(q *records.Request, d *records.Dist) string {
 	return ""
 }
 
-// choicesKnown returns why an instant of an event with a choice is unknown, or "".
+// choicesKnown returns "" if the instants of all events with a choice are known. Otherwise it returns why
+// not.
 func choicesKnown(q *records.Request) string {
 	n := choices(q)
 	switch {
@@ -153,7 +155,7 @@ func textGaps(q *records.Request, d *records.Dist) string {
 	return ""
 }
 
-// promptTokens returns the prompt tokens that the server stated.
+// promptTokens returns the number of prompt tokens that the server reported.
 func promptTokens(q *records.Request) (int, string) {
 	if q.PromptTokens == 0 {
 		return 0, whyPrompt
@@ -161,12 +163,13 @@ func promptTokens(q *records.Request) (int, string) {
 	return int(q.PromptTokens), ""
 }
 
-// cachedTokens returns the cached tokens of the prompt that the server stated. Records do not
-// distinguish a server that stated 0 from one that stated nothing: if any request has some, the
-// server states them.
+// cachedTokens returns the number of cached prompt tokens that the server reported. Records do not
+// distinguish a server that reported 0 from one that reported nothing. The callers therefore assume that
+// the server reports cached tokens if any request has some.
 func cachedTokens(q *records.Request) (int, string) { return int(q.CachedTokens), "" }
 
-// usageOr returns the output tokens of a tool that uses usage, or else its own tokenizer.
+// usageOr returns the output tokens as counted by a tool that uses usage, or its own tokenizer if there is
+// no usage.
 func usageOr(q *records.Request) (int, string) {
 	switch q.TokenSource {
 	case sample.FromUsage, sample.FromTokenizer:
@@ -175,8 +178,8 @@ func usageOr(q *records.Request) (int, string) {
 	return 0, whyTokens
 }
 
-// perToken returns a function for parts: (end - first) / (tokens - 1), of answers with more
-// than one token.
+// perToken returns a function for parts: (end - first) / (tokens - 1), for answers with more than one
+// token.
 func perToken(first, end func(*records.Request) (time.Duration, string), tokens func(*records.Request) (int, string)) func(*records.Request) (float64, bool, string) {
 	return func(q *records.Request) (float64, bool, string) {
 		n, why := tokens(q)
@@ -198,7 +201,7 @@ func firstText(q *records.Request) (time.Duration, string) { return q.First, noT
 // lastText returns the instant of the last delta.
 func lastText(q *records.Request) (time.Duration, string) { return q.Last, noText(q) }
 
-// noText returns why it is unknown when the text came, or "".
+// noText returns "" if the instants of the text are known. Otherwise it returns why not.
 func noText(q *records.Request) string {
 	switch {
 	case q.Deltas == 0:
@@ -209,7 +212,7 @@ func noText(q *records.Request) string {
 	return ""
 }
 
-// usual returns how most tools count a request, or why that is unknown.
+// usual returns how most tools count a request. If that is unknown, it returns the reason.
 func usual(q *records.Request) (fate, string) {
 	switch q.Outcome {
 	case sample.OK:
@@ -229,9 +232,9 @@ func usual(q *records.Request) (fate, string) {
 	return unclear, "how the tool counts the outcome " + string(q.Outcome) + " is unknown"
 }
 
-// ok200 returns how a tool counts a request that takes each answer with status 200 for a
-// success, unless its HTTP client reports an error: also an answer that carries an error
-// object, has no text, or ended early.
+// ok200 returns how a request is counted by a tool for which each answer with status 200 is a success,
+// unless the tool's HTTP client reports an error. An answer that carries an error object, has no text, or
+// ended early is then a success too.
 func ok200(q *records.Request) (fate, string) {
 	if q.Outcome == sample.ServerError && q.Status == 200 || q.Outcome == sample.Empty || endedCleanly(q) {
 		return served, ""
@@ -239,12 +242,12 @@ func ok200(q *records.Request) (fate, string) {
 	return usual(q)
 }
 
-// truncated is part of the error of a stream that ended without an error of the
-// connection, and before the answer was complete. Package dialect writes the text.
+// truncated is part of the error text of a stream that ended without a connection error before the answer
+// was complete. Package dialect writes this text.
 const truncated = "stream is truncated"
 
-// endedCleanly reports whether the stream of an incomplete answer ended without an error of
-// the connection. A stream that was reset has the error of the connection.
+// endedCleanly reports whether the stream of an incomplete answer ended without a connection error. A
+// stream that was reset has a connection error.
 func endedCleanly(q *records.Request) bool {
 	return q.Outcome == sample.Truncated && q.Streamed && strings.Contains(q.Error, truncated)
 }

@@ -2,22 +2,22 @@ package compat
 
 import "github.com/seed-2b9cec6d/llmbench/llmbench/records"
 
-// A workload has the tokens of the served requests over time, as EvalScope adds them up
-// (https://github.com/modelscope/evalscope/blob/main/evalscope/perf/utils/workload_timeline.py).
-// Each request counts at its end, in the order of the ends. Time counts from the send of the
-// request that ended first.
+// A workload holds the tokens of the served requests over time, as EvalScope adds them up
+// (https://github.com/modelscope/evalscope/blob/main/evalscope/perf/utils/workload_timeline.py). The tokens
+// of a request are added at its end, in the order of the ends. Time counts from the send of the request
+// that ended first.
 type workload struct{ points []workloadPoint }
 
-// A workloadPoint is the sums at the end of a request.
+// A workloadPoint holds the sums at the end of one request.
 type workloadPoint struct {
-	at                            float64 // s
+	at                            float64 // seconds
 	fresh, cached, prompt, output float64
 }
 
-// rates are tokens per second: of all prompts, not cached, cached, and of outputs.
+// rates are tokens per second: prompt tokens, uncached and cached prompt tokens, and output tokens.
 type rates [4]float64
 
-// newWorkload returns the workload of a pass, or why it is unknown.
+// newWorkload returns the workload of a pass. If it is unknown, why has the reason.
 func newWorkload(p Pass) (w workload, why Value) {
 	g := gather{fate: ok200}
 	g.run(p)
@@ -51,7 +51,7 @@ func newWorkload(p Pass) (w workload, why Value) {
 	return w, why
 }
 
-// since returns the rates from a point to the last one. They are 0 if no time passed.
+// since returns the rates between a point and the last point. They are 0 if no time passed.
 func (w workload) since(from workloadPoint) rates {
 	last := w.points[len(w.points)-1]
 	d := last.at - from.at
@@ -63,7 +63,7 @@ func (w workload) since(from workloadPoint) rates {
 
 func (w workload) overall() rates { return w.since(workloadPoint{}) }
 
-// last returns the rates of the last 30 s, or of all if it is shorter.
+// last returns the rates of the last 30 s, or of the whole time if it is shorter.
 func (w workload) last() rates {
 	if wall := w.wall(); wall > 30 {
 		return w.since(w.points[w.until(wall-30)])
@@ -71,7 +71,7 @@ func (w workload) last() rates {
 	return w.overall()
 }
 
-// steady returns the rates without the first fifth of the time.
+// steady returns the rates after the first fifth of the time.
 func (w workload) steady() rates {
 	at := w.until(w.wall() / 5)
 	if w.wall() <= 0 || at == len(w.points)-1 {
@@ -80,11 +80,10 @@ func (w workload) steady() rates {
 	return w.since(w.points[at])
 }
 
-// wall is the instant of the last point.
+// wall returns the time of the last point.
 func (w workload) wall() float64 { return max(0, w.points[len(w.points)-1].at) }
 
-// until returns the index of the last of the points that are not after at, up to the first
-// that is; at least 0.
+// until returns the index of the last point at or before the time at, or 0 if there is none.
 func (w workload) until(at float64) int {
 	i := 0
 	for i+1 < len(w.points) && w.points[i+1].at <= at {
