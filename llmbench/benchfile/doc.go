@@ -1,7 +1,7 @@
-// Package benchfile reads files in Go benchmark format, strictly: a line that looks like a
-// result and is none, a value that is not finite, and a unit that stands twice in one
-// result are errors that name the file and the line. Units are spelled as in the file, not
-// tidied: -ns values are nanoseconds.
+// Package benchfile reads files in Go benchmark format, strictly. It returns an error for a line that looks
+// like a result but is not one, for a value that is not finite, and for a unit that appears twice in one
+// result. Errors name the file and the line. Units are spelled as in the file, not tidied: values in -ns
+// are nanoseconds.
 //
 // The format is https://go.dev/design/14313-benchmark-format.
 package benchfile

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// A Setting is a key with its value: of a benchmark's name, or of a configuration line.
+// A Setting is a key with its value, from a benchmark's name or from a configuration line.
 type Setting struct{ Key, Value string }
 
-// Lookup returns the value of the first setting with that key, or "".
+// Lookup returns the value of the first setting with the given key, or "".
 func Lookup(all []Setting, key string) string {
 	for _, s := range all {
 		if s.Key == key {
@@ -21,22 +21,22 @@ func Lookup(all []Setting, key string) string {
 
 // A Name is the name of a benchmark, such as "Chat/backend=mock/concurrency=8-2".
 type Name struct {
-	Full  string    // without "Benchmark"
-	Base  string    // the parts that are not key=value: "Chat"
+	Full  string    // without the prefix "Benchmark"
+	Base  string    // the name without its key=value parts: "Chat"
 	Keys  []Setting // backend=mock, concurrency=8
-	Procs string    // GOMAXPROCS, as the testing package appends it unless it is 1: "2"
+	Procs string    // GOMAXPROCS, which the testing package appends unless it is 1: "2"
 }
 
-// ParseRunning takes apart the name of a running benchmark, as testing.B.Name returns it
-// and records have it. In contrast to the name of a result it never ends with GOMAXPROCS, so that
-// "-7" at its end is a part of a value.
+// ParseRunning parses the name of a running benchmark, as returned by testing.B.Name and stored in records.
+// Unlike the name of a result, such a name never ends with GOMAXPROCS, so a "-7" at its end is part of a
+// value.
 func ParseRunning(text string) Name {
 	n := ParseName(text + "-1")
 	n.Full, n.Procs = n.WithoutProcs(), ""
 	return n
 }
 
-// ParseName takes the name of a result apart. It may begin with "Benchmark".
+// ParseName parses the name of a result, with or without the prefix "Benchmark".
 func ParseName(text string) Name {
 	n := Name{Full: strings.TrimPrefix(text, "Benchmark")}
 	base, parts := benchfmt.Name(n.Full).Parts()

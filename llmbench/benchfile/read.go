@@ -8,21 +8,21 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// A Result is one result line with the configuration that holds for it.
+// A Result is one result line with the configuration lines that apply to it.
 type Result struct {
-	Line   int // in the file, from 1
+	Line   int // line in the file, counted from 1
 	Name   Name
-	Config []Setting // configuration lines in force, in the order of their first occurrence
+	Config []Setting // configuration lines in force, in the order in which their keys first appear
 	Values []Value   // in the order of the line
 }
 
-// A Value is a figure of a result, with its unit as the file spells it. It is finite.
+// A Value is a value of a result, with its unit as the file spells it. The value is finite.
 type Value struct {
 	Unit  string
 	Value float64
 }
 
-// Value returns the result's value of a unit, if there is one.
+// Value returns the result's value in the given unit, and whether the result has one.
 func (r *Result) Value(unit string) (float64, bool) {
 	for _, v := range r.Values {
 		if v.Unit == unit {
@@ -32,15 +32,14 @@ func (r *Result) Value(unit string) (float64, bool) {
 	return 0, false
 }
 
-// Read returns the results in r, which errors call file. A file without results is no
-// error.
+// Read returns the results in r. file is the name to use in errors. A file without results is not an error.
 func Read(r io.Reader, file string) ([]Result, error) {
 	var all []Result
 	lines := benchfmt.NewReader(r, file)
 	for lines.Scan() {
 		switch rec := lines.Result().(type) {
 		case *benchfmt.SyntaxError:
-			return nil, rec // it names the file and the line
+			return nil, rec // already names the file and the line
 		case *benchfmt.Result:
 			res, err := newResult(rec)
 			if err != nil {
@@ -49,10 +48,10 @@ func Read(r io.Reader, file string) ([]Result, error) {
 			all = append(all, res)
 		}
 	}
-	return all, lines.Err() // it names the file and the line
+	return all, lines.Err() // already names the file and the line
 }
 
-// newResult copies rec, whose memory is reused.
+// newResult copies rec, because the reader reuses its memory.
 func newResult(rec *benchfmt.Result) (Result, error) {
 	_, line := rec.Pos()
 	res := Result{Line: line, Name: ParseName(string(rec.Name.Full()))}

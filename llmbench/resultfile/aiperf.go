@@ -7,10 +7,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
-// aiperfFields are the figures of AIPerf's and genai-perf's profile_export in JSON and CSV
-// (https://github.com/ai-dynamo/aiperf/blob/main/src/aiperf/common/models/export_models.py). Times are in the unit that the file
-// states. Statistics are of one value a request: inter_token_latency is (latency - TTFT) / (output tokens - 1), as mean-tpot-ns is.
-// The CSV has two decimals.
+// aiperfFields are the metrics in the JSON and CSV exports of AIPerf and genai-perf, profile_export
+// (https://github.com/ai-dynamo/aiperf/blob/main/src/aiperf/common/models/export_models.py). Times are in
+// the unit that the file names. Statistics are over one value per request: inter_token_latency is (latency
+// - TTFT) / (output tokens - 1), like mean-tpot-ns. The CSV has two decimals.
 var aiperfFields = []field{
 	{"output_token_throughput.avg", "output-tok/s", 1, "tok/s"},
 	{"total_token_throughput.avg", "total-tok/s", 1, "tok/s"},
@@ -24,7 +24,7 @@ var aiperfFields = []field{
 	{"output_sequence_length.avg", "out-tok/req", 1, "tok/req"},
 }
 
-// times are factors from units of time to nanoseconds.
+// times maps units of time to factors that convert them to nanoseconds.
 var times = map[string]float64{"ns": nanosecond, "us": 1e3, "ms": millisecond, "s": second, "sec": second}
 
 var averages = []statistic{{"mean", "avg"}, {"p50", "p50"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}}
@@ -38,7 +38,7 @@ var aiperfFormats = []format{
 	}, readTable: readAIPerfTable},
 }
 
-// readAIPerf reads an export.
+// readAIPerf reads a JSON export.
 func readAIPerf(r *reading) {
 	n := r.node
 	r.begin(r.at, n)
@@ -65,7 +65,7 @@ func readAIPerf(r *reading) {
 	r.aiperfFigures()
 }
 
-// aiperfLoad adds the load of the measured phase, or of older schemas' load generator, to the result.
+// aiperfLoad adds to the result the load of the measured phase, or of the load generator in older schemas.
 func (r *reading) aiperfLoad() {
 	for i, phase := range r.node.Get("input_config.phases").Items() {
 		if phase.Get("exclude_from_results").True() {
@@ -86,7 +86,7 @@ func (r *reading) aiperfLoad() {
 	}
 }
 
-// aiperfFigures adds the figures and ends the result.
+// aiperfFigures adds the metrics, and ends the result.
 func (r *reading) aiperfFigures() {
 	n := r.node
 	const bad = "error_request_count.avg"
@@ -127,13 +127,13 @@ func (r *reading) aiperfFigures() {
 	r.end()
 }
 
-// readAIPerfTable reads an export in CSV: metrics with statistics, and then metrics with one value.
+// readAIPerfTable reads a CSV export: first metrics with statistics, then metrics with one value.
 func readAIPerfTable(r *reading, rows [][]string) {
 	top := document.NewObject()
 	header := rows[0]
 	for i, row := range rows[1:] {
 		if len(row) > 2 && row[0] == "Endpoint" || len(row) < 2 {
-			break // the table of GPUs
+			break // the table of GPUs follows
 		}
 		if row[0] == "Metric" {
 			header = []string{"Metric", "avg"}

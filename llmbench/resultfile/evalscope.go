@@ -7,10 +7,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
-// evalscopeFields are the figures of benchmark_summary.json of "evalscope perf" since release 1.8, and then of earlier
-// releases, which have times in seconds
-// (https://github.com/modelscope/evalscope/blob/main/evalscope/perf/utils/perf_constants.py and db_util.py beside it). An average is -1
-// if no request succeeded. The mean TPOT counts answers of one token as 0.
+// evalscopeFields are the metrics in benchmark_summary.json of "evalscope perf". The first ones are for
+// releases since 1.8, the others for earlier releases, which have times in seconds
+// (https://github.com/modelscope/evalscope/blob/main/evalscope/perf/utils/perf_constants.py and db_util.py
+// beside it). An average is -1 if no request succeeded. The mean TPOT includes answers of one token, as 0.
 var evalscopeFields = []field{
 	{"Output Throughput (tok/s)", "output-tok/s", 1, "tok/s"},
 	{"Total Throughput (tok/s)", "total-tok/s", 1, "tok/s"},
@@ -27,7 +27,7 @@ var evalscopeFields = []field{
 	{"Average output tokens per request", "out-tok/req", 1, "tok/req"},
 }
 
-// evalscopeStreamed are the figures of streamed answers. Answers that are not streamed have no TTFT.
+// evalscopeStreamed are the metrics of streamed answers. Answers that are not streamed have no TTFT.
 var evalscopeStreamed = []field{
 	{"Avg TTFT (ms)", "mean-ttft-ns", millisecond, "ms"},
 	{"Avg TPOT (ms)", "mean-tpot-ns", millisecond, "ms"},
@@ -40,8 +40,8 @@ var evalscopeStreamed = []field{
 	{"Average inter-token latency (s)", "mean-itl-ns", second, "s"},
 }
 
-// evalscopePercentiles are the columns of benchmark_percentile.json, which has a row for each percentile. They are
-// values of the sample, rounded to 0.01 of the unit.
+// evalscopePercentiles are the columns of benchmark_percentile.json, which has a row for each percentile.
+// Percentiles are values of the sample, rounded to 0.01 of the unit.
 var evalscopePercentiles = []field{
 	{"TTFT (ms)", "{}-ttft-ns", millisecond, "ms"},
 	{"TPOT (ms)", "{}-tpot-ns", millisecond, "ms"},
@@ -66,11 +66,11 @@ var evalscopeFormats = []format{
 	}},
 }
 
-// readEvalscope reads a summary, and the percentiles beside it.
+// readEvalscope reads a summary, and the file with the percentiles in the same folder.
 func readEvalscope(r *reading) {
 	r.begin(r.at, r.node)
 	summary := r.node
-	if rate := firstOf(summary, "Request Rate (req/s)", "Request rate (req/s)"); summary.Get(rate).Text() != "-1" { // -1 is no rate
+	if rate := firstOf(summary, "Request Rate (req/s)", "Request rate (req/s)"); summary.Get(rate).Text() != "-1" { // -1 means no rate
 		r.load("rate", rate)
 	}
 	r.load("concurrency", firstOf(summary, "Concurrency", "Number of concurrency"))
@@ -91,7 +91,7 @@ func readEvalscope(r *reading) {
 	r.end()
 }
 
-// firstOf returns the first of some keys that an object has, or the first.
+// firstOf returns the first of keys that an object has, or keys[0] if it has none.
 func firstOf(n *document.Node, keys ...string) string {
 	for _, k := range keys {
 		if n.Has(k) {
@@ -131,7 +131,7 @@ func (r *reading) rows(table *document.Node, at string) {
 	r.at = before
 }
 
-// readEvalscopePercentiles reads percentiles that stand alone.
+// readEvalscopePercentiles reads a file with percentiles if there is no summary in the same folder.
 func readEvalscopePercentiles(r *reading) {
 	if _, err := os.Stat(filepath.Join(filepath.Dir(r.file.Path), evalscopeSummary)); err == nil {
 		r.beside("read with %s", evalscopeSummary)

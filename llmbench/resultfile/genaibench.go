@@ -2,10 +2,10 @@ package resultfile
 
 import "github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 
-// genaibenchFields are the figures of a run of genai-bench, one file for each load
-// (https://github.com/sgl-project/genai-bench/blob/main/genai_bench/metrics/aggregated_metrics_collector.py). Times are in
-// the unit of "_time_unit", or seconds. error_rate is not read: the tool divides by a number that is 0 then, so
-// that the rate is always 0 (same file, aggregate_metrics_data).
+// genaibenchFields are the metrics of a run of genai-bench, which writes one file for each load
+// (https://github.com/sgl-project/genai-bench/blob/main/genai_bench/metrics/aggregated_metrics_collector.py).
+// Times are in the unit given by "_time_unit", or in seconds. error_rate is not read, because it is always
+// 0: the tool computes it from a number that is still 0 at that point (same file, aggregate_metrics_data).
 var genaibenchFields = []field{
 	{"mean_output_throughput_tokens_per_s", "output-tok/s", 1, "tok/s"},
 	{"mean_total_throughput_tokens_per_s", "total-tok/s", 1, "tok/s"},
@@ -16,7 +16,7 @@ var genaibenchFields = []field{
 	{"stats.num_output_tokens.mean", "out-tok/req", 1, "tok/req"},
 }
 
-// genaibenchTimes are the latencies, in seconds.
+// genaibenchTimes are the latencies, if they are in seconds.
 var genaibenchTimes = []field{
 	{"stats.ttft.{}", "{}-ttft-ns", second, "s"},
 	{"stats.tpot.{}", "{}-tpot-ns", second, "s"},
@@ -53,7 +53,7 @@ func readGenAIBench(r *reading) {
 	r.end()
 }
 
-// inMilliseconds returns fields in seconds as fields in milliseconds.
+// inMilliseconds converts fields in seconds to fields in milliseconds.
 func inMilliseconds(fields []field) []field {
 	all := make([]field, len(fields))
 	for i, f := range fields {

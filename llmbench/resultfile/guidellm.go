@@ -7,11 +7,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
-// guidellmFields are the figures of the benchmarks in a report of "guidellm benchmark", one for each rate
-// (https://github.com/vllm-project/guidellm/blob/main/src/guidellm/benchmark/schemas/metrics.py). Reports without metadata, and of
-// metadata versions 1 and 2, are known. Means of times per token have the tokens as weights. The time per output token
-// begins with the request. Output tokens per second are over the time between the first and the last token. The medians of
-// rates are of instants, and not read. A percentile is the smallest value whose cumulative share reaches it.
+// guidellmFields are the metrics of the benchmarks in a report of "guidellm benchmark", which has one
+// benchmark for each rate
+// (https://github.com/vllm-project/guidellm/blob/main/src/guidellm/benchmark/schemas/metrics.py). Reports
+// without metadata and with metadata versions 1 and 2 are known. Means of times per token are weighted by
+// tokens. The time per output token begins with the request. Output tokens per second are computed over the
+// time between the first and the last token. The medians of rates are over instants, and are not read. A
+// percentile is the smallest value whose cumulative share reaches it.
 var guidellmFields = []field{
 	{"metrics.output_tokens_per_second.successful.mean", "output-tok/s", 1, "tok/s"},
 	{"metrics.tokens_per_second.successful.mean", "total-tok/s", 1, "tok/s"},
@@ -24,7 +26,7 @@ var guidellmFields = []field{
 	{"metrics.output_token_count.successful.mean", "out-tok/req", 1, "tok/req"},
 }
 
-// guidellmTable are the columns of the same figures in CSV: three rows of a header, joined with dots
+// guidellmTable are the CSV columns of the same metrics: the three rows of the header, joined by dots
 // (https://github.com/vllm-project/guidellm/blob/main/src/guidellm/benchmark/outputs/csv.py).
 var guidellmTable = []field{
 	{"Token Throughput.Successful Output Tokens/Sec.Mean", "output-tok/s", 1, "tok/s"},
@@ -88,7 +90,7 @@ func readGuideLLM(r *reading) {
 	}
 }
 
-// readGuideLLMTable reads a report in CSV.
+// readGuideLLMTable reads a CSV report.
 func readGuideLLMTable(r *reading, rows [][]string) {
 	heads := 2
 	if len(rows) > 2 && len(rows[2]) > 0 && rows[2][0] == "" {

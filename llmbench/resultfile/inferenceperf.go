@@ -7,10 +7,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
-// inferenceperfFields are the figures of a stage of inference-perf, stage_N_lifecycle_metrics.json
-// (https://github.com/kubernetes-sigs/inference-perf/blob/main/inference_perf/reportgen/base.py, summarize_requests). Times are
-// seconds. Output tokens are counted by the client unless the tool was told otherwise. The ITL of tokens of one
-// message is 0.
+// inferenceperfFields are the metrics of a stage of inference-perf, in stage_N_lifecycle_metrics.json
+// (https://github.com/kubernetes-sigs/inference-perf/blob/main/inference_perf/reportgen/base.py,
+// summarize_requests). Times are in seconds. The client counts output tokens, unless the tool is configured
+// otherwise. The ITL of tokens in the same message is 0.
 var inferenceperfFields = []field{
 	{"successes.throughput.output_tokens_per_sec", "output-tok/s", 1, "tok/s"},
 	{"successes.throughput.total_tokens_per_sec", "total-tok/s", 1, "tok/s"},

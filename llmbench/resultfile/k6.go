@@ -6,10 +6,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
-// k6Fields are the metrics of a summary of k6: of --summary-export, of handleSummary and of
+// k6Fields are the metrics in a summary of k6: written by --summary-export, by handleSummary or by
 // --new-machine-readable-summary (https://github.com/grafana/k6/blob/master/internal/js/summary-wrapper.js,
-// https://github.com/grafana/k6/blob/master/internal/lib/summary/machinereadable/types_gen.go). Those that begin with llm_ are of this
-// project's extension. Times are milliseconds.
+// https://github.com/grafana/k6/blob/master/internal/lib/summary/machinereadable/types_gen.go). Metrics
+// whose names begin with llm_ come from this project's extension of k6. Times are in milliseconds.
 var k6Fields = []field{
 	{"llm_output_tokens.rate", "output-tok/s", 1, "tok/s"},
 	{"llm_ttft.{}", "{}-ttft-ns", millisecond, "ms"},
@@ -65,7 +65,7 @@ func readK6(r *reading) {
 	r.end()
 }
 
-// k6Failures judges a rate of failures: its passes are the failed requests.
+// k6Failures checks the rate of failures. The metric's value counts failed requests.
 func (r *reading) k6Failures(metric, count string) {
 	n, ok := r.number(count)
 	if !ok {

@@ -6,9 +6,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
-// llamabenchFields are the figures of llama-bench -o json, jsonl or csv, a row for each test
-// (https://github.com/ggml-org/llama.cpp/blob/master/tools/llama-bench/llama-bench.cpp). avg_ts is the mean of the
-// samples of one process. Its unit depends on the test: prompt tokens, generated tokens, or both.
+// llamabenchFigure is the metric in the output of llama-bench -o json, jsonl or csv, which has a row for
+// each test (https://github.com/ggml-org/llama.cpp/blob/master/tools/llama-bench/llama-bench.cpp). It is
+// the mean over the samples of one process. What it counts depends on the test: prompt tokens, generated
+// tokens, or both.
 const llamabenchFigure = "avg_ts"
 
 var llamabenchFormats = []format{

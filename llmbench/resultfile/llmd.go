@@ -7,9 +7,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
-// llmdFields are the figures of llm-d's Benchmark Report 0.2 and 0.2.1, one file for each load, in YAML or JSON
-// (https://github.com/llm-d/llm-d-benchmark/blob/main/llmdbenchmark/analysis/benchmark_report/schema_v0_2.py). Times are in the
-// units that the report states.
+// llmdFields are the metrics in llm-d's Benchmark Report 0.1, 0.2 and 0.2.1, one file for each load, in
+// YAML or JSON
+// (https://github.com/llm-d/llm-d-benchmark/blob/main/llmdbenchmark/analysis/benchmark_report/schema_v0_2.py).
+// Times are in the units that the report names.
 var llmdFields = []field{
 	{"throughput.output_token_rate.mean", "output-tok/s", 1, "tok/s"},
 	{"throughput.total_token_rate.mean", "total-tok/s", 1, "tok/s"},
@@ -21,7 +22,7 @@ var llmdFields = []field{
 	{"latency.request_latency.{}", "{}-e2e-ns", 0, ""},
 	{"requests.input_length.mean", "in-tok/req", 1, "tok/req"},
 	{"requests.output_length.mean", "out-tok/req", 1, "tok/req"},
-	// of version 0.1
+	// version 0.1
 	{"throughput.output_tokens_per_sec", "output-tok/s", 1, "tok/s"},
 	{"throughput.total_tokens_per_sec", "total-tok/s", 1, "tok/s"},
 	{"throughput.input_tokens_per_sec", "prompt-tok/s", 1, "tok/s"},
@@ -62,7 +63,7 @@ func readLLMD(r *reading) {
 	r.llmdFigures()
 }
 
-// llmdFigures adds the figures and ends the result.
+// llmdFigures adds the metrics, and ends the result.
 func (r *reading) llmdFigures() {
 	n := r.node
 	total, hasTotal := r.number("requests.total")

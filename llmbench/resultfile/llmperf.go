@@ -6,10 +6,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
-// llmperfFields are the figures of LLMPerf's summary
-// (https://github.com/ray-project/llmperf/blob/main/token_benchmark_ray.py, metrics_summary). Times are seconds. The inter-token
-// latency is the whole latency divided by the tokens, so it includes the TTFT. Tokens are counted by one
-// tokenizer whatever the model is.
+// llmperfFields are the metrics in LLMPerf's summary
+// (https://github.com/ray-project/llmperf/blob/main/token_benchmark_ray.py, metrics_summary). Times are in
+// seconds. The inter-token latency is the whole latency divided by the number of tokens, so it includes the
+// TTFT. Tokens are counted by the same tokenizer for all models.
 var llmperfFields = []field{
 	{"results_mean_output_throughput_token_per_s", "output-tok/s", 1, "tok/s"},
 	{"results_num_completed_requests_per_min", "req/s", 1.0 / 60, "req/min"},

@@ -6,18 +6,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
-// locustFields are the columns of Locust's NAME_stats.csv, a row for each endpoint
-// (https://github.com/locustio/locust/blob/master/locust/stats.py, StatsCSV). Times are milliseconds. Percentiles are of bins
-// of two digits: 1,234 ms counts as 1,200. The rate of requests includes failed ones.
+// locustFields are the columns of Locust's NAME_stats.csv, which has a row for each endpoint
+// (https://github.com/locustio/locust/blob/master/locust/stats.py, StatsCSV). Times are in milliseconds.
+// Percentiles come from bins with two digits: 1,234 ms counts as 1,200. The rate of requests includes
+// failed requests.
 var locustFields = []field{
 	{"Requests/s", "req/s", 1, "req/s"},
 	{"Average Response Time", "mean-e2e-ns", millisecond, "ms"},
 	{"{}", "{}-e2e-ns", millisecond, "ms"},
 }
 
-// locustMetrics are the rows of type METRIC that llm_bench of fw-ai/benchmark writes to Locust's file, and our units for their
-// averages (https://github.com/fw-ai/benchmark/blob/main/llm_bench/load_test.py). latency_per_token is (latency - time to
-// first token) / output tokens.
+// locustMetrics are the rows of type METRIC that llm_bench of fw-ai/benchmark adds to Locust's file, and
+// llmbench's units for their averages
+// (https://github.com/fw-ai/benchmark/blob/main/llm_bench/load_test.py). latency_per_token is (latency -
+// time to first token) / output tokens.
 var locustMetrics = []struct {
 	name, unit string
 	factor     float64
@@ -40,13 +42,14 @@ func isLocustHistory(rows [][]string) bool {
 	return len(rows) > 0 && slices.Contains(rows[0], "Timestamp") && slices.Contains(rows[0], "User Count")
 }
 
-// readLocust reads the rows of all endpoints. The row of their sum counts if there is no other.
+// readLocust reads the rows of all endpoints. It reads the row with their sum only if there is no other
+// row.
 func readLocust(r *reading, rows [][]string) {
 	if isLocustHistory(rows) {
 		r.beside("the figures of each second")
 		return
 	}
-	all := document.NewObject() // average by METRIC row
+	all := document.NewObject() // averages of the METRIC rows
 	endpoints := 0
 	for i, row := range rows[1:] {
 		n := document.Row(rows[0], row)

@@ -2,9 +2,9 @@ package resultfile
 
 import "github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 
-// mlperfFields are the figures of result_summary.json of MLPerf Endpoints
-// (https://github.com/mlcommons/endpoints/blob/main/src/inference_endpoint/metrics/report.py). Times are nanoseconds. Percentiles
-// are of the bins of a histogram.
+// mlperfFields are the metrics in result_summary.json of MLPerf Endpoints
+// (https://github.com/mlcommons/endpoints/blob/main/src/inference_endpoint/metrics/report.py). Times are in
+// nanoseconds. Percentiles come from the bins of a histogram.
 var mlperfFields = []field{
 	{"tps", "output-tok/s", 1, "tok/s"},
 	{"qps", "req/s", 1, "req/s"},

@@ -10,11 +10,11 @@ import (
 
 const ollama, ollamaBase = "Ollama's bench", "Ollama"
 
-// ollamaFields are the figures of Ollama's cmd/bench, which writes a line of Go benchmark format for each step of an epoch
-// and no PASS (https://github.com/ollama/ollama/blob/main/cmd/bench/bench.go). The server states the times of
-// prefill and generate. All epochs are of one process.
+// ollamaFields are the metrics of Ollama's cmd/bench. The tool writes a line in Go benchmark format for
+// each step of an epoch, but no PASS (https://github.com/ollama/ollama/blob/main/cmd/bench/bench.go). The
+// times of prefill and generate are reported by the server. All epochs come from one process.
 var ollamaFields = []struct {
-	step, in string // in is the unit of the line
+	step, in string // in is the unit in the line
 	unit     string
 	theirs   string
 }{
@@ -25,7 +25,7 @@ var ollamaFields = []struct {
 	{"total", "ns/op", "p50-e2e-ns", "ns/op"},
 }
 
-// isOllama reports whether a text has a line of Ollama's bench, such as
+// isOllama reports whether a text contains a line of Ollama's bench, such as
 // "BenchmarkModel/name=gemma3/step=generate 1 9.5 ns/token 100 token/sec".
 func isOllama(text []byte) bool {
 	for line := range bytes.Lines(text) {
@@ -36,7 +36,7 @@ func isOllama(text []byte) bool {
 	return false
 }
 
-// readOllama reads the epochs of each model as one result, by their medians.
+// readOllama reads the epochs of each model as one result with their medians.
 func readOllama(r *reading, text []byte) {
 	lines, err := benchfile.Read(bytes.NewReader(text), r.file.Path)
 	if err != nil {

@@ -12,14 +12,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
-// maxGo is the largest file in Go benchmark format that is read, in bytes.
+// maxGo is the maximum size of a file in Go benchmark format, in bytes.
 const maxGo = 64 << 20
 
-// A format is a file format of a tool.
+// A format is a file format that a tool writes.
 type format struct {
-	tool string // as messages name the tool
-	base string // of the benchmark's name
-	// is reports whether a JSON or YAML value is of the format, and read reads it; both are nil for a format of tables.
+	tool string // name of the tool in messages
+	base string // first part of the benchmark's name
+	// is reports whether a JSON or YAML value has the format, and read reads such a value. Both are nil for
+	// a CSV format.
 	is   func(*document.Node) bool
 	read func(*reading)
 	// isTable and readTable do the same for the rows of a CSV file.
@@ -27,13 +28,13 @@ type format struct {
 	readTable func(*reading, [][]string)
 }
 
-// formats are the known formats. The first that recognises a file reads it.
+// formats returns the known formats. The first one that recognises a file is used to read it.
 func formats() []format {
 	return slices.Concat(vllmFormats, sglangFormats, evalscopeFormats, guidellmFormats, aiperfFormats, genaibenchFormats, inferenceperfFormats,
 		llmdFormats, llamabenchFormats, llmperfFormats, locustFormats, k6Formats, mlperfFormats)
 }
 
-// knownTools returns the names of the tools, without repetitions.
+// knownTools returns the names of the tools, without duplicates.
 func knownTools() string {
 	var names []string
 	for _, f := range formats() {
@@ -45,13 +46,13 @@ func knownTools() string {
 }
 
 // Read reads a file and recognises its format by its contents. It returns an [Error] if the file cannot be
-// read, is of no known format, or has a result that is no sample, such as a run without a
-// successful request.
+// read, if its format is not known, or if one of its results cannot be used as a sample, for example a run
+// without a successful request.
 func Read(path string, o Options) (*File, error) {
 	f := &File{Path: path}
 	in, err := os.Open(path)
 	if err != nil {
-		return nil, err // it names the path
+		return nil, err // already names the path
 	}
 	defer in.Close()
 	if err := f.read(in, o); err != nil {
@@ -86,8 +87,8 @@ func (f *File) read(in io.Reader, o Options) error {
 	return f.readGo(r, o)
 }
 
-// readJSON reads the values of a JSON file. A file of several values has one result a line, and any of
-// them may be of a run that was repeated.
+// readJSON reads the values in a JSON file. A file with several values has one result on each line; some of
+// them may be repetitions of a run.
 func (f *File) readJSON(r io.Reader, o Options) error {
 	count := 0
 	err := document.JSON(r, func(n *document.Node) error {
@@ -106,7 +107,7 @@ func (f *File) readJSON(r io.Reader, o Options) error {
 	return err
 }
 
-// readValue reads a JSON or YAML value, whose keys have a prefix in messages.
+// readValue reads a JSON or YAML value. at is a prefix of its keys in messages.
 func (f *File) readValue(n *document.Node, at string, o Options) error {
 	for _, format := range formats() {
 		if format.is == nil || !format.is(n) {
@@ -138,8 +139,8 @@ func (f *File) readTable(in io.Reader, o Options) error {
 	return unknownError{}
 }
 
-// readGo reads a file in Go benchmark format, which the gate checks. The lines of Ollama's bench are in
-// this format and need more.
+// readGo reads a file in Go benchmark format. The gate checks such files later. The output of Ollama's
+// bench has this format too, but needs further processing.
 func (f *File) readGo(in io.Reader, o Options) error {
 	text, err := io.ReadAll(io.LimitReader(in, maxGo+1))
 	switch {
@@ -160,7 +161,7 @@ func (f *File) readGo(in io.Reader, o Options) error {
 	return nil
 }
 
-// isGo reports whether a line of a text is one that Go's testing package or a file of units has.
+// isGo reports whether a text contains a line that Go's testing package prints, or a Unit line.
 func isGo(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		for _, start := range []string{"Benchmark", "Unit ", "goos:", "pkg:", "PASS", "FAIL", "ok  \t", "--- FAIL"} {
@@ -172,8 +173,8 @@ func isGo(text []byte) bool {
 	return false
 }
 
-// isYAML reports whether a text begins as a Benchmark Report in YAML: its top has the key version
-// and one of the report's other keys, in any order. Only the first keys are seen.
+// isYAML reports whether a text begins like a Benchmark Report in YAML: at the top level it has the key
+// version and another of the report's keys, in any order. Only the beginning of the text is examined.
 func isYAML(start []byte) bool {
 	found := map[string]bool{}
 	for line := range strings.Lines(string(start)) {

@@ -14,44 +14,45 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
-// maxResults is the largest number of results of a file.
+// maxResults is the maximum number of results in a file.
 const maxResults = 10_000
 
 var errTooManyResults = fmt.Errorf("more than %d results: want the summary of a run", maxResults)
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// A field says where a tool's file has a figure. In key and unit, "{}" stands for a statistic: the mean or
-// a percentile.
+// A field says where a metric is in a tool's file. In key and unit, "{}" stands for a statistic: the mean
+// or a percentile.
 type field struct {
 	key    string
-	unit   string // ours
+	unit   string // llmbench's unit
 	factor float64
 	theirs string // the tool's unit
 }
 
-// A statistic has a name in our units, such as "p50", and one in a tool's keys, such as "median".
+// A statistic has a name in llmbench's units, such as "p50", and a name in the tool's keys, such as
+// "median".
 type statistic struct{ ours, theirs string }
 
-// ns and such are factors from a tool's unit to nanoseconds.
+// Factors that convert a tool's unit of time to nanoseconds.
 const (
 	second      = 1e9
 	millisecond = 1e6
 	nanosecond  = 1
 )
 
-// A reading reads one value of a file: an object with one or several results.
+// A reading is the reading of one value in a file: an object that contains one or several results.
 type reading struct {
 	file       *File
 	options    Options
 	tool, base string
-	node       *document.Node // that is read
-	at         string         // stands before keys in messages: "benchmarks[1]."
+	node       *document.Node // the object that is being read
+	at         string         // precedes keys in messages, such as "benchmarks[1]."
 	res        Result
-	err        error // the first
+	err        error // the first error
 }
 
-// begin begins a result, whose figures are in n.
+// begin begins a result. Its metrics are in n.
 func (r *reading) begin(at string, n *document.Node) {
 	r.at, r.node = at, n
 	r.res = Result{Name: r.base, At: strings.TrimRight(at, ".: ")}
@@ -70,21 +71,21 @@ func (r *reading) end() {
 	}
 }
 
-// failf keeps the first reason why the file is no sample.
+// failf records why the file cannot be used as a sample. Only the first reason is kept.
 func (r *reading) failf(key, format string, args ...any) {
 	if r.err == nil {
 		r.err = &Error{Path: r.file.Path, Key: r.tool + ": " + r.at + key, Text: fmt.Sprintf(format, args...)}
 	}
 }
 
-// beside says that the file is no result and stands beside some.
+// beside records that the file is not a result, but belongs to results in the same folder.
 func (r *reading) beside(format string, args ...any) {
 	if r.err == nil {
 		r.err = besideError{fmt.Sprintf(format, args...)}
 	}
 }
 
-// notef adds a note, once.
+// notef adds a note, unless the file already has it.
 func (r *reading) notef(format string, args ...any) {
 	note := fmt.Sprintf(format, args...)
 	if !slices.Contains(r.file.Notes, note) {
@@ -92,8 +93,8 @@ func (r *reading) notef(format string, args ...any) {
 	}
 }
 
-// number returns a figure, and false if the file lacks it. A figure that is NaN, infinite or negative is an
-// error, unless it is -1 and the tool writes that for "none" in settings.
+// number returns a number, and false if the file does not have it. A number that is NaN, infinite or
+// negative is an error.
 func (r *reading) number(key string) (float64, bool) {
 	n := r.node.Get(key)
 	if n == nil || !r.node.Has(key) || n.Text() == "" {
@@ -102,7 +103,7 @@ func (r *reading) number(key string) (float64, bool) {
 	v, ok := n.Number()
 	switch {
 	case !ok:
-		if n.Text() == "N/A" { // as Locust writes for no value
+		if n.Text() == "N/A" { // Locust writes this for no value
 			return 0, false
 		}
 		r.failf(key, "is %.40q: want a number", n.Text())
@@ -118,7 +119,7 @@ func (r *reading) number(key string) (float64, bool) {
 	return 0, false
 }
 
-// fields adds the figures of a table to the result.
+// fields adds the metrics in a table to the result. all are the statistics that "{}" stands for.
 func (r *reading) fields(table []field, all []statistic) {
 	for _, f := range table {
 		if !strings.Contains(f.unit, "{}") {
@@ -131,7 +132,7 @@ func (r *reading) fields(table []field, all []statistic) {
 	}
 }
 
-// field adds a figure to the result, if the file has it.
+// field adds a metric to the result, if the file has it.
 func (r *reading) field(f field) {
 	v, ok := r.number(f.key)
 	if !ok {
@@ -142,24 +143,24 @@ func (r *reading) field(f field) {
 		r.failf(f.key, "is 0: want more than 0; was each request refused?")
 		return
 	case v == 0 && (isTime || f.unit != "fail-%"):
-		return // nothing was counted, such as a time per token of answers with one token
+		return // nothing was counted, for example no time per token for answers of one token
 	}
 	r.add(f.unit, v*f.factor, Source{r.tool, r.at + f.key, f.theirs, f.factor})
 }
 
-// add adds a value to the result, unless it has one of the unit.
+// add adds a value to the result, unless the result already has a value in this unit.
 func (r *reading) add(unit string, v float64, s Source) {
 	if !r.has(unit) {
 		r.res.Values = append(r.res.Values, Value{unit, v, s})
 	}
 }
 
-// has reports whether the result has a value of a unit.
+// has reports whether the result has a value in the given unit.
 func (r *reading) has(unit string) bool {
 	return slices.ContainsFunc(r.res.Values, func(v Value) bool { return v.Unit == unit })
 }
 
-// ratio adds the quotient of two figures to the result, if the file has both and neither is 0.
+// ratio adds the quotient of two numbers to the result, if the file has both and neither is 0.
 func (r *reading) ratio(unit, key, by, theirs string) {
 	v, ok := r.number(key)
 	n, also := r.number(by)
@@ -168,8 +169,8 @@ func (r *reading) ratio(unit, key, by, theirs string) {
 	}
 }
 
-// requests judges how many requests succeeded and failed, by the keys of the figures. A key that
-// is "" or that the file lacks is not known.
+// requests checks how many requests succeeded and failed. Its arguments are the keys of these numbers. A
+// number is unknown if its key is "" or the file does not have it.
 func (r *reading) requests(completed, failed, asked string) {
 	c, known := r.number(completed)
 	if completed != "" && known && c == 0 {
@@ -199,7 +200,8 @@ func (r *reading) requests(completed, failed, asked string) {
 	r.failures(of, bad, total)
 }
 
-// failures judges the number of failed requests of so many, which the figure at a key states.
+// failures checks the number of failed requests. bad of total requests failed, according to the number at
+// key.
 func (r *reading) failures(key string, bad, total float64) {
 	share := bad / max(total, bad, 1)
 	if share > r.options.MaxFail {
@@ -212,13 +214,14 @@ func (r *reading) failures(key string, bad, total float64) {
 	r.add("fail-%", 100*share, Source{r.tool, r.at + key, "requests", 100 / max(total, bad, 1)})
 }
 
-// roundUp returns a share rounded up to two digits.
+// roundUp rounds a share up to two significant digits.
 func roundUp(share float64) float64 {
 	step := math.Pow(10, math.Floor(math.Log10(share))-1)
 	return min(1, math.Ceil(share/step)*step)
 }
 
-// load adds a part of the load to the name of the benchmark. A value that the file lacks is left out.
+// load adds a part of the load to the benchmark's name. If the file does not have the value, load does
+// nothing.
 func (r *reading) load(name, key string) {
 	if v := r.node.Get(key).Text(); v != "" {
 		r.loadIs(name, r.at+key, spell(r.node.Get(key)))
@@ -231,7 +234,7 @@ func (r *reading) loadIs(name, key, value string) {
 	r.res.Load = append(r.res.Load, benchfile.Setting{Key: key, Value: value})
 }
 
-// config adds a line of configuration. A value that the file lacks is left out.
+// config adds a configuration line. If the file does not have the value, config does nothing.
 func (r *reading) config(name, key string) { r.configIs(name, spell(r.node.Get(key))) }
 
 func (r *reading) configIs(name, value string) {
@@ -240,7 +243,7 @@ func (r *reading) configIs(name, value string) {
 	}
 }
 
-// spell returns a scalar as text, and an infinite number as "inf".
+// spell returns a scalar as text. An infinite number becomes "inf".
 func spell(n *document.Node) string {
 	v, ok := n.Number()
 	if ok && math.IsInf(v, +1) {
@@ -249,8 +252,8 @@ func spell(n *document.Node) string {
 	return n.Text()
 }
 
-// word returns a value as a part of a benchmark's name, which has no spaces and slashes and does not
-// end as if by GOMAXPROCS.
+// word returns a value in a form that can be part of a benchmark's name: without spaces and slashes, and
+// without an end that looks like GOMAXPROCS.
 func word(s string) string {
 	s = strings.Map(func(c rune) rune {
 		if unicode.IsSpace(c) || !unicode.IsPrint(c) || c == '/' {
@@ -275,7 +278,7 @@ func line(s string) string {
 	}, s[:min(len(s), 200)]), "")
 }
 
-// when sets the time of the run from a text in one of the layouts.
+// when sets the time of the run. The text at key must have one of the layouts.
 func (r *reading) when(key string, layouts ...string) {
 	for _, layout := range layouts {
 		if t, err := time.Parse(layout, r.node.Get(key).Text()); err == nil {
@@ -285,7 +288,7 @@ func (r *reading) when(key string, layouts ...string) {
 	}
 }
 
-// isBeside reports whether an error says that a file is no result but may stand beside results.
+// isBeside reports whether an error says that a file is not a result, but may be in a folder with results.
 func isBeside(err error) bool {
 	var beside besideError
 	var unknown unknownError

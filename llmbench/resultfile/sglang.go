@@ -2,10 +2,10 @@ package resultfile
 
 import "github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 
-// sglangFields are the figures of SGLang's bench_serving, a JSON object for each run, one a line of a file to which
-// runs are appended (https://github.com/sgl-project/sglang/blob/main/python/sglang/bench_serving.py). Lines of 2024
-// have fewer. The request rate is Infinity or "trace" for loads without a rate. The tool does not say how
-// many requests were sent and how many failed.
+// sglangFields are the metrics of SGLang's bench_serving. It appends a JSON object for each run to a file,
+// one per line (https://github.com/sgl-project/sglang/blob/main/python/sglang/bench_serving.py). Lines
+// written in 2024 have fewer metrics. The request rate is Infinity or "trace" for loads without a rate. The
+// tool does not report how many requests were sent or how many failed.
 var sglangFields = []field{
 	{"output_throughput", "output-tok/s", 1, "tok/s"},
 	{"total_throughput", "total-tok/s", 1, "tok/s"},

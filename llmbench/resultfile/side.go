@@ -15,7 +15,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
 
-// A Side is the files of one side of a comparison. Each file is a sample, or several of different loads.
+// A Side holds the files of one side of a comparison, old or new. Each file is one sample, or several
+// samples of different loads.
 type Side struct {
 	Path   string // as it was given: a file, a pattern or a folder
 	Files  []*File
@@ -23,9 +24,9 @@ type Side struct {
 	Notes  []string // about files that were left out
 }
 
-// ReadSide reads a file, the files that match a pattern of [filepath.Match], or the files of a folder and of the
-// folders in it. In a folder, and among the files of a pattern, files that are no results are left out with a note. It
-// returns the errors of all files that are no samples.
+// ReadSide reads a file, the files that match a pattern of [filepath.Match], or all files in a folder and
+// its subfolders. If there may be several files, those that are not results are omitted with a note.
+// ReadSide returns the errors of all files that cannot be used as samples.
 func ReadSide(path string, o Options) (*Side, error) {
 	paths, several, err := expand(path)
 	if err != nil {
@@ -88,7 +89,7 @@ func some(paths []string) string {
 	return text
 }
 
-// expand returns the files that a path means, and whether it may mean several.
+// expand returns the files that a path stands for, and whether it may stand for several.
 func expand(path string) (paths []string, several bool, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -121,7 +122,7 @@ func expand(path string) (paths []string, several bool, err error) {
 	return paths, true, nil
 }
 
-// walk returns the files below a folder, apart from hidden ones.
+// walk returns the files in a folder and its subfolders, except hidden ones.
 func walk(folder string) (paths []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		hidden := path != folder && strings.HasPrefix(d.Name(), ".")
@@ -138,8 +139,9 @@ func walk(folder string) (paths []string, err error) {
 	return paths, err
 }
 
-// dropCopies leaves out files that hold what another file holds: a tool's CSV beside its JSON, percentiles that
-// were read with their summary, and inference-perf's sum of stages beside the stages.
+// dropCopies removes files that contain the same as another file: a tool's CSV next to its JSON,
+// percentiles that were read together with their summary, and inference-perf's sum of stages next to the
+// stages.
 func (s *Side) dropCopies() {
 	byStem := map[string]*File{}
 	var kept []*File
@@ -161,7 +163,7 @@ func (s *Side) dropCopies() {
 	s.Files = kept
 }
 
-// dropSources leaves out files from which another file of the folder was computed.
+// dropSources removes files from which another file in the same folder was computed.
 func (s *Side) dropSources() {
 	of := map[string]string{}
 	for _, f := range s.Files {
@@ -178,10 +180,11 @@ func (s *Side) dropSources() {
 	})
 }
 
-// dated matches the end of a file name to which a tool added the time of the run.
+// dated matches the end of a file name that consists of the time of the run.
 var dated = regexp.MustCompile(`[-_]?\d{8}[-_]\d{6}$`)
 
-// series returns the name of a file without the time of the run, or "" if it has none.
+// series returns the name of a file without the time of the run, or "" if the name does not contain the
+// time.
 func (f *File) series() string {
 	stem := strings.TrimSuffix(filepath.Base(f.Path), filepath.Ext(f.Path))
 	if s := dated.ReplaceAllString(stem, ""); s != stem {
@@ -190,8 +193,9 @@ func (f *File) series() string {
 	return ""
 }
 
-// Distinguish gives benchmarks of equal names other names if the files are of different series: their names end with
-// the time of the run, and differ before it. Tools name files after what their contents do not say.
+// Distinguish renames benchmarks that have the same name but come from different series of files. A series
+// is a set of files whose names end with the time of the run, and are equal before it. Users name files
+// after properties that the contents do not have.
 func Distinguish(sides ...*Side) {
 	of := map[string]string{} // series, by name of the benchmark
 	mixed := map[string]bool{}
@@ -220,7 +224,7 @@ func Distinguish(sides ...*Side) {
 	})
 }
 
-// Unequal returns an error if two sides have results of one tool and no load in common. The error
+// Unequal returns an error if both sides have results of the same tool, but no load in common. The error
 // names the first key in which the loads differ.
 func Unequal(old, new *Side) error {
 	was, is := old.loads(), new.loads()
@@ -246,7 +250,7 @@ func Unequal(old, new *Side) error {
 	return nil
 }
 
-// loads returns the names of the benchmarks of a side, with the results.
+// loads returns the results of a side by benchmark name.
 func (s *Side) loads() map[string]*Result {
 	all := map[string]*Result{}
 	for _, f := range s.Files {
@@ -268,7 +272,7 @@ func differ(old, new []benchfile.Setting) (key, was, is string) {
 	return "", "", ""
 }
 
-// AllNotes returns the notes of a side and of its files. A note that several files have is given once.
+// AllNotes returns the notes of a side and of its files. A note that several files share is returned once.
 func (s *Side) AllNotes() []string {
 	lines := slices.Clone(s.Notes)
 	of := map[string][]string{}
@@ -291,8 +295,8 @@ func (s *Side) AllNotes() []string {
 	return lines
 }
 
-// Stale returns a note for the first file of new that is older than each file of old whose time is known: it may be
-// left over from an earlier run.
+// Stale returns a note about the first file of new that is older than every file of old whose time is
+// known: it may be left over from an earlier run.
 func Stale(old, new *Side) []string {
 	start := time.Time{}
 	for _, f := range old.Files {

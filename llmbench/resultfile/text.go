@@ -14,21 +14,21 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
 
-// A Text is a side in Go benchmark format.
+// A Text is a side of a comparison in Go benchmark format.
 type Text struct {
 	Bytes  []byte
-	starts []start // of files, in order of lines
+	starts []start // the starts of files, in the order of lines
 }
 
-// A start is the line of a Text at which a file begins.
+// A start is the line of a Text at which the results of a file begin.
 type start struct {
 	line  int
 	path  string
-	whole bool // the lines have the same numbers as in the file
+	whole bool // whether the file was copied, so that its lines can be counted from line
 }
 
-// Position returns the file from which a line of the text comes. The line within it is 0 if the
-// file is not in Go benchmark format.
+// Position returns the file from which a line of the text comes, and the line number in this file. The line
+// number is 0 if the file is not in Go benchmark format.
 func (t *Text) Position(line int) (path string, in int) {
 	for _, s := range slices.Backward(t.starts) {
 		if line >= s.line {
@@ -41,19 +41,21 @@ func (t *Text) Position(line int) (path string, in int) {
 	return "", 0
 }
 
-// repetition matches the end of the name of a file that has one of several runs on one server, as vLLM's
-// perf-eval and "vllm bench sweep" name them (https://github.com/vllm-project/perf-eval/blob/main/lib/run_vllm_bench.sh,
+// repetition matches the end of a file name, without extension, that numbers one of several runs on the
+// same server start, as vLLM's perf-eval and "vllm bench sweep" write it
+// (https://github.com/vllm-project/perf-eval/blob/main/lib/run_vllm_bench.sh,
 // https://github.com/vllm-project/vllm/blob/main/vllm/benchmarks/sweep/serve.py).
 var repetition = regexp.MustCompile(`(-run-|[/\\]run=)\d+$`)
 
-// process returns what the files of one start of a server have in common.
+// process returns a text that is equal for all files from the same start of a server.
 func (f *File) process() string {
 	stem := strings.TrimSuffix(f.Path, filepath.Ext(f.Path))
 	return repetition.ReplaceAllString(stem, "\x00")
 }
 
-// Text returns the side in Go benchmark format, with Unit lines in front. Each file of another tool is one run; so
-// are the repetitions on one server that are in several files. Files in Go benchmark format are unchanged.
+// Text returns the side in Go benchmark format, preceded by the Unit lines in units. Each file of another
+// tool becomes one run; repetitions on the same server that are in several files also become one run. Files
+// in Go benchmark format are copied unchanged.
 func (s *Side) Text(units []string) *Text {
 	t := &Text{}
 	var b bytes.Buffer
@@ -111,7 +113,8 @@ func keysOf(text []byte) map[string]bool {
 	return keys
 }
 
-// write writes the results of a file of another tool, and returns the keys of the configuration lines in force.
+// write writes the results in a file of another tool. It returns the keys of the configuration lines in
+// force.
 func (f *File) write(write func(string)) map[string]bool {
 	set := map[string]bool{}
 	for _, r := range f.Results {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// kinds are the units that are gated by default, with their margins. Of the units of a kind, the first that a
-// result has is gated: the others stand for it where a tool has no better figure.
+// kinds lists the units that are gated by default, with their margins. For each kind, the first unit that a
+// result has is gated. Later units are for tools that do not have the earlier ones.
 var kinds = []struct {
 	margin string
 	units  []string
@@ -16,12 +16,12 @@ var kinds = []struct {
 	{"2%", []string{"mean-tpot-ns", "p50-tpot-ns", "mean-token-itl-ns", "mean-tpot-incl-ttft-ns", "mean-itl-ns", "p50-itl-ns"}},
 }
 
-// alike are the units in which both sides must agree, with the tolerances.
+// alike lists the units in which both sides must agree, with the tolerances.
 var alike = map[string]string{"out-tok/req": "2%", "in-tok/req": "2%"}
 
-// UnitLines returns the Unit lines of the benchmark format for the results of some files: directions, and
-// margins and tolerances as llmbench has them. It returns none for files in Go benchmark format, which have lines
-// of their own.
+// UnitLines returns the Unit lines of the benchmark format for the results in some files. They have the
+// directions, margins and tolerances that llmbench uses. UnitLines returns none for files in Go benchmark
+// format, which contain their own.
 func UnitLines(files []*File) []string {
 	var units, gated []string
 	margins := map[string]string{}
@@ -58,12 +58,13 @@ func UnitLines(files []*File) []string {
 	return lines
 }
 
-// has reports whether a result has a value of a unit.
+// has reports whether a result has a value in the given unit.
 func (r Result) has(unit string) bool {
 	return slices.ContainsFunc(r.Values, func(v Value) bool { return v.Unit == unit })
 }
 
-// direction returns which values of a unit are better: "higher", "lower" or "" for a unit that says what was measured.
+// direction returns which values of a unit are better: "higher" or "lower", or "" for a unit that describes
+// what was measured.
 func direction(unit string) string {
 	switch {
 	case strings.HasSuffix(unit, "-ns"), unit == "fail-%":

@@ -4,9 +4,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
-// vllmFields are the figures of "vllm bench serve --save-result", a JSON object for each run
-// (https://github.com/vllm-project/vllm/blob/main/vllm/benchmarks/serve.py), and of the forks of vLLM-Omni and others.
-// TPOT is one value a request and without the TTFT, as mean-tpot-ns is. Percentiles interpolate linearly.
+// vllmFields are the metrics of "vllm bench serve --save-result", which writes a JSON object for each run
+// (https://github.com/vllm-project/vllm/blob/main/vllm/benchmarks/serve.py). Forks such as vLLM-Omni's have
+// further metrics. TPOT is one value per request and excludes the TTFT, like mean-tpot-ns. Percentiles are
+// interpolated linearly.
 var vllmFields = []field{
 	{"output_throughput", "output-tok/s", 1, "tok/s"},
 	{"total_token_throughput", "total-tok/s", 1, "tok/s"},
@@ -20,10 +21,10 @@ var vllmFields = []field{
 	{"spec_decode_acceptance_length", "accept-len", 1, "tok/step"},
 }
 
-// medians are the statistics of tools that call the 50th percentile "median".
+// medians are the statistics of tools that name the 50th percentile "median".
 var medians = []statistic{{"mean", "mean"}, {"p50", "median"}, {"p50", "p50"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}}
 
-// vllmImageFields are the figures of vLLM-Omni's diffusion benchmarks, an array of objects
+// vllmImageFields are the metrics of vLLM-Omni's diffusion benchmarks, which write an array of objects
 // (https://github.com/vllm-project/vllm-omni/blob/main/tests/dfx/perf/scripts/run_diffusion_benchmark.py).
 var vllmImageFields = []field{
 	{"result.throughput_qps", "req/s", 1, "req/s"},
@@ -38,7 +39,7 @@ var vllmTableFields = []field{
 	{"Tput (req/s)", "req/s", 1, "req/s"},
 	{"{} TTFT (ms)", "{}-ttft-ns", millisecond, "ms"},
 	{"Mean TPOT (ms)", "mean-tpot-ns", millisecond, "ms"},
-	{"Median", "p50-tpot-ns", millisecond, "ms"}, // the script names these two columns so
+	{"Median", "p50-tpot-ns", millisecond, "ms"}, // the script gives these two columns such short names
 	{"P99", "p99-tpot-ns", millisecond, "ms"},
 	{"{} ITL (ms)", "{}-itl-ns", millisecond, "ms"},
 }
@@ -69,7 +70,7 @@ func first(n *document.Node) *document.Node {
 	return nil
 }
 
-// each returns a function that reads each element of an array as a result.
+// each returns a function that reads each element of an array as a separate result.
 func each(read func(*reading)) func(*reading) {
 	return func(r *reading) {
 		all := r.node
@@ -84,7 +85,7 @@ func each(read func(*reading)) func(*reading) {
 	}
 }
 
-// readVLLM reads the object of one run.
+// readVLLM reads the JSON object of one run.
 func readVLLM(r *reading) {
 	r.begin(r.at, r.node)
 	n := r.node
@@ -145,7 +146,8 @@ func readVLLMImage(r *reading) {
 	r.fields(vllmImageFields, medians)
 }
 
-// readVLLMColumns reads the table of nightly results as an object of columns, each an object of rows.
+// readVLLMColumns reads the table of nightly results, if it is an object of columns, each of which is an
+// object of rows.
 func readVLLMColumns(r *reading) {
 	table := r.node
 	if serving := table.Get("serving"); serving.Object() {

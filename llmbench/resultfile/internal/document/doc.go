@@ -1,4 +1,4 @@
-// Package document reads JSON, YAML and CSV text in bounded memory. JSON may hold what Python writes:
+// Package document reads JSON, YAML and CSV text in bounded memory. JSON may contain what Python writes:
 // NaN, Infinity, and several values one after another.
 package document
 
@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// The limits of what is kept of a document. Longer arrays are counted, and their further elements are
-// not kept, because a result file has the figures of each request beside the summary that readers want.
+// The limits on what is kept of a document. If an array is longer, its further elements are counted but not
+// kept: a result file may contain values for each request, but readers want only the summary.
 const (
-	maxItems  = 1000    // elements kept of an array that is in no array
-	maxNested = 64      // elements kept of an array in an array
-	maxNodes  = 500_000 // values of a document
-	maxDepth  = 40      // deeper values are not kept
+	maxItems  = 1000    // elements kept of an array that is not inside another array
+	maxNested = 64      // elements kept of an array inside another array
+	maxNodes  = 500_000 // maximum number of values in a document
+	maxDepth  = 40      // values at a greater depth are not kept
 	maxText   = 1 << 10 // bytes kept of a string
-	maxString = 8 << 20 // bytes of a string in the text
-	maxTable  = 8 << 20 // bytes of a YAML or CSV text
+	maxString = 8 << 20 // maximum bytes of a string in the text
+	maxTable  = 8 << 20 // maximum bytes of a YAML or CSV text
 )
 
 // A kind is the type of a Node.
@@ -33,23 +33,25 @@ const (
 	array
 )
 
-// A Node is a value of a document. The methods may be called for a nil Node, which a document lacks.
+// A Node is a value in a document. A nil Node stands for a value that the document does not have; its
+// methods may be called.
 type Node struct {
 	kind   kind
 	truth  bool
 	number float64
-	text   string // of a string, the first kilobyte; of a number, as written
+	text   string // the first kilobyte of a string
 	names  []string
 	fields map[string]*Node
 	items  []*Node
-	length int // number of elements of an array, also of elements that were not kept
-	filled int // number of elements that are neither null, nor false, nor an empty string
+	length int // number of elements of an array, including those that were not kept
+	filled int // number of elements that are neither null, false nor an empty string
 }
 
 // Object reports whether n is an object.
 func (n *Node) Object() bool { return n != nil && n.kind == object }
 
-// Items returns the elements of an array that were kept: the first 1000, or of an array in an array the first 64.
+// Items returns the elements of an array that were kept: the first 1000, or the first 64 if the array is
+// inside another array.
 func (n *Node) Items() []*Node {
 	if n == nil {
 		return nil
@@ -57,7 +59,7 @@ func (n *Node) Items() []*Node {
 	return n.items
 }
 
-// Len returns the number of elements of an array, also of elements that were not kept.
+// Len returns the number of elements of an array, including those that were not kept.
 func (n *Node) Len() int {
 	if n == nil {
 		return 0
@@ -65,7 +67,7 @@ func (n *Node) Len() int {
 	return n.length
 }
 
-// Filled returns the number of elements of an array that are neither null, nor false, nor an empty string.
+// Filled returns the number of elements of an array that are neither null, false nor an empty string.
 func (n *Node) Filled() int {
 	if n == nil {
 		return 0
@@ -73,7 +75,7 @@ func (n *Node) Filled() int {
 	return n.filled
 }
 
-// Names returns the names of an object's fields in the order of the document.
+// Names returns the names of an object's fields, in the order of the document.
 func (n *Node) Names() []string {
 	if n == nil {
 		return nil
@@ -81,8 +83,8 @@ func (n *Node) Names() []string {
 	return n.names
 }
 
-// Get returns the value at a path such as "metrics.latency.p99.9", or nil. A name may have dots of
-// its own: the longest name that the object has counts.
+// Get returns the value at a path such as "metrics.latency.p99.9", or nil. If names contain dots, the
+// longest name that the object has is used.
 func (n *Node) Get(path string) *Node {
 	if n == nil {
 		return nil
@@ -102,7 +104,7 @@ func (n *Node) Get(path string) *Node {
 	return nil
 }
 
-// Has reports whether n has a value at each path that is not null.
+// Has reports whether n has a value other than null at each path.
 func (n *Node) Has(paths ...string) bool {
 	for _, p := range paths {
 		if v := n.Get(p); v == nil || v.kind == null {
@@ -112,8 +114,8 @@ func (n *Node) Has(paths ...string) bool {
 	return true
 }
 
-// Number returns the value of a number, or of a string that holds one, as CSV files and the string
-// "inf" have. The result may be infinite or NaN. It returns false for any other value.
+// Number returns the value of a number, or of a string that contains a number, as in CSV files. The result
+// may be infinite or NaN. For any other value, Number returns false.
 func (n *Node) Number() (float64, bool) {
 	if n == nil {
 		return 0, false
@@ -127,7 +129,7 @@ func (n *Node) Number() (float64, bool) {
 	return 0, false
 }
 
-// ParseNumber returns the number that a text holds, which may be infinite or NaN.
+// ParseNumber parses a number, which may be infinite or NaN.
 func ParseNumber(s string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil && !math.IsInf(v, 0) {
@@ -142,7 +144,7 @@ func (n *Node) True() bool { return n != nil && n.kind == boolean && n.truth }
 // False reports whether n is false.
 func (n *Node) False() bool { return n != nil && n.kind == boolean && !n.truth }
 
-// Text returns a scalar as text, "" for null, and of a long string its first kilobyte.
+// Text returns a scalar as text: "" for null, and the first kilobyte of a long string.
 func (n *Node) Text() string {
 	if n == nil {
 		return ""
@@ -158,7 +160,7 @@ func (n *Node) Text() string {
 	return ""
 }
 
-// add adds an element to an array, of which at most keep are kept.
+// add adds an element to an array. At most keep elements are kept.
 func (n *Node) add(item *Node, keep int) {
 	n.length++
 	empty := item.kind == null || item.kind == text && item.text == "" || item.False()
@@ -170,7 +172,7 @@ func (n *Node) add(item *Node, keep int) {
 	}
 }
 
-// set sets a field of an object. It returns an error if the object has the field.
+// set sets a field of an object. It returns an error if the object already has the field.
 func (n *Node) set(name string, v *Node) error {
 	if n.fields[name] != nil {
 		return fmt.Errorf("the key %.100q stands twice in an object", name)
@@ -183,7 +185,8 @@ func (n *Node) set(name string, v *Node) error {
 	return nil
 }
 
-// keepIn returns how many elements are kept of an array that is in so many arrays.
+// keepIn returns how many elements of an array are kept, if the array is inside the given number of other
+// arrays.
 func keepIn(arrays int) int {
 	if arrays == 0 {
 		return maxItems
@@ -199,12 +202,12 @@ func cut(s string) string {
 // NewObject returns an object without fields.
 func NewObject() *Node { return &Node{kind: object} }
 
-// Set sets a field of an object to a value, unless the object has the field.
+// Set sets a field of an object, unless the object already has the field.
 func (n *Node) Set(name string, v *Node) {
 	if n.fields[name] == nil {
 		n.set(name, v)
 	}
 }
 
-// NewText returns a string, of which the first kilobyte is kept.
+// NewText returns a string, of which only the first kilobyte is kept.
 func NewText(s string) *Node { return &Node{kind: text, text: cut(s)} }

@@ -10,10 +10,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JSON reads the values of a JSON text, one after another. NaN and Infinity are numbers, as Python
-// writes them (https://docs.python.org/3/library/json.html#infinite-and-nan-number-values). It calls
-// each for each value, and returns the error of each, or an error that says where the text is
-// wrong or ends.
+// JSON reads the values in a JSON text, one after another. NaN and Infinity are read as numbers, because
+// Python writes them (https://docs.python.org/3/library/json.html#infinite-and-nan-number-values). JSON
+// calls each for each value. It returns the error of each, or an error that says where the text is wrong or
+// ends.
 func JSON(r io.Reader, each func(*Node) error) error {
 	d := &decoder{Decoder: jsontext.NewDecoder(newPlain(r), jsontext.AllowInvalidUTF8(true))}
 	for {
@@ -34,13 +34,13 @@ func JSON(r io.Reader, each func(*Node) error) error {
 // A decoder reads JSON tokens into Nodes.
 type decoder struct {
 	*jsontext.Decoder
-	nodes int // of the value
+	nodes int // number of values read, including nested ones
 }
 
-// errTooMany says that a value has more than maxNodes values.
+// errTooMany says that a document has more than maxNodes values.
 var errTooMany = fmt.Errorf("more than %d values: want the summary of a run", maxNodes)
 
-// explain returns an error with the place where the text is wrong.
+// explain returns an error that includes the place at which the text is wrong.
 func (d *decoder) explain(err error) error {
 	place := string(d.StackPointer())
 	if place == "" {
@@ -56,7 +56,8 @@ func (d *decoder) explain(err error) error {
 	return fmt.Errorf("after %.200s: %w", place, err)
 }
 
-// value reads the next value, which is in so many objects and arrays.
+// value reads the next value. depth is the number of enclosing objects and arrays, and arrays the number of
+// enclosing arrays.
 func (d *decoder) value(depth, arrays int) (*Node, error) {
 	if d.nodes++; d.nodes > maxNodes {
 		return nil, errTooMany
@@ -83,7 +84,7 @@ func (d *decoder) value(depth, arrays int) (*Node, error) {
 	return &Node{}, nil
 }
 
-// parsed returns a number, which is infinite if it is too large for a float64.
+// parsed returns a number. If s is too large for a float64, the number is infinite.
 func parsed(s string) *Node {
 	v, ok := ParseNumber(s)
 	if !ok {
@@ -130,7 +131,7 @@ func (d *decoder) array(depth, arrays int) (*Node, error) {
 			continue
 		}
 		if len(n.items) >= keep {
-			d.nodes-- // counted, not kept
+			d.nodes-- // the element is counted, but not kept
 		}
 		v, err := d.value(depth+1, arrays+1)
 		if err != nil {
@@ -142,14 +143,14 @@ func (d *decoder) array(depth, arrays int) (*Node, error) {
 	return n, err
 }
 
-// plain turns the NaN and Infinity of Python into JSON: the string "NaN", and a number that is too
-// large for a float64. It fails at a string of more than maxString bytes.
+// plain replaces Python's NaN and Infinity by valid JSON: the string "NaN", and a number that is too large
+// for a float64. It returns an error for a string of more than maxString bytes.
 type plain struct {
 	r        *bufio.Reader
-	rest     string // to be returned before more is read
-	quoted   bool   // within a string
-	escaped  bool   // after a backslash
-	inString int    // bytes of the string
+	rest     string // to be returned before more is read from r
+	quoted   bool   // whether the current position is inside a string
+	escaped  bool   // whether the previous byte was a backslash
+	inString int    // bytes of the current string so far
 }
 
 func newPlain(r io.Reader) *plain {
@@ -160,7 +161,7 @@ func newPlain(r io.Reader) *plain {
 	return p
 }
 
-// words are what Python writes for a float that is not finite, and JSON for it.
+// words are the texts that Python writes for floats that are not finite, and the JSON that replaces them.
 var words = [...]struct{ python, json string }{{"NaN", `"NaN"`}, {"Infinity", "1e999"}}
 
 // Read implements io.Reader.
@@ -186,13 +187,13 @@ func (p *plain) Read(b []byte) (n int, err error) {
 			n++
 		}
 		if n > 0 && p.r.Buffered() == 0 && p.rest == "" {
-			return n, nil // a reader may want to wait for no more
+			return n, nil // return what is available, rather than wait for more
 		}
 	}
 	return n, nil
 }
 
-// step follows one byte. If a word begins with it, rest is what stands for the word.
+// step processes one byte. If a word begins with this byte, step sets rest to the replacement of the word.
 func (p *plain) step(c byte) error {
 	if p.quoted {
 		p.inString++

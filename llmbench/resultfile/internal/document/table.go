@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// CSV reads the rows of a CSV text, which may differ in length. Empty lines are no rows. The text
-// may have at most 8 MiB.
+// CSV reads the rows of a CSV text, which may differ in length. Empty lines are ignored. The text may have
+// at most 8 MiB.
 func CSV(r io.Reader) ([][]string, error) {
 	limited := &io.LimitedReader{R: r, N: maxTable + 1}
 	in := csv.NewReader(limited)
@@ -23,8 +23,8 @@ func CSV(r io.Reader) ([][]string, error) {
 	return rows, err
 }
 
-// Row returns a row of a table as an object whose names are the columns of a header. A column without
-// a name, or with the name of an earlier column, is left out.
+// Row returns a row of a table as an object whose field names are the columns in header. A column without a
+// name, or with the name of an earlier column, is omitted.
 func Row(header, row []string) *Node {
 	n := &Node{kind: object}
 	for i, name := range header {

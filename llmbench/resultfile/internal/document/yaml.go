@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// YAML reads the first document of a YAML text of at most 8 MiB. Aliases are null.
+// YAML reads the first document of a YAML text of at most 8 MiB. Aliases become null.
 func YAML(r io.Reader) (*Node, error) {
 	limited := &io.LimitedReader{R: r, N: maxTable + 1}
 	var root yaml.Node
@@ -24,10 +24,10 @@ func YAML(r io.Reader) (*Node, error) {
 	return c.value(root.Content[0], 0, 0)
 }
 
-// A converter turns YAML nodes into Nodes.
+// A converter converts YAML nodes to Nodes.
 type converter struct{ nodes int }
 
-// value converts a node that is in so many nodes and arrays.
+// value converts a node. depth is the number of enclosing nodes, and arrays the number of enclosing arrays.
 func (c *converter) value(from *yaml.Node, depth, arrays int) (*Node, error) {
 	if c.nodes++; c.nodes > maxNodes {
 		return nil, errTooMany
