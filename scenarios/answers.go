@@ -14,15 +14,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/agree"
 )
 
-// agreement measures how many greedy answers equal the reference answers to the same prompts:
-// those that the server gave to one user before, or those in the file of LLMBENCH_ANSWERS. With
-// one user, agree-% shows how far the server agrees with itself, which is the noise that the
-// figures under load have to be compared with. Equal texts under load are not demanded:
-// the shape of a batch may change the order of additions, which decides between tokens of nearly
-// equal probability.
+// agreement measures how many greedy answers equal the reference answers to the same prompts. The reference
+// answers are the answers that the server gave before to one user, or those in the file LLMBENCH_ANSWERS.
+// With one user, agree-% shows how far the server agrees with itself; values under load have to be compared
+// with this noise. Equal texts under load are not required, because the shape of a batch may change the
+// order of additions, which decides between tokens of nearly equal probability.
 //
-// All prompts were sent before they are measured, so that a server that caches prompts has
-// them. The speeds show such a server.
+// All prompts are sent before they are measured, so a server that caches prompts has them in its cache.
+// This affects the measured speeds.
 func agreement(b *testing.B, s server) {
 	in, out := pick(s, 256, 64), pick(s, 256, 32)
 	if s.answers != "" {
@@ -50,9 +49,10 @@ func agreement(b *testing.B, s server) {
 	})
 }
 
-// references returns the reference answers to requests, and what they are for the configuration
-// line of results. They come from the file of LLMBENCH_ANSWERS. If it does not exist, or none is
-// named, the server gives them to one user, and they are written to the file.
+// references returns the reference answers to requests, and their origin for the configuration line of
+// results. They are read from the file LLMBENCH_ANSWERS. If the file does not exist, or the variable is not
+// set, references asks the server for them as a single user, and writes them to the file if there is a name
+// for it.
 func (s server) references(b *testing.B, requests []llmbench.Request) (references agree.References, config string) {
 	b.Helper()
 	if references := s.written(b, requests); references != nil {
@@ -81,7 +81,7 @@ func (s server) references(b *testing.B, requests []llmbench.Request) (reference
 	}
 	err = agree.Write(s.answers, references)
 	switch {
-	case errors.Is(err, fs.ErrExist): // another process was faster
+	case errors.Is(err, fs.ErrExist): // another process has written the file
 		return s.written(b, requests), "file"
 	case err != nil:
 		b.Fatalf("LLMBENCH_ANSWERS=%s: %v", s.answers, err)
@@ -90,8 +90,7 @@ func (s server) references(b *testing.B, requests []llmbench.Request) (reference
 	return references, "file"
 }
 
-// written returns the answers to requests in the file of LLMBENCH_ANSWERS, or nil if there is no
-// such file.
+// written returns the answers to requests in the file LLMBENCH_ANSWERS, or nil if there is no such file.
 func (s server) written(b *testing.B, requests []llmbench.Request) agree.References {
 	b.Helper()
 	if s.answers == "" {
@@ -112,8 +111,8 @@ func (s server) written(b *testing.B, requests []llmbench.Request) agree.Referen
 	return references
 }
 
-// reportAgreement reports how far the answers of result agree with the references. It logs the first
-// answer that differs.
+// reportAgreement reports how far the answers in result agree with the references. It logs the first answer
+// that differs.
 func (s server) reportAgreement(b *testing.B, references agree.References, requests []llmbench.Request, result *llmbench.Result) {
 	b.Helper()
 	var count func(string) int
@@ -140,7 +139,7 @@ func (s server) reportAgreement(b *testing.B, references agree.References, reque
 	}
 }
 
-// prepareAccuracy takes the data set of the environment if its questions have answers.
+// prepareAccuracy uses LLMBENCH_DATASET if its questions have answers.
 func prepareAccuracy(o Options, c config) (Options, error) {
 	if o.Dataset == "" && hasAnswers(c.Serve.Dataset) {
 		o.Dataset = c.Serve.Dataset
@@ -165,15 +164,15 @@ func hasAnswers(dataset string) bool {
 	return err == nil && answered
 }
 
-// accuracy measures how many questions a server answers right while it serves one user and many,
-// because errors of batching show under load. Sampling is greedy.
+// accuracy measures how many questions a server answers correctly while it serves one user, and while it
+// serves many, because errors of batching appear only under load. Sampling is greedy.
 //
-// Each process asks other questions, so that the answers of several processes are independent
-// observations and their counts can be added: a greedy server gives the same answer to the same question
-// again. question-set tells the questions of processes apart. Within a process, each concurrency and each
-// pass has questions of its own.
+// Each process asks different questions, because a greedy server gives the same answer to the same question
+// again. The answers of several processes are therefore independent observations, and their counts can be
+// added. The unit question-set identifies the questions of a process. Within a process, each concurrency
+// and each pass has different questions.
 func accuracy(b *testing.B, s server) {
-	set := questionSet(s.options.Seed, llmbench.Target{}.Salt("questions")) // another salt in each process, whatever the server
+	set := questionSet(s.options.Seed, llmbench.Target{}.Salt("questions")) // the target is empty, so that the salt differs between processes but not between servers
 	b.Run("workload="+workloadName(s.options)+"/stream=true", func(b *testing.B) {
 		for _, users := range s.concurrencies(1, 64) {
 			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) { s.ask(b, users, set) })
@@ -181,7 +180,7 @@ func accuracy(b *testing.B, s server) {
 	})
 }
 
-// ask measures that number of users with questions of a set.
+// ask measures the given number of users with questions from a set.
 func (s server) ask(b *testing.B, users int, set uint64) {
 	few := 64
 	if s.quick() {
@@ -202,8 +201,8 @@ func (s server) ask(b *testing.B, users int, set uint64) {
 	b.ReportMetric(float64(set), "question-set")
 }
 
-// questionSet returns the number of the questions that a process asks, from 1,000 to 999,999,999. Files of
-// results have such numbers with all their digits.
+// questionSet returns a number that identifies the questions of a process, from 1,000 to 999,999,999.
+// Result files print numbers in this range with all their digits.
 func questionSet(seed, salt uint64) uint64 {
 	hash := fnv.New64a()
 	fmt.Fprint(hash, seed, " ", salt)

@@ -16,48 +16,48 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
 )
 
-// goodShare is the share of requests that must keep the SLO. See judge.
+// goodShare is the share of requests that must meet the SLO; see judge.
 const goodShare = 0.95
 
-// keptUpShare is the share of the arrivals that must be matched by completions.
+// keptUpShare is the minimum completions / arrivals.
 const keptUpShare = 0.95
 
-// attempts is how often a pass is made before the search gives up, because the
-// client spoils it.
+// attempts is how many times a pass is made that the client spoils, before the search gives up. The client
+// spoils a pass if its own delays decide whether the pass meets the SLO.
 const attempts = 3
 
 // A capacity makes the passes of a search for the highest load that meets an SLO.
 type capacity struct {
 	target   llmbench.Target
 	slo      sample.SLO
-	template int           // tokens that every prompt has in common
-	lone     time.Duration // E2E latency of a request that is alone
-	least    int           // the fewest requests of a pass
+	template int           // tokens that all prompts have in common
+	lone     time.Duration // E2E latency of a request while no other is running
+	least    int           // the smallest number of requests in a pass
 	arrivals func(rate float64, seed uint64) arrivals.Process
-	even     bool          // arrivals are at even intervals, and not random
-	span     time.Duration // how long requests arrive in an open loop
-	patience time.Duration // how long a pass may become so that it has enough requests to be certified
-	rounds   int           // requests of each user of a closed loop
+	even     bool          // whether arrivals are evenly spaced rather than random
+	span     time.Duration // how long requests arrive in a pass of an open loop
+	patience time.Duration // how long a pass may be extended to have enough requests to be certified
+	rounds   int           // number of requests for each user of a closed loop
 	draw     drawFunc
-	send     passFunc // pass
-	passes   uint64   // made so far; the seeds of a pass depend on it
-	// Of the last pass: whether it met the SLO with 95 % confidence, and the successful requests that ended in
-	// a second, without the first and the last tenth of them.
+	send     passFunc // makes a pass; normally the function pass
+	passes   uint64   // number of passes so far; the seeds of a pass depend on it
+	// certified says whether the last pass met the SLO with 95 % confidence. perSecond is how many of its
+	// requests succeeded per second, not counting the first and the last tenth of them.
 	certified bool
 	perSecond float64
 }
 
-// A passFunc makes a pass, as [llmbench.Pass] does. It also returns the bounds of the result.
+// A passFunc makes a pass, like [llmbench.Pass], and also returns the result's bounds.
 type passFunc func(ctx context.Context, name string, t llmbench.Target, l llmbench.Load) (p passed, bounds map[string]sample.Interval, err error)
 
-// A passed is the [llmbench.Result] of a pass.
+// A passed is an [llmbench.Result] of a pass.
 type passed interface {
 	All() iter.Seq[*sample.Sample]
 	Err() error
 	Close() error
 }
 
-// pass makes a pass with llmbench.
+// pass makes a pass by [llmbench.Pass].
 func pass(ctx context.Context, name string, t llmbench.Target, l llmbench.Load) (p passed, bounds map[string]sample.Interval, err error) {
 	r, err := llmbench.Pass(ctx, name, t, l)
 	if r == nil {
@@ -66,12 +66,12 @@ func pass(ctx context.Context, name string, t llmbench.Target, l llmbench.Load) 
 	return r, r.Bounds, err
 }
 
-// A trial reports whether a load meets the SLO.
+// A trial measures a load and reports whether it meets the SLO.
 type trial func(ctx context.Context, name string, load float64) (bool, error)
 
-// search is the benchmark of one search for the highest load of a kind, such as req/s. It reports the highest
-// load that met the SLO, under a name of its own if that is not certified, and the lowest that missed it. Start
-// returns a guess of the result, or 0.
+// search is a benchmark that searches for the highest load of the given kind, such as req/s. It reports the
+// highest load that met the SLO, and the lowest load that missed it. If the highest load is not certified,
+// its unit has a different name. start returns a guess of the result, or 0.
 func (c *capacity) search(b *testing.B, h search.Highest, start func(ctx context.Context, name string, h search.Highest) (float64, error), try trial, kind string) {
 	llmbench.Watch(b)
 	if err := llmbench.Announce(b, c.target); err != nil {
@@ -81,7 +81,7 @@ func (c *capacity) search(b *testing.B, h search.Highest, start func(ctx context
 	before := c.passes
 	unit := "slo-" + kind
 	for more := llmbench.Loop(b); more(); {
-		certified := map[float64]int{} // passes of each load
+		certified := map[float64]int{} // certified passes, by load
 		var err error
 		if h.Start, err = start(llmbench.Context(b), b.Name(), h); err != nil {
 			b.Fatalf("SLO %v: %v", c.slo, err)
@@ -112,12 +112,12 @@ func (c *capacity) search(b *testing.B, h search.Highest, start func(ctx context
 	b.ReportMetric(float64(c.passes-before)/n, "passes/op")
 }
 
-// noStart is a start of a search that has no guess.
+// noStart is the start of a search that has no guess.
 func noStart(context.Context, string, search.Highest) (float64, error) { return 0, nil }
 
-// scout guesses the rate that a search will find. It makes short passes, each of four times the rate of the one
-// before, until one misses the SLO. If the server fell behind in that pass, its completions per second are the
-// guess, and otherwise the rate between the last two passes.
+// scout guesses the rate that a search will find. It makes short passes, each with four times the rate of
+// the previous one, until a pass misses the SLO. If the server fell behind in that pass, the guess is its
+// completions per second. Otherwise it is a rate between the last two passes.
 func (c *capacity) scout(ctx context.Context, name string, h search.Highest) (float64, error) {
 	low := h.From
 	for rate := 4 * low; rate < h.To; low, rate = rate, 4*rate {
@@ -136,8 +136,9 @@ func (c *capacity) scout(ctx context.Context, name string, h search.Highest) (fl
 	return low, nil
 }
 
-// describeCertified says how sure the low end of an interval is, of whose passes that many are certified, and
-// whether all of them are.
+// describeCertified says how certain the low end of found is, and whether it is certified: whether all
+// passes that met the SLO at this load are certified. certified is the number of certified passes at this
+// load.
 func describeCertified(found search.Interval, certified int) (text string, all bool) {
 	met := 0
 	for _, t := range found.Trials {
@@ -152,17 +153,19 @@ func describeCertified(found search.Interval, certified int) (text string, all b
 	return fmt.Sprintf("%.4g is certified: each of the %d passes that met the SLO there shows with 95 %% confidence that %.0f of 100 requests keep it", found.Low, met, 100*goodShare), true
 }
 
-// certifiable is the least number of requests of a pass that can meet the SLO with 95 % confidence although
-// one of them keeps no limit. With 59 or more all of them must keep the limits.
+// certifiable is the smallest number of requests with which a pass can meet the SLO with 95 % confidence
+// although one request misses the limits. With 59 requests or more, this is possible only if all of them
+// meet the limits.
 const certifiable = 93
 
-// judge reports whether a pass of n requests, of which good kept the limits, meets the SLO, and whether that
-// is certified: with 95 % confidence goodShare of all requests keep the limits. That is so if the upper
-// confidence bound of a percentile, by order statistics, is within the limits; see [sample.BoundRank].
-// With enough requests for that, only a pass that is certified meets the SLO. With fewer, the share of
-// the pass's own requests decides.
+// judge reports whether a pass meets the SLO, and whether that is certified. good of its n requests met the
+// limits. It is certified if, with 95 % confidence, goodShare of all requests meet the limits. That is the
+// case if the upper confidence bound of a percentile, by order statistics, is within the limits; see
+// [sample.BoundRank]. If n is large enough for this, only a certified pass meets the SLO. If n is smaller,
+// the share of the pass's own requests decides.
 //
-// The confidence is about one pass, whose requests are taken as independent. In a queue they are not quite.
+// The confidence applies to one pass, and assumes that its requests are independent. In a queue they are
+// not quite independent.
 func judge(good, n int) (met, certified bool) {
 	k, possible := sample.BoundRank(n, goodShare)
 	certified = possible && good >= k
@@ -172,14 +175,14 @@ func judge(good, n int) (met, certified bool) {
 	return float64(good) >= goodShare*float64(n), certified
 }
 
-// count returns the number of requests of a pass of at least n requests, of which that many end in a second. It
-// is raised to certifiable if the pass then takes no longer than patience.
+// count returns the number of requests for a pass that needs at least n requests, if perSecond requests end
+// per second. It is raised to certifiable if the pass then takes no longer than patience.
 func (c *capacity) count(n int, perSecond float64) int {
 	within := min(certifiable, int(perSecond*c.patience.Seconds()))
 	return max(c.least, n, within)
 }
 
-// byRate is a trial of an open loop at rate requests per second.
+// byRate is a trial of an open loop with the given rate in requests per second.
 func (c *capacity) byRate(ctx context.Context, name string, rate float64) (bool, error) {
 	n := int(math.Round(rate * c.span.Seconds()))
 	if c.even {
@@ -189,12 +192,12 @@ func (c *capacity) byRate(ctx context.Context, name string, rate float64) (bool,
 	return c.pass(ctx, fmt.Sprintf("%s/rate=%.4g", name, rate), c.count(n, rate), c.open(rate))
 }
 
-// open returns the load of an open loop.
+// open returns a function for the load of an open loop with the given rate.
 func (c *capacity) open(rate float64) func(seed uint64) llmbench.Load {
 	return func(seed uint64) llmbench.Load { return llmbench.Load{Arrivals: c.arrivals(rate, seed)} }
 }
 
-// byConcurrency is a trial of a closed loop.
+// byConcurrency is a trial of a closed loop with the given number of users.
 func (c *capacity) byConcurrency(ctx context.Context, name string, users float64) (bool, error) {
 	n := c.rounds * int(users)
 	if c.lone > 0 {
@@ -206,8 +209,8 @@ func (c *capacity) byConcurrency(ctx context.Context, name string, users float64
 	})
 }
 
-// pass makes a pass of n requests, and again while the client spoils it, with
-// another seed. It reports whether the pass met the SLO.
+// pass makes a pass of n requests, and reports whether it met the SLO. If the client spoils the pass, pass
+// repeats it with another seed.
 func (c *capacity) pass(ctx context.Context, name string, n int, load func(seed uint64) llmbench.Load) (met bool, err error) {
 	var spoilt error
 	for range attempts {
@@ -218,11 +221,11 @@ func (c *capacity) pass(ctx context.Context, name string, n int, load func(seed 
 	return false, fmt.Errorf("%w: %s: the client is the limit in %d passes, in the last of them: %w", search.ErrCannotJudge, name, attempts, spoilt)
 }
 
-// keptShare is the unit of the share of the requests that keep the SLO. It is no result, but its bounds say
-// whether the client's own delays can change the verdict on a pass.
+// keptShare is the unit of the share of requests that meet the SLO. It is not reported as a result, but its
+// bounds tell whether the client's own delays can change the verdict on a pass.
 const keptShare = "slo-kept-%"
 
-// asks returns l, whose result says which share of the requests keeps the SLO.
+// asks returns l with keptShare added to its result.
 func (c *capacity) asks(l llmbench.Load) llmbench.Load {
 	family := sample.FamilyE2E
 	if c.slo.NeedsStream() {
@@ -242,8 +245,8 @@ func (c *capacity) asks(l llmbench.Load) llmbench.Load {
 	return l
 }
 
-// attempt makes one pass. spoilt says how the client has spoilt the pass. A pass whose answers come
-// in bursts says nothing about an SLO with a limit of the TTFT or the TPOT.
+// attempt makes one pass. spoilt says how the client has spoilt the pass, or is nil. If answers come in
+// bursts, the pass cannot be judged by an SLO with a limit on the TTFT or the TPOT.
 func (c *capacity) attempt(ctx context.Context, name string, n int, load func(seed uint64) llmbench.Load) (met bool, spoilt, err error) {
 	c.passes++
 	c.certified = false
@@ -267,7 +270,7 @@ func (c *capacity) attempt(ctx context.Context, name string, n int, load func(se
 		return false, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	good, late := 0, 0
-	var ends []time.Duration // of successful requests
+	var ends []time.Duration // ends of successful requests
 	for s := range samples {
 		if c.slo.Met(s) {
 			good++
@@ -284,12 +287,15 @@ func (c *capacity) attempt(ctx context.Context, name string, n int, load func(se
 	return met, spoilt, result.Err()
 }
 
-// verdict reports whether a pass of n requests met the SLO, and sets c.certified. Good of the requests kept the
-// limits as measured, and late of them were sent too late. Delays of the client make latencies longer, and seldom
-// shorter: bounds has the lowest and the highest share of the requests that can have kept the limits. The pass
-// met the SLO if it did with the lowest share, and missed it if it did with the highest. Otherwise, or if it was
-// missed and the client sent requests late, the client has spoilt it. A pass that met the SLO with late requests
-// would have met it without the delays, because latencies count from the due instants.
+// verdict reports whether a pass of n requests met the SLO, and sets c.certified. good requests met the
+// limits as measured, and late requests were sent too late.
+//
+// Delays of the client make latencies longer, and rarely shorter. bounds therefore has the lowest and the
+// highest share of requests that can have met the limits. The pass met the SLO if the lowest share
+// suffices, and missed it if the highest share does not. Otherwise the client has spoilt the pass. The
+// client has also spoilt a pass that missed the SLO if it sent requests late. If a pass with late requests
+// met the SLO, it would also have met it without the delays, because latencies count from the instants at
+// which requests were due.
 func (c *capacity) verdict(good, late, n int, bounds map[string]sample.Interval, keptUp bool) (met bool, spoilt error) {
 	low, high := good, good
 	if b, known := bounds[keptShare]; known {
@@ -311,8 +317,8 @@ func (c *capacity) verdict(good, late, n int, bounds map[string]sample.Interval,
 	return false, nil
 }
 
-// completions returns how many of the ends there are in a second, without the first and the last tenth of them;
-// 0 if they are too few to tell.
+// completions returns how many of ends there are per second, not counting the first and the last tenth of
+// them. It returns 0 if there are too few to tell.
 func completions(ends []time.Duration) float64 {
 	slices.Sort(ends)
 	tenth := len(ends) / 10
@@ -323,26 +329,24 @@ func completions(ends []time.Duration) float64 {
 	return float64(len(middle)-1) / (middle[len(middle)-1] - middle[0]).Seconds()
 }
 
-// keepsUp reports whether the completions of an open loop keep up with its arrivals. In
-// a short pass, requests may keep their limits although the server falls behind. For
-// example, if requests arrive for 250 ms at three times the server's capacity, the last
-// of them waits for 500 ms.
+// keepsUp reports whether the completions of an open loop keep up with its arrivals. In a short pass,
+// requests may meet their limits although the server falls behind. For example, if requests arrive for 250
+// ms at three times the server's capacity, the last request waits only 500 ms.
 //
-// The backlog is the number of requests that are due and have not ended. Its growth is
-// the number of arrivals minus the number of completions. keepsUp compares the mean
-// backlog in the second quarter of the time of arrivals with that in the last quarter,
-// half of the time of arrivals later. The first quarter is left to the warm-up of the
-// queue, and the drain after the last arrival does not count.
+// The backlog is the number of requests that are due and have not ended. It grows by the number of arrivals
+// minus the number of completions. keepsUp compares the mean backlog in the last quarter of the time of
+// arrivals with the mean backlog in the second quarter, half of the time of arrivals earlier. The first
+// quarter is skipped because the queue is still filling, and the time after the last arrival does not
+// count.
 //
-// The growth may be 5 % of the arrivals in half of the time, plus rate x lone, which is
-// the number of requests in flight if each takes as long as a lone request (Little, "A
-// Proof for the Queuing Formula: L = λW", Operations Research 9, 1961). The
-// number covers the variation of a steady backlog. In virtual time, with Poisson arrivals for 250 ms at a
-// server with slots, of 20 passes each, keepsUp rejected none at 0.7 times the capacity,
-// one at 0.9 times, and all at twice the capacity.
+// The backlog may grow by 5 % of the arrivals in half of the time, plus rate x lone, which is the number of
+// requests in flight if each takes as long as a lone request (Little, "A Proof for the Queuing Formula: L =
+// λW", Operations Research 9, 1961). This number allows for the variation of a steady backlog. In
+// simulations with Poisson arrivals for 250 ms at a server with slots, keepsUp rejected none of 20 passes
+// at 0.7 times the capacity, one of 20 at 0.9 times, and all at twice the capacity.
 //
-// Of even arrivals a steady backlog varies little. There the growth may be 0.5 % of the arrivals, plus the
-// root of the number in flight; see evenRequests.
+// With even arrivals, a steady backlog varies little. The backlog may then grow by 0.5 % of the arrivals,
+// plus the square root of the number in flight; see evenRequests.
 func keepsUp(samples iter.Seq[*sample.Sample], lone time.Duration, even bool) bool {
 	var first, last time.Duration
 	n := 0
@@ -357,7 +361,7 @@ func keepsUp(samples iter.Seq[*sample.Sample], lone time.Duration, even bool) bo
 	if quarter <= 0 {
 		return true
 	}
-	// backlog returns the mean backlog of the quarter that begins at from.
+	// backlog returns the mean backlog in the quarter that begins at from.
 	backlog := func(from time.Duration) float64 {
 		var sum time.Duration
 		for s := range samples {
@@ -374,17 +378,17 @@ func keepsUp(samples iter.Seq[*sample.Sample], lone time.Duration, even bool) bo
 	return growth <= share*2*perQuarter+inFlight
 }
 
-// evenShare is the growth of the backlog, as a share of the even arrivals, that is tolerated. With evenRequests
-// times the root of the requests in flight, a pass tells a rate that is 2.5 % above the capacity: in half of
-// the time of arrivals the backlog grows by 2.5 % of half of the requests, and 0.5 % of them and that root
-// are tolerated.
+// evenShare is the tolerated growth of the backlog with even arrivals, as a share of the arrivals. A pass
+// with evenRequests times the square root of the requests in flight can detect a rate that is 2.5 % above
+// the capacity. In half of the time of arrivals, the backlog then grows by 2.5 % of half of the requests;
+// tolerated are 0.5 % of them and the square root.
 const (
 	evenShare    = 0.005
 	evenRequests = 2 / (0.025 - evenShare)
 )
 
-// toleratedLateness returns how late a request may be sent: a fifth of the smaller
-// of the limits of TTFT and E2E latency.
+// toleratedLateness returns how late a request may be sent: a fifth of the limit on the TTFT or on the E2E
+// latency, whichever is smaller.
 func (c *capacity) toleratedLateness() time.Duration {
 	least := time.Duration(math.MaxInt64)
 	for _, limit := range []time.Duration{c.slo.TTFT, c.slo.E2E} {

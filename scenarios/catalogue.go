@@ -14,20 +14,19 @@ import (
 
 // A Scenario is an entry of the catalogue.
 type Scenario struct {
-	// Name is the name of the scenario's method of [Options], for example "Chat".
+	// Name is the name of the scenario and of its method of [Options], for example "Chat".
 	Name string
 
-	// Exactly one of study and measure is set. A study measures its loads.
+	// Exactly one of study and measure is set. A study contains its loads as data.
 	study   *study
 	measure func(b *testing.B, s server)
-	// oneForm is a scenario that has no full form, and ignores [Options].Full.
+	// oneForm is true if the scenario has no full form, and ignores [Options].Full.
 	oneForm bool
-	// prepare, if not nil, completes the options, and checks them before a server is
-	// started.
+	// prepare, if not nil, completes the options and checks them before a server is started.
 	prepare func(o Options, c config) (Options, error)
 }
 
-// catalogue is every scenario that measures a target.
+// catalogue lists the scenarios that measure a target.
 var catalogue = []Scenario{
 	{Name: "Accuracy", measure: accuracy, prepare: prepareAccuracy},
 	{Name: "Agreement", measure: agreement},
@@ -52,14 +51,14 @@ var catalogue = []Scenario{
 	{Name: "Trace", measure: trace},
 }
 
-// unrepeatable are the published experiments that no scenario repeats, and why.
+// unrepeatable lists the published experiments that no scenario can repeat, with the reason.
 var unrepeatable = map[string]string{
 	"B1": "neither its load nor the lengths asked for were published",
 	"D9": "its servers gave no answer, and no load was published",
 }
 
-// Scenarios returns the catalogue in alphabetical order: every scenario that
-// measures a target. [ColdStart], which starts servers, is not among them.
+// Scenarios returns the catalogue in alphabetical order: all scenarios that measure a target. [ColdStart]
+// is not included, because it starts servers.
 func Scenarios() []Scenario { return slices.Clone(catalogue) }
 
 // scenario returns the scenario called name, which must exist.
@@ -67,16 +66,15 @@ func scenario(name string) Scenario {
 	return catalogue[slices.IndexFunc(catalogue, func(s Scenario) bool { return s.Name == name })]
 }
 
-// Check returns an error if o cannot be used, or, wrapping [ErrNothing], if o leaves
-// the scenario nothing to measure. It needs no server, so that one need not be
-// started in vain.
+// Check returns an error if o cannot be used. If o leaves the scenario nothing to measure, the error wraps
+// [ErrNothing]. Check needs no server, so it can be called before one is started.
 func (sc Scenario) Check(o Options) error {
 	_, _, err := sc.resolve(o)
 	return err
 }
 
-// Run measures target, in sub-benchmarks of b, as the scenario's method of [Options]
-// does. It skips b if the scenario has nothing to measure.
+// Run measures target in sub-benchmarks of b, like the scenario's method of [Options]. It skips b if the
+// scenario has nothing to measure.
 func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
 	b.Helper()
 	llmbench.Watch(b)
@@ -96,8 +94,8 @@ func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
 	sc.measure(b, s)
 }
 
-// asksLengths reports whether a load of the scenario asks for lengths of prompts. Prompts from a file
-// are as long as they are.
+// asksLengths reports whether the scenario needs prompts of given lengths. Prompts from a file have the
+// lengths of their texts.
 func (sc Scenario) asksLengths(o Options, cells []cell) bool {
 	switch {
 	case sc.study != nil:
@@ -113,8 +111,7 @@ func (sc Scenario) asksLengths(o Options, cells []cell) bool {
 	return true
 }
 
-// resolve completes o from the environment, checks it, and returns the loads of a
-// study.
+// resolve completes o from the environment, checks it, and returns the loads if the scenario is a study.
 func (sc Scenario) resolve(o Options) (Options, []cell, error) {
 	c, err := readConfig()
 	if err != nil {
@@ -140,7 +137,7 @@ func (sc Scenario) resolve(o Options) (Options, []cell, error) {
 	return o, nil, nil
 }
 
-// checkFull returns an error if full is no value of LLMBENCH_FULL.
+// checkFull returns an error if full is not a valid value of LLMBENCH_FULL.
 func checkFull(full string) error {
 	if why, found := unrepeatable[full]; found {
 		return fmt.Errorf("LLMBENCH_FULL=%s: this experiment cannot be repeated: %s", full, why)
@@ -151,8 +148,7 @@ func checkFull(full string) error {
 	return nil
 }
 
-// experiments returns the names of the published experiments that scenarios repeat,
-// in the order of the studies.
+// experiments returns the sorted names of the published experiments that scenarios repeat.
 func experiments() []string {
 	var names []string
 	for _, sc := range catalogue {

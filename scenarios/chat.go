@@ -5,10 +5,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// chat is study A: one user and four users of chat servers. As published, the
-// answers to one user are streamed, those to four users are not, and every load is
-// sent twice, of which the first is the warm-up. The number of requests is what the
-// fastest server of the study answered in 30 seconds.
+// chat is study A: one user and four users of chat servers. As in the study, the answers to one user are
+// streamed and those to four users are not, and every load is sent twice; the first time is the warm-up.
+// The number of requests is the number that the study's fastest server answered in 30 seconds.
 var chat = study{
 	name: "Chat",
 	reduced: []cell{
@@ -30,9 +29,8 @@ var chat = study{
 	},
 }
 
-// letters returns the study's prompts: ten random letters, which defeat prefix
-// caches, filler words up to 512 tokens, and a fixed question. A chat endpoint adds
-// its template to the 512 tokens.
+// letters returns the study's prompts: ten random letters, which defeat prefix caches, filler words up to
+// 512 tokens, and a fixed question. The template of a chat endpoint comes on top of the 512 tokens.
 func letters(kind string, e endpoint) data {
 	return data{
 		name: "random-512x200-" + kind, endpoint: e, in: 512, limit: 200,

@@ -15,38 +15,38 @@ import (
 // A config holds the environment variables that scenarios read.
 type config struct {
 	Tokenizer string // LLMBENCH_TOKENIZER: a tokenizer.json file
-	Full      string // LLMBENCH_FULL: "1" runs scenarios as they were published, a name one published experiment; "" the reduced forms
-	Data      string // LLMBENCH_DATA: folder with the data sets of published experiments, by their published names
+	Full      string // LLMBENCH_FULL: "1" for all scenarios as they were published, or the name of one published experiment; "" for the reduced forms
+	Data      string // LLMBENCH_DATA: folder with the data sets of published experiments, under their published names
 	Answers   string // LLMBENCH_ANSWERS: file with the reference answers of Agreement, which is written if it does not exist
 	Serve     serveConfig
 }
 
-// A serveConfig holds the environment variables that define BenchmarkServe's load.
+// A serveConfig holds the environment variables that define BenchmarkServe's load. After a semicolon, a
+// field's comment gives the default.
 type serveConfig struct {
-	Concurrency []int            // LLMBENCH_CONCURRENCY: closed loop, one sub-benchmark each; 1,8
-	Rate        []float64        // LLMBENCH_RATE: open loop instead, requests per second, one sub-benchmark each
-	Burstiness  float64          // LLMBENCH_BURSTINESS: gamma shape of the arrivals; 1 is Poisson
-	Requests    int              // LLMBENCH_REQUESTS: requests in a pass; 0 means 8 x concurrency, at least 16
-	Stages      []arrivals.Stage // LLMBENCH_STAGES: open loop whose rate changes, one sub-benchmark
-	LoadSet     bool             // LLMBENCH_CONCURRENCY, _RATE or _STAGES is set: a trace is not replayed
-	Input       int              // LLMBENCH_INPUT: prompt length in tokens; 512, or 0: as the data set has it
-	Output      int              // LLMBENCH_OUTPUT: output length in tokens; 128, or 0: as the data set has it
-	Dataset     string           // LLMBENCH_DATASET: random, or another that benchdata.Open knows
+	Concurrency []int            // LLMBENCH_CONCURRENCY: numbers of users of a closed loop, each in its own sub-benchmark; 1,8
+	Rate        []float64        // LLMBENCH_RATE: rates of an open loop in requests per second, each in its own sub-benchmark
+	Burstiness  float64          // LLMBENCH_BURSTINESS: shape of the gamma distribution of the arrivals; 1, which is Poisson
+	Requests    int              // LLMBENCH_REQUESTS: requests in a pass; 0, which means 8 x concurrency and at least 16
+	Stages      []arrivals.Stage // LLMBENCH_STAGES: stages of an open loop whose rate changes, in one sub-benchmark
+	LoadSet     bool             // whether LLMBENCH_CONCURRENCY, _RATE or _STAGES is set; if so, a trace is not replayed
+	Input       int              // LLMBENCH_INPUT: prompt length in tokens; 512 for random, otherwise 0, which means the lengths in the data set
+	Output      int              // LLMBENCH_OUTPUT: output length in tokens; 128 for random, otherwise 0, which means the lengths in the data set
+	Dataset     string           // LLMBENCH_DATASET: a data set that benchdata.Open knows; random
 	Stream      bool             // LLMBENCH_STREAM; true
-	Warmup      int              // LLMBENCH_WARMUP: requests sent first; -1 means 2 x concurrency
-	Timeout     time.Duration    // LLMBENCH_TIMEOUT: per request; 10m
+	Warmup      int              // LLMBENCH_WARMUP: requests sent before the measurement; -1, which means 2 x concurrency
+	Timeout     time.Duration    // LLMBENCH_TIMEOUT: for each request; 10m
 	IdleTimeout time.Duration    // LLMBENCH_IDLE_TIMEOUT: between two events of a stream; 60s
 	MaxFail     float64          // LLMBENCH_MAX_FAIL: tolerated share of failed requests; 0
 	SLO         sample.SLO       // LLMBENCH_SLO
-	Cancel      llmbench.Cancel  // LLMBENCH_CANCEL: share of the clients that leave, and when
-	Seed        uint64           // LLMBENCH_SEED: of prompts, lengths and arrivals; 1
+	Cancel      llmbench.Cancel  // LLMBENCH_CANCEL: share of the clients that leave early, and when they leave
+	Seed        uint64           // LLMBENCH_SEED: seed of prompts, lengths and arrivals; 1
 }
 
 func init() { env.Register(func(r *env.Reader) { parseOwn(r) }) }
 
-// readConfig reads the process's environment. It checks the variables of every
-// package of the process, and returns an error that names each variable that
-// cannot be used.
+// readConfig reads the process's environment. It checks the variables of all packages in the process, and
+// returns an error that names each variable that cannot be used.
 func readConfig() (config, error) {
 	environ := os.Environ()
 	if err := env.Check(environ); err != nil {

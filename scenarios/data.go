@@ -11,23 +11,22 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
 
-// data is what a study's loads send.
+// A data describes what the loads of a study send.
 type data struct {
 	name     string // the value of workload= in benchmark names
 	endpoint endpoint
-	// file is the published name of the data set in LLMBENCH_DATA, and get says how
-	// to get the data set. file is "" for data without a file.
+	// file is the published name of the data set in LLMBENCH_DATA, and get says how to get the file. Data
+	// without a file has file "".
 	file, get string
-	// in is the mean length of the published prompts, and limit the most output
-	// tokens of an answer. out is the mean length of the published answers, or 0 if
-	// the load does not depend on it.
+	// in is the mean length of the published prompts, and limit the maximum number of output tokens. out is
+	// the mean length of the published answers, or 0 if the load does not depend on it.
 	in, out, limit int
-	// draw returns n requests. path is the file's.
+	// draw returns n requests. path is the path of the file.
 	draw func(s server, path string, n int, seed uint64) ([]llmbench.Request, error)
 }
 
-// An endpoint is the kind of endpoint that data is for: a chat, which puts a
-// template around each prompt, or a completion, which continues the bare prompt.
+// An endpoint is the kind of endpoint that data is meant for. A chat endpoint puts a template around each
+// prompt; a completion endpoint continues the bare prompt.
 type endpoint int
 
 const (
@@ -36,8 +35,8 @@ const (
 	completionEndpoint
 )
 
-// forEndpoint returns s with the dialect of an endpoint of kind e, and whether the
-// server has such an endpoint.
+// forEndpoint returns s with the dialect for an endpoint of kind e, and whether the server has such an
+// endpoint.
 func (s server) forEndpoint(e endpoint) (server, bool) {
 	switch s.target.Dialect.(type) {
 	case nil, dialect.OpenAIChat:
@@ -51,8 +50,7 @@ func (s server) forEndpoint(e endpoint) (server, bool) {
 	return s, e != chatEndpoint
 }
 
-// random returns data of random words: prompts of in tokens, and answers of out
-// tokens.
+// random returns data of random words, with prompts of in tokens and answers of out tokens.
 func random(in, out int) data {
 	return data{
 		name: fmt.Sprintf("random-%dx%d", in, out),
@@ -63,9 +61,9 @@ func random(in, out int) data {
 	}
 }
 
-// simulated returns d for the simulated server: random words of the same mean
-// length in place of a file. Answers have the published mean length if d has one;
-// otherwise the server's profile determines their length.
+// simulated returns d for the simulated server. A file is replaced by random words of the same mean length.
+// Answers have the published mean length if d has one; otherwise the server's profile determines their
+// length.
 func (d data) simulated() data {
 	if d.file == "" {
 		return d
@@ -86,8 +84,7 @@ func (d data) simulated() data {
 	return r
 }
 
-// path returns the path of the file in folder, or an error that says how to get
-// the file.
+// path returns the path of the file in folder. If the file does not exist, the error says how to get it.
 func (d data) path(folder string) (string, error) {
 	if d.file == "" {
 		return "", nil
@@ -103,7 +100,7 @@ func (d data) path(folder string) (string, error) {
 	return path, err
 }
 
-// hasFile reports whether the file of d, if there is one, is in folder.
+// hasFile reports whether folder contains the file of d, or d has no file.
 func (d data) hasFile(folder string) bool {
 	_, err := d.path(folder)
 	return err == nil
@@ -112,8 +109,8 @@ func (d data) hasFile(folder string) bool {
 // getByCurl returns the command that downloads file.
 func getByCurl(file, url string) string { return "get it by: curl -fL -o " + file + " " + url }
 
-// templated adds the length of s's template to the prompt lengths of requests, so
-// that they are what the server should count. It returns err as it is.
+// templated adds the length of s's template to the prompt lengths of requests, so that they equal what the
+// server counts. It passes err through.
 func (s server) templated(requests []llmbench.Request, err error) ([]llmbench.Request, error) {
 	for i := range requests {
 		requests[i].PromptTokens += s.template
@@ -121,8 +118,8 @@ func (s server) templated(requests []llmbench.Request, err error) ([]llmbench.Re
 	return requests, err
 }
 
-// questions returns data from a file of questions, in the order of the file. The seed
-// determines their salt only.
+// questions returns data from a file of questions, in the order of the file. The seed only determines the
+// salt of the questions.
 func questions(name string, format benchdata.QuestionFormat, file, get string, in, limit int) data {
 	return data{
 		name: name, endpoint: chatEndpoint, file: file, get: get, in: in, limit: limit,

@@ -12,10 +12,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// weather is the tool that ToolCalls offers, and ticket the schema of the record
-// that StructuredOutput asks for. Every part of them has a limit, so that a model
-// that only follows a grammar comes to an end. Each has a type, because some servers
-// refuse an enum without one.
+// weather is the tool that ToolCalls offers, and ticket is the schema of the record that StructuredOutput
+// asks for. All their parts are limited, so that even a model that only follows the grammar comes to an
+// end. All their parts have a type, because some servers refuse an enum without one.
 var (
 	weather = llmbench.Tool{
 		Name:        "get_weather",
@@ -42,16 +41,14 @@ func toolCalls(b *testing.B, s server) {
 	})
 }
 
-// structuredOutput measures answers in JSON. valid-% is the share of answers that
-// conform to the schema.
+// structuredOutput measures answers in JSON. valid-% is the share of answers that conform to the schema.
 func structuredOutput(b *testing.B, s server) {
 	formatted(b, s, "schema", "Write any ticket of a help desk as JSON. What follows does not matter: ", func(r *llmbench.Request) {
 		r.Schema = ticket
 	})
 }
 
-// formatted measures answers in the format that ask sets in a request. An answer
-// ends where it is complete.
+// formatted measures answers in the format that ask sets in a request. An answer ends when it is complete.
 func formatted(b *testing.B, s server, name, instruction string, ask func(*llmbench.Request)) {
 	in := pick(s, 512, 128)
 	b.Run(fmt.Sprintf("workload=%s-%d/stream=true", name, in), func(b *testing.B) {
@@ -84,9 +81,9 @@ func formatted(b *testing.B, s server, name, instruction string, ask func(*llmbe
 	})
 }
 
-// saltedOpening returns two words that begin all prompts of a seed, or "" without a salt.
-// The prompts have an instruction in common, which would otherwise be in the cache of a
-// server that an earlier process has measured.
+// saltedOpening returns two words with which all prompts of a seed begin, or "" without a salt. All prompts
+// have the same instruction. Without an opening before it, a server that an earlier process has measured
+// could have the instruction in its cache.
 func (s server) saltedOpening(seed uint64) (string, error) {
 	if s.salt == 0 {
 		return "", nil
@@ -98,8 +95,8 @@ func (s server) saltedOpening(seed uint64) (string, error) {
 	return two[0].Prompt + ". ", nil
 }
 
-// reportValid reports the share of answers that have the format that r asks for;
-// all requests ask for the same. It logs what is wrong with the first that does not.
+// reportValid reports the share of answers that have the format that r asks for; all requests ask for the
+// same format. It logs what is wrong with the first answer that does not have the format.
 func reportValid(b *testing.B, r llmbench.Request, samples iter.Seq[*sample.Sample]) {
 	b.Helper()
 	good, all, firstErr := countValid(r, samples)
@@ -114,8 +111,8 @@ func reportValid(b *testing.B, r llmbench.Request, samples iter.Seq[*sample.Samp
 	}
 }
 
-// countValid counts the successful answers, and how many of them have the format
-// that r asks for. firstErr is what is wrong with the first that does not.
+// countValid counts the successful answers, and how many of them have the format that r asks for. firstErr
+// says what is wrong with the first answer that does not.
 func countValid(r llmbench.Request, samples iter.Seq[*sample.Sample]) (good, all int, firstErr error) {
 	for s := range samples {
 		if s.Outcome != sample.OK {

@@ -7,16 +7,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// Accuracy measures how many questions the server answers right, one after the other and
-// 64 at once, beside its speed. The data set is that of Options.Dataset, by default
-// LLMBENCH_DATASET if its questions have answers, and arithmetic otherwise.
+// Accuracy measures how many questions the server answers correctly, with one user and with 64 users, and
+// its speed. The data set is Options.Dataset. By default it is LLMBENCH_DATASET if its questions have
+// answers, and otherwise arithmetic.
 func (o Options) Accuracy(b *testing.B, target llmbench.Target) {
 	scenario("Accuracy").Run(b, target, o)
 }
 
-// Agreement measures how many greedy answers stay the same under load: agree-% is the share
-// that equals the answer of the server to the same prompt alone, or in the file that
-// LLMBENCH_ANSWERS names.
+// Agreement measures how many greedy answers stay the same under load. agree-% is the share of answers that
+// equal the reference answer to the same prompt: the server's answer to a single user, or the answer in the
+// file LLMBENCH_ANSWERS.
 func (o Options) Agreement(b *testing.B, target llmbench.Target) {
 	scenario("Agreement").Run(b, target, o)
 }
@@ -25,7 +25,7 @@ func (o Options) Agreement(b *testing.B, target llmbench.Target) {
 // at most 200, streamed and not streamed. Full form: study A.
 func (o Options) Chat(b *testing.B, target llmbench.Target) { scenario("Chat").Run(b, target, o) }
 
-// CodeQA measures ever more users with programming tasks. Full form: study D.
+// CodeQA measures increasing numbers of users with programming tasks. Full form: study D.
 func (o Options) CodeQA(b *testing.B, target llmbench.Target) { scenario("CodeQA").Run(b, target, o) }
 
 // Concurrency measures 1, 8, 16 and 64 users with prompts of 512 tokens and answers
@@ -50,39 +50,38 @@ func (o Options) LengthGrid(b *testing.B, target llmbench.Target) {
 	scenario("LengthGrid").Run(b, target, o)
 }
 
-// LongContext measures ever more users with one long text to be translated. Full
-// form: study D.
+// LongContext measures increasing numbers of users with one long text to be translated. Full form: study D.
 func (o Options) LongContext(b *testing.B, target llmbench.Target) {
 	scenario("LongContext").Run(b, target, o)
 }
 
-// MultiTurn measures conversations of five turns, in which each turn sends all that
-// was said before: p50-ttft-turnN-ns is the TTFT of turn N.
+// MultiTurn measures conversations of five turns. Each turn sends everything that was said before.
+// p50-ttft-turnN-ns is the TTFT of turn N.
 func (o Options) MultiTurn(b *testing.B, target llmbench.Target) {
 	scenario("MultiTurn").Run(b, target, o)
 }
 
-// OpenQA measures ever more users with short questions. Full form: study D.
+// OpenQA measures increasing numbers of users with short questions. Full form: study D.
 func (o Options) OpenQA(b *testing.B, target llmbench.Target) { scenario("OpenQA").Run(b, target, o) }
 
 // Prefill measures how fast prompts of 512 tokens are processed, as llama-bench's
 // pp512 does. Full form: study C.
 func (o Options) Prefill(b *testing.B, target llmbench.Target) { scenario("Prefill").Run(b, target, o) }
 
-// PrefixCache measures prompts that begin alike: the hit rate of a prefix cache, and
-// the TTFT of hits and misses.
+// PrefixCache measures prompts that begin alike. It reports the hit rate of the prefix cache, and the TTFT
+// of hits and misses.
 func (o Options) PrefixCache(b *testing.B, target llmbench.Target) {
 	scenario("PrefixCache").Run(b, target, o)
 }
 
-// Reasoning measures a model that thinks before it answers: the time to the first
-// token of its reasoning, and to the first token that the user sees.
+// Reasoning measures a model that reasons before it answers. It reports the time to the first token of the
+// reasoning, and to the first token that the user sees.
 func (o Options) Reasoning(b *testing.B, target llmbench.Target) {
 	scenario("Reasoning").Run(b, target, o)
 }
 
-// SLO searches for the highest rate and the highest concurrency at which 95 of 100
-// requests keep the Limits, by default a TTFT of 500 ms and a TPOT of 50 ms.
+// SLO searches for the highest rate and the highest concurrency at which 95 % of requests meet
+// Options.Limits, by default a TTFT of 500 ms and a TPOT of 50 ms.
 func (o Options) SLO(b *testing.B, target llmbench.Target) { scenario("SLO").Run(b, target, o) }
 
 // Serve measures the load that the options, or LLMBENCH_CONCURRENCY, LLMBENCH_RATE,
@@ -96,37 +95,36 @@ func (o Options) ShareGPT(b *testing.B, target llmbench.Target) {
 	scenario("ShareGPT").Run(b, target, o)
 }
 
-// StructuredOutput measures answers after a JSON schema: valid-% is the share of
-// answers that conform to the schema.
+// StructuredOutput measures answers that have to follow a JSON schema. valid-% is the share of answers that
+// conform to the schema.
 func (o Options) StructuredOutput(b *testing.B, target llmbench.Target) {
 	scenario("StructuredOutput").Run(b, target, o)
 }
 
-// Sweep doubles the number of users until the server is full, and reports the knee:
-// the concurrency at which output tokens per second divided by the median latency is greatest.
+// Sweep doubles the number of users until the server is full, and reports the knee: the concurrency at
+// which output tokens per second / median latency is greatest.
 func (o Options) Sweep(b *testing.B, target llmbench.Target) { scenario("Sweep").Run(b, target, o) }
 
-// ToolCalls measures answers that call a function: valid-% is the share of answers
-// whose call conforms to the function's schema.
+// ToolCalls measures answers that call a function. valid-% is the share of answers whose call conforms to
+// the function's schema.
 func (o Options) ToolCalls(b *testing.B, target llmbench.Target) {
 	scenario("ToolCalls").Run(b, target, o)
 }
 
-// Trace replays requests at recorded instants, faster by a factor. The full form
-// replays traces of Azure and of Mooncake.
+// Trace replays requests at their recorded times, accelerated by a factor. The full form replays traces of
+// Azure and of Mooncake.
 func (o Options) Trace(b *testing.B, target llmbench.Target) { scenario("Trace").Run(b, target, o) }
 
 // A Start is one start of a server, timed on the client's monotonic clock.
 type Start struct {
-	Ready      time.Duration   // from the start until the server could be asked
+	Ready      time.Duration   // from the start until the server was ready to be asked
 	FirstToken time.Duration   // from the start until the first token of a completion
-	Target     llmbench.Target // what was started, for the configuration lines
+	Target     llmbench.Target // the server that was started, for the configuration lines
 }
 
-// ColdStart measures how long a server takes to start: one op calls start once.
-// Reported are the means over the ops, as start-to-ready-ns and
-// start-to-first-token-ns. start starts the server from nothing, removes it, and
-// ends b if something goes wrong. The time of the removal does not count.
+// ColdStart measures how long a server takes to start. Each op calls start once. ColdStart reports the
+// means over all ops as start-to-ready-ns and start-to-first-token-ns. start must start the server from
+// nothing and remove it, and must end b if something goes wrong. The time of the removal does not count.
 // ColdStart fails if several processes measure together.
 func ColdStart(b *testing.B, start func(b *testing.B) Start) {
 	b.Run("stream=true/concurrency=1", func(b *testing.B) {
@@ -143,7 +141,7 @@ func ColdStart(b *testing.B, start func(b *testing.B) Start) {
 			ready += s.Ready
 			first += s.FirstToken
 		}
-		b.ReportMetric(0, "ns/op") // which would include the removal
+		b.ReportMetric(0, "ns/op") // ns/op would include the removal
 		b.ReportMetric(float64(ready)/float64(b.N), "start-to-ready-ns")
 		b.ReportMetric(float64(first)/float64(b.N), "start-to-first-token-ns")
 	})

@@ -8,14 +8,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// lengthGrid is study B: how throughput depends on the lengths of prompts and
-// answers. Its prompts are blocks of text to be continued; the concurrency falls
-// with the length of the block. Its figures include characters per second and the
-// tokens per second of one user.
+// lengthGrid is study B: how throughput depends on the lengths of prompts and answers. Its prompts are
+// blocks of text to be continued. The longer the block, the lower the concurrency. Its results include
+// characters per second and the tokens per second of one user.
 var lengthGrid = study{
 	name:        "LengthGrid",
 	noStreamKey: true,
-	maxFail:     failuresCount, // an answer that does not end is cut by the timeout
+	maxFail:     failuresCount, // an answer that does not end in time is cut by the timeout
 	units:       []string{"prompt-tok/s", "output-chars/s", "prompt-chars/s", "user-tok/s"},
 	// Two corners and the middle of the grid, with the published mean lengths.
 	reduced: []cell{
@@ -26,8 +25,8 @@ var lengthGrid = study{
 	published: gridCells(),
 }
 
-// gridCells returns the 25 cells of the study. The prompts have a constant number
-// of tokens beside the block; the answers are shorter than was asked for.
+// gridCells returns the 25 cells of the study. Besides the block, prompts have a constant number of tokens.
+// The answers are shorter than requested.
 func gridCells() []cell {
 	var all []cell
 	for _, in := range []struct {
@@ -47,7 +46,7 @@ func gridCells() []cell {
 				experiment:  "B3",
 				data:        d,
 				concurrency: in.concurrency,
-				requests:    500, // or as many blocks as the text has
+				requests:    500, // or the number of blocks in the text, if it is smaller
 				noStream:    true,
 				timeout:     300 * time.Second,
 			})
@@ -56,8 +55,7 @@ func gridCells() []cell {
 	return all
 }
 
-// continuation returns blocks of chars characters, with the request to continue
-// them by about ask characters.
+// continuation returns blocks of chars characters, with a request to continue them by about ask characters.
 func continuation(chars, ask int) data {
 	return data{
 		name: fmt.Sprintf("continuation-in%d-gen%d", chars, ask), endpoint: chatEndpoint,

@@ -8,10 +8,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// multiTurn measures conversations: each turn sends everything that was said
-// before, the server's own replies included, so that prompts grow and a prefix cache
-// can help. p50-ttft-turnN-ns is the TTFT of turn N. A turn that fails ends its
-// session, and the remaining turns count as failed.
+// multiTurn measures conversations. Each turn sends everything that was said before, including the server's
+// replies, so prompts grow and a prefix cache can help. p50-ttft-turnN-ns is the TTFT of turn N. A turn
+// that fails ends its session, and the session's remaining turns count as failed.
 func multiTurn(b *testing.B, s server) {
 	t := conversation{
 		turns: 5,
@@ -37,9 +36,8 @@ func multiTurn(b *testing.B, s server) {
 	})
 }
 
-// A conversation is the shape of a session: a first prompt of first tokens, then in
-// tokens from the user in each turn; each reply has out tokens, after which the user
-// thinks.
+// A conversation is the shape of a session. The first prompt has first tokens, and in each later turn the
+// user adds in tokens. Each reply has out tokens. After each reply the user thinks for the time think.
 type conversation struct {
 	turns, first, in, out int
 	think                 time.Duration

@@ -12,11 +12,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Options change a scenario. A zero field leaves the scenario's own value, or the
-// value of the environment variable that the field's comment names.
+// Options change a scenario. If a field is zero, the scenario uses its own value, or the value of the
+// environment variable named in the field's comment.
 //
-// A value that cannot be used ends the benchmark with an error before any request
-// is sent.
+// A value that cannot be used ends the benchmark with an error before any request is sent.
 type Options struct {
 	// Concurrencies are the numbers of requests in flight; a closed loop is
 	// measured with each. Sweep, SLO, Trace and Interference choose their loads themselves,
@@ -26,74 +25,69 @@ type Options struct {
 	// themselves. 0 means a number that suits the concurrency. Serve:
 	// LLMBENCH_REQUESTS.
 	Requests int
-	// Seed determines prompts, lengths and arrivals; 0 means LLMBENCH_SEED, by
-	// default 1. The words of prompts depend on [llmbench.Target.Salt], too.
+	// Seed determines prompts, lengths and arrivals; 0 means LLMBENCH_SEED, by default 1. The words in
+	// prompts also depend on [llmbench.Target.Salt].
 	Seed uint64
-	// Full selects the form: "1" is the full form, which for a published scenario
-	// is every published load; the name of an experiment in benchdata/published,
-	// for example "D11", is that experiment alone; "0" is the reduced form, which
-	// ends in seconds on the simulated server and needs no file. "" means
-	// LLMBENCH_FULL, by default the reduced form.
+	// Full selects the form of a scenario. "1" is the full form: for a published scenario, all published
+	// loads. The name of an experiment in benchdata/published, for example "D11", selects only this
+	// experiment. "0" is the reduced form, which ends in seconds on the simulated server and needs no file.
+	// "" means LLMBENCH_FULL, by default the reduced form.
 	Full string
-	// Data is the folder with the data sets of published loads, under their
-	// published names; "" means LLMBENCH_DATA.
+	// Data is the folder that contains the data sets of published loads, under their published names; ""
+	// means LLMBENCH_DATA.
 	Data string
-	// Limits are what a good request keeps. SLO searches for the highest load that
-	// keeps them; Serve counts the requests that keep them (good-req/s). Zero means
-	// LLMBENCH_SLO.
+	// Limits are the limits that a good request meets. SLO searches for the highest load that meets them;
+	// Serve counts the requests that meet them (good-req/s). Zero means LLMBENCH_SLO.
 	Limits sample.SLO
-	// Tokenizer counts the tokens of prompts, so that they have the length that
-	// the scenario states, and the output of servers that state no usage. nil
-	// means the tokenizer.json that LLMBENCH_TOKENIZER names; without it the
-	// server is asked at /tokenize, or for the vocabulary that Ollama shows. A server that
-	// has neither is sent a few prompts, from whose usage lengths are estimated if the load
-	// asks for lengths.
+	// Tokenizer counts the tokens of prompts, so that prompts have the length that the scenario specifies.
+	// It also counts the output of servers that report no usage.
+	//
+	// nil means the tokenizer.json named in LLMBENCH_TOKENIZER. Without that, the server's /tokenize or, on
+	// Ollama, the vocabulary that the server shows is used. If the server has neither, and the load needs
+	// given lengths, lengths are estimated from the usage that the server reports for a few prompts.
 	Tokenizer llmbench.Tokenizer
-	// Simulated says that the target is the simulated server (package mockserver),
-	// to which every word is a token: published loads then send random words, of
-	// the same mean length, in place of a data set. A target that has
-	// [llmbench.Target].Simulated set needs no Simulated here.
+	// Simulated says that the target is the simulated server (package mockserver), for which every word is
+	// a token. Published loads then send random words of the same mean length in place of a data set.
+	// Simulated need not be set if [llmbench.Target].Simulated is set.
 	Simulated bool
-	// MaxFail is the tolerated share of failed requests, from 0 to 1: above it the
-	// benchmark fails. Serve: LLMBENCH_MAX_FAIL.
+	// MaxFail is the tolerated share of failed requests, from 0 to 1. If more requests fail, the benchmark
+	// fails. Serve: LLMBENCH_MAX_FAIL.
 	MaxFail float64
-	// Timeout ends a request, and IdleTimeout a stream that has paused for so
-	// long, except in published loads. Serve: LLMBENCH_TIMEOUT, by default 10
-	// minutes, and LLMBENCH_IDLE_TIMEOUT, by default 60 seconds.
+	// Timeout limits the duration of a request, and IdleTimeout limits the pauses within a stream.
+	// Published loads have their own. Serve: LLMBENCH_TIMEOUT, by default 10 minutes, and
+	// LLMBENCH_IDLE_TIMEOUT, by default 60 seconds.
 	Timeout, IdleTimeout time.Duration
 
 	// The fields below are for Serve; Dataset, Input and Output also apply to Accuracy.
 
-	// Rates are requests per second of an open loop, which is measured with each:
-	// LLMBENCH_RATE. Stages are an open loop whose rate changes: LLMBENCH_STAGES.
-	// At most one of Concurrencies, Rates and Stages is set.
+	// Rates are the rates of open loops in requests per second, each of which is measured: LLMBENCH_RATE.
+	// Stages describe an open loop whose rate changes: LLMBENCH_STAGES. At most one of Concurrencies, Rates
+	// and Stages may be set.
 	Rates  []float64
 	Stages []arrivals.Stage
-	// Burstiness is the gamma shape of an open loop's arrivals: LLMBENCH_BURSTINESS,
-	// by default 1, which is Poisson.
+	// Burstiness is the shape parameter of the gamma distribution of an open loop's arrivals:
+	// LLMBENCH_BURSTINESS, by default 1, which is Poisson.
 	Burstiness float64
-	// Dataset is a data set that [benchdata.Open] knows: LLMBENCH_DATASET, by
-	// default "random".
+	// Dataset is a data set that [benchdata.Open] knows: LLMBENCH_DATASET, by default "random".
 	Dataset string
-	// Input and Output are the lengths of prompts and answers in tokens:
-	// LLMBENCH_INPUT and LLMBENCH_OUTPUT. 0 means 512 and 128 for the data set
-	// random, and what the data set says for others.
+	// Input and Output are the lengths of prompts and answers in tokens: LLMBENCH_INPUT and
+	// LLMBENCH_OUTPUT. 0 means 512 and 128 for the data set random, and the data set's own lengths
+	// otherwise.
 	Input, Output int
-	// NoStream asks for whole answers in place of streams: LLMBENCH_STREAM=false.
+	// NoStream requests whole answers instead of streams: LLMBENCH_STREAM=false.
 	NoStream bool
-	// Warmup is the number of requests that are sent first and not measured:
-	// LLMBENCH_WARMUP, by default twice the concurrency, or 2 in an open loop. A
-	// negative number means none.
+	// Warmup is the number of requests that are sent before the measurement: LLMBENCH_WARMUP, by default
+	// twice the concurrency, or 2 in an open loop. A negative number means none.
 	Warmup int
 	// Cancel makes a share of the clients leave early: LLMBENCH_CANCEL.
 	Cancel llmbench.Cancel
 }
 
-// ErrNothing is wrapped by the errors of [Scenario.Check] that say why a scenario
-// has nothing to measure. [Scenario.Run] skips its benchmark for such a reason.
+// ErrNothing is wrapped by the errors of [Scenario.Check] if a scenario has nothing to measure. In this
+// case, [Scenario.Run] skips its benchmark.
 var ErrNothing = errors.New("nothing to measure")
 
-// check returns an error for values that no scenario can use.
+// check returns an error for values that are invalid in every scenario.
 func (o Options) check() error {
 	loads := 0
 	for _, set := range []bool{len(o.Concurrencies) > 0, len(o.Rates) > 0, len(o.Stages) > 0} {
@@ -116,12 +110,12 @@ func (o Options) check() error {
 	return nil
 }
 
-// repeats reports whether two elements of all are equal.
+// repeats reports whether all contains two equal elements.
 func repeats[T cmp.Ordered](all []T) bool {
 	return len(slices.Compact(slices.Sorted(slices.Values(all)))) < len(all)
 }
 
-// withEnvironment returns o with what the environment says of every scenario.
+// withEnvironment returns o completed with the environment variables that apply to all scenarios.
 func (o Options) withEnvironment(c config) Options {
 	o.Seed = cmp.Or(o.Seed, c.Serve.Seed)
 	o.Full = cmp.Or(o.Full, c.Full)
@@ -133,7 +127,7 @@ func (o Options) withEnvironment(c config) Options {
 	return o
 }
 
-// withServeEnvironment returns o with what the environment says of Serve alone.
+// withServeEnvironment returns o completed with the environment variables that only apply to Serve.
 func (o Options) withServeEnvironment(c serveConfig) Options {
 	if len(o.Concurrencies) == 0 && len(o.Rates) == 0 && len(o.Stages) == 0 && c.LoadSet {
 		o.Rates, o.Stages = c.Rate, c.Stages
@@ -146,7 +140,7 @@ func (o Options) withServeEnvironment(c serveConfig) Options {
 	o.Timeout = cmp.Or(o.Timeout, c.Timeout)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, c.IdleTimeout)
 	o.Burstiness = cmp.Or(o.Burstiness, c.Burstiness)
-	if o.Dataset == "" { // the lengths of the environment belong to its data set
+	if o.Dataset == "" { // the lengths in the environment belong to the data set in the environment
 		o.Dataset = c.Dataset
 		o.Input, o.Output = cmp.Or(o.Input, c.Input), cmp.Or(o.Output, c.Output)
 	}
@@ -155,7 +149,7 @@ func (o Options) withServeEnvironment(c serveConfig) Options {
 	}
 	o.NoStream = o.NoStream || !c.Stream
 	if o.Warmup == 0 && c.Warmup == 0 {
-		o.Warmup = -1 // the environment asks for none
+		o.Warmup = -1 // the environment asks for no warm-up
 	} else if o.Warmup == 0 && c.Warmup > 0 {
 		o.Warmup = c.Warmup
 	}

@@ -14,14 +14,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// prefixCache measures groups of prompts that begin alike, as with a system prompt
-// for each group. implied-hit-% is the hit rate of a cache that keeps every prefix,
-// on a server that is asked one prompt after another. Beside it stand the server's
-// own figures: srv-prefix-hit-% from its metrics, cached-% from its answers. The TTFT
-// of prompts whose prefix was sent before (p50-ttft-hit-ns), and of the others
-// (p50-ttft-miss-ns), show what the cache is worth.
+// prefixCache measures groups of prompts that begin alike, as if each group had its own system prompt.
+// implied-hit-% is the hit rate of a cache that keeps every prefix, on a server that receives one prompt
+// after another. It is reported together with the server's own metrics: srv-prefix-hit-% from its
+// Prometheus metrics, and cached-% from its answers. The benefit of the cache appears in the TTFT of
+// prompts whose prefix was sent before (p50-ttft-hit-ns) and of other prompts (p50-ttft-miss-ns).
 func prefixCache(b *testing.B, s server) {
-	// In the full form, SGLang's defaults for its generated-shared-prefix workload.
+	// The full form uses SGLang's defaults for its generated-shared-prefix workload.
 	p := pick(s, benchdata.SharedPrefix{PerGroup: 16, System: 2048, Question: 128, Output: 256},
 		benchdata.SharedPrefix{PerGroup: 8, System: 512, Question: 64, Output: 16, InOrder: true})
 	p.Tokenizer, p.Template, p.Salt = s.tokens, s.template, s.salt
@@ -30,7 +29,7 @@ func prefixCache(b *testing.B, s server) {
 	b.Run(fmt.Sprintf("workload=prefixes-%dx%d-%dx%d/stream=true", groups, p.PerGroup, p.System, p.Question), func(b *testing.B) {
 		for _, users := range s.concurrencies(pick(s, []int{1, 16}, []int{1})...) {
 			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-				var sent []prefix // in all measured passes
+				var sent []prefix // prefixes sent in all measured passes
 				measured := false
 				draw := func(n int, seed uint64) ([]llmbench.Request, error) {
 					p := p
@@ -50,10 +49,10 @@ func prefixCache(b *testing.B, s server) {
 	})
 }
 
-// A prefix is what is kept of a request: a long run has too many to keep their prompts.
+// A prefix is what is remembered of a request, because a long run has too many prompts to keep them all.
 type prefix struct {
-	hash   uint64 // of the text
-	tokens int    // of the text and the template
+	hash   uint64 // hash of the prefix's text
+	tokens int    // tokens of the prefix's text and the template
 	prompt int    // tokens of the whole prompt
 }
 
@@ -64,17 +63,17 @@ var hashSeed = maphash.MakeSeed()
 func prefixes(s server, requests []llmbench.Request) []prefix {
 	all := make([]prefix, len(requests))
 	for i, r := range requests {
-		system, _, _ := strings.Cut(r.Prompt, "\n\n") // the separator before the question
+		system, _, _ := strings.Cut(r.Prompt, "\n\n") // the separator is before the question
 		all[i] = prefix{maphash.String(hashSeed, system), s.tokens.Count(system) + s.template, r.PromptTokens}
 	}
 	return all
 }
 
-// hitFigures returns the hit rate that the prefixes of requests imply, and the
-// median TTFT of requests whose prefix was sent before and of the others. The
-// samples belong to the requests, of which each pass has n.
+// hitFigures returns the hit rate that the prefixes in sent imply, the median TTFT of requests whose prefix
+// was sent before, and the median TTFT of the others. samples are the results of these requests; each pass
+// has n requests.
 func hitFigures(sent []prefix, n int, samples iter.Seq[*sample.Sample]) map[string]float64 {
-	measured := map[int]time.Duration{} // the TTFT of each request with one
+	measured := map[int]time.Duration{} // TTFT by request
 	for r := range samples {
 		if ttft, has := r.TTFT(); has && r.Outcome == sample.OK {
 			measured[r.Pass*n+r.Request] = ttft

@@ -7,10 +7,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 )
 
-// openQA and codeQA are part of study D: ever more users ask questions. Answers are
-// not streamed. The timeouts are as in the study's tool. The answers of openQA
-// end by themselves, or at 2,048 tokens; the answers of codeQA end at 400 tokens, which
-// was the limit of the server.
+// openQA and codeQA are parts of study D: increasing numbers of users ask questions. Answers are not
+// streamed. The timeouts are those of the study's tool. The answers of openQA end by themselves, or at
+// 2,048 tokens. The answers of codeQA end at 400 tokens, which was the limit of the study's server.
 var (
 	openQA = study{
 		name: "OpenQA", maxFail: failuresCount, fullUnits: latencyUnits,
@@ -46,8 +45,8 @@ var (
 		getByCurl("data.json", "https://modelscope.cn/datasets/Banksy235/Codefuse-Evol-Instruct-Clean/resolve/master/data.json"), 157, 400)
 )
 
-// longContext is part of study D: ever more users ask for the translation of one
-// long text, again and again. Answers are not streamed.
+// longContext is part of study D: increasing numbers of users ask for a translation of the same long text.
+// Answers are not streamed.
 var longContext = study{
 	name: "LongContext", maxFail: failuresCount, fullUnits: latencyUnits,
 	reduced: []cell{
@@ -60,7 +59,7 @@ var longContext = study{
 	),
 }
 
-// The study calls both of its files long.jsonl.
+// The study names both of its files long.jsonl.
 var (
 	longData = questions("long-in1614", benchdata.Long, "long.jsonl",
 		`it is written by hand: one line {"question": "an article of about 1,600 tokens in English, and: Translate to French."}`, 1614, 4096)

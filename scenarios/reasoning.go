@@ -8,10 +8,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// reasoning measures a model that thinks before it answers: TTFT is the time to the
-// first token of the reasoning, and p50-ttfo-ns the time until the user sees a
-// token. An answer ends where the model ends it. An answer that is cut within its
-// reasoning has no TTFO, and is counted in the log.
+// reasoning measures a model that reasons before it answers. TTFT is the time to the first token of the
+// reasoning, and p50-ttfo-ns is the time until the user sees a token. The model decides where an answer
+// ends. Answers that are cut within the reasoning have no TTFO; their number is logged.
 func reasoning(b *testing.B, s server) {
 	in, out := pick(s, 512, 128), pick(s, 4096, 64)
 	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {

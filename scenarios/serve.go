@@ -14,17 +14,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 )
 
-// prepareServe completes o from the environment, and opens the data set to see
-// whether it can be used.
+// prepareServe completes o from the environment, and opens the data set to check that it can be used.
 func prepareServe(o Options, c config) (Options, error) {
 	o = o.withServeEnvironment(c.Serve)
 	_, err := server{options: o}.dataset(0, 0)
 	return o, err
 }
 
-// serve measures the load that the options describe: a closed loop at each of the
-// concurrencies, an open loop at each of the rates or in stages, or the replay of a
-// trace.
+// serve measures the load that the options describe: a closed loop at each of the concurrencies, an open
+// loop at each of the rates or in stages, or the replay of a trace.
 func serve(b *testing.B, s server) {
 	o := s.options
 	s = s.withConfig(configLines(o))
@@ -65,8 +63,7 @@ func (s server) serveRate(b *testing.B, rate float64) {
 	s.run(b, l)
 }
 
-// serveStages measures an open loop whose rate changes. The mean rate is the last
-// part of the benchmark's name.
+// serveStages measures an open loop whose rate changes. The benchmark's name ends with the mean rate.
 func (s server) serveStages(b *testing.B) {
 	o := s.options
 	staged := arrivals.Stages{Stages: o.Stages, Shape: o.Burstiness, Seed: o.Seed}
@@ -107,7 +104,7 @@ func workloadName(o Options) string {
 	return kind
 }
 
-// dataset opens the data set of the options.
+// dataset opens the data set in the options.
 func (s server) dataset(seed, salt uint64) (benchdata.Workload, error) {
 	o := s.options
 	w, err := benchdata.Open(o.Dataset, benchdata.Options{
@@ -119,8 +116,8 @@ func (s server) dataset(seed, salt uint64) (benchdata.Workload, error) {
 	return w, nil
 }
 
-// serveLoad returns the load of the options without its concurrency or arrivals. n
-// and warmup are the numbers of requests unless the options have others.
+// serveLoad returns the load that the options describe, without concurrency and arrivals. n and warmup are
+// the numbers of requests, unless the options set other numbers.
 func (s server) serveLoad(b *testing.B, n, warmup int) llmbench.Load {
 	b.Helper()
 	o := s.options
@@ -144,7 +141,7 @@ func (s server) serveLoad(b *testing.B, n, warmup int) llmbench.Load {
 		return requests, err
 	}
 	if warmup > 0 {
-		// Some data sets have a least number of requests, which a warm-up does not reach.
+		// Some data sets require a minimum number of requests, which a warm-up may not reach.
 		all, err := s.drawDataset(max(n, warmup), seed, s.target.Salt(b.Name(), "warm-up"))
 		if err != nil {
 			b.Fatal(err)
@@ -157,10 +154,10 @@ func (s server) serveLoad(b *testing.B, n, warmup int) llmbench.Load {
 	return l
 }
 
-// datasetSeed returns the seed of a benchmark's requests; each pass adds its number.
-// Made-up texts depend on the benchmark's name, so that no benchmark finds them in
-// the server's cache. Texts from a file do not: two loads get the same questions, whose
-// first words depend on the salt.
+// datasetSeed returns the seed of a benchmark's requests, to which each pass adds its number. For generated
+// texts the seed depends on the benchmark's name, so that no benchmark finds its texts in the server's
+// cache. For texts from a file it does not: two loads get the same questions, and only their first words
+// differ, because they depend on the salt.
 func (s server) datasetSeed(benchmark string) (uint64, error) {
 	data, err := s.dataset(0, 0)
 	if err != nil {
@@ -187,14 +184,14 @@ func (s server) drawDataset(n int, seed, salt uint64) ([]llmbench.Request, error
 		return nil, fmt.Errorf("LLMBENCH_DATASET: %w", err)
 	}
 	switch w.(type) {
-	case benchdata.Questions, benchdata.ShareGPT, benchdata.Bodies: // their lengths are those of texts
+	case benchdata.Questions, benchdata.ShareGPT, benchdata.Bodies: // the lengths are those of the texts
 		return s.templated(requests, nil)
 	}
 	return requests, nil
 }
 
-// configLines returns configuration lines for those options that two comparable
-// results share and the benchmark's name lacks.
+// configLines returns configuration lines for the options that results must have in common to be
+// comparable, and that the benchmark's name does not contain.
 func configLines(o Options) map[string]string {
 	config := map[string]string{}
 	set := func(key, value string) {
@@ -204,12 +201,12 @@ func configLines(o Options) map[string]string {
 	}
 	kind, path, _ := strings.Cut(o.Dataset, ":")
 	if path != "" {
-		set("dataset", filepath.Base(path)) // with its parameters
+		set("dataset", filepath.Base(path)) // includes the parameters
 	} else {
 		_, params, _ := strings.Cut(kind, "?")
 		set("dataset", params)
 	}
-	if o.Dataset != "random" { // whose workload= has the lengths
+	if o.Dataset != "random" { // for random, workload= contains the lengths
 		set("dataset-input", strconv.Itoa(o.Input))
 		set("dataset-output", strconv.Itoa(o.Output))
 	}

@@ -21,19 +21,18 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/patient"
 )
 
-// A server is a target, how it counts tokens, and how a scenario is to measure it.
+// A server is a target, together with how to count its tokens and how a scenario has to measure it.
 type server struct {
-	options Options // with the values of the environment
+	options Options // completed from the environment
 	target  llmbench.Target
 	counter
-	limits    limits.Server // of a server that is not simulated
-	salt      uint64        // of random words; 0: none
+	limits    limits.Server // limits of the server, unless it is simulated
+	salt      uint64        // salt of random words; 0 means none
 	answers   string        // LLMBENCH_ANSWERS
-	countsOut bool          // tokens also counts the output of a server that states no usage
+	countsOut bool          // whether tokens also counts the output of a server that reports no usage
 }
 
-// connect returns target as a server. lengths says that prompts have to have lengths that were asked
-// for. What goes wrong ends b.
+// connect returns target as a server. lengths says whether prompts must have given lengths. Errors end b.
 func connect(b *testing.B, o Options, target llmbench.Target, lengths bool) server {
 	b.Helper()
 	llmbench.Watch(b)
@@ -54,8 +53,8 @@ func connect(b *testing.B, o Options, target llmbench.Target, lengths bool) serv
 	return s
 }
 
-// noteWhile notes what a benchmark waits for, after five seconds and then every thirty, until stop is
-// called. Stop must be called before tb ends.
+// noteWhile prints what a benchmark is waiting for, after five seconds and then every thirty seconds, until
+// stop is called. stop must be called before tb ends.
 func noteWhile(tb testing.TB, what string) (stop func()) {
 	tb.Helper()
 	quit, ended := make(chan struct{}), make(chan struct{})
@@ -73,10 +72,10 @@ func noteWhile(tb testing.TB, what string) (stop func()) {
 	return sync.OnceFunc(func() { close(quit); <-ended })
 }
 
-// full reports whether the full form is asked for.
+// full reports whether the full form is selected.
 func (s server) full() bool { return s.options.Full == "1" }
 
-// pick returns ifFull in the full form, and otherwise reduced.
+// pick returns ifFull in the full form, and reduced otherwise.
 func pick[T any](s server, ifFull, reduced T) T {
 	if s.full() {
 		return ifFull
@@ -84,7 +83,7 @@ func pick[T any](s server, ifFull, reduced T) T {
 	return reduced
 }
 
-// concurrencies returns the concurrencies of the options, or else the scenario's own.
+// concurrencies returns the concurrencies in the options, or own if there are none.
 func (s server) concurrencies(own ...int) []int {
 	if len(s.options.Concurrencies) > 0 {
 		return s.options.Concurrencies
@@ -92,8 +91,7 @@ func (s server) concurrencies(own ...int) []int {
 	return own
 }
 
-// requests returns the number of requests of the options, or else the scenario's
-// own.
+// requests returns the number of requests in the options, or own if it is not set.
 func (s server) requests(own int) int { return cmp.Or(s.options.Requests, own) }
 
 // run measures the server under l.
@@ -122,7 +120,8 @@ func (s server) run(b *testing.B, l llmbench.Load) *llmbench.Result {
 	return result
 }
 
-// noteLimits returns l, which says before its first pass which limits of the server it exceeds.
+// noteLimits returns l with a hook that, before the first pass, prints which limits of the server l
+// exceeds.
 func (s server) noteLimits(b *testing.B, l llmbench.Load) llmbench.Load {
 	noted := false
 	note := func(requests []llmbench.Request) {
@@ -147,7 +146,7 @@ func (s server) noteLimits(b *testing.B, l llmbench.Load) llmbench.Load {
 	return l
 }
 
-// withoutLengths returns l with requests that state no intended length of their prompts.
+// withoutLengths returns l with requests that have no intended prompt length.
 func withoutLengths(l llmbench.Load) llmbench.Load {
 	forget := func(requests []llmbench.Request) []llmbench.Request {
 		requests = slices.Clone(requests)
@@ -166,9 +165,9 @@ func withoutLengths(l llmbench.Load) llmbench.Load {
 	return l
 }
 
-// once sends r, which is like the requests that will be measured, and returns the
-// first answer. It sends r again if the server refuses it for now. It skips b if the
-// server refuses such requests, and ends b with an error if the server fails otherwise.
+// once sends r, which is similar to the requests that will be measured, and returns the sample of its first
+// turn. If the server refuses r temporarily, once sends it again. If the server does not support such
+// requests, once skips b. Any other failure ends b with an error.
 func (s server) once(b *testing.B, r llmbench.Request) sample.Sample {
 	b.Helper()
 	var first sample.Sample
@@ -211,7 +210,7 @@ func (s server) turns(ctx context.Context, name string, r llmbench.Request) (fir
 	return first, last, nil
 }
 
-// withConfig returns s with further configuration lines.
+// withConfig returns s with additional configuration lines.
 func (s server) withConfig(config map[string]string) server {
 	all := maps.Clone(s.target.Config)
 	if all == nil {
@@ -222,18 +221,17 @@ func (s server) withConfig(config map[string]string) server {
 	return s
 }
 
-// prompts returns random prompts of in tokens, template included, that ask for out
-// tokens.
+// prompts returns random prompts of in tokens, including the template, that request out tokens.
 func (s server) prompts(in, out int, seed uint64) benchdata.Prompts {
 	return benchdata.Prompts{Input: in, Output: out, Tokenizer: s.tokens, Template: s.template, Seed: seed, Salt: s.salt}
 }
 
-// A drawFunc returns n requests that depend on seed. Texts from a file depend on
-// target.Salt(seed), so that no benchmark finds another's texts in the server's cache.
+// A drawFunc returns n requests that depend on seed. Texts from a file also depend on target.Salt(seed), so
+// that no benchmark finds texts of another benchmark in the server's cache.
 type drawFunc func(n int, seed uint64) ([]llmbench.Request, error)
 
-// random sets the requests of l: random prompts of in tokens that ask for out
-// tokens. See fresh for n and warmup.
+// random sets the requests of l to random prompts of in tokens that request out tokens. See fresh for n and
+// warmup.
 func (s server) random(b *testing.B, l llmbench.Load, n, warmup, in, out int) llmbench.Load {
 	b.Helper()
 	return s.fresh(b, l, s.fewest(n, l.Concurrency, 2), warmup, func(n int, seed uint64) ([]llmbench.Request, error) {
@@ -241,13 +239,13 @@ func (s server) random(b *testing.B, l llmbench.Load, n, warmup, in, out int) ll
 	})
 }
 
-// fresh sets the requests of l: each pass draws n new ones, after a warm-up with
-// other requests. The seeds depend on the benchmark's name, so that no benchmark
-// finds the prompts of another in the server's cache. In the reduced form the answers of a simulated server's
-// warm-up are short: only the client needs one.
+// fresh sets the requests of l: each pass draws n new ones, after a warm-up with other requests. The seeds
+// depend on the benchmark's name, so that no benchmark finds prompts of another benchmark in the server's
+// cache. In the reduced form on a simulated server, the warm-up's answers are short, because only the
+// client needs the warm-up.
 func (s server) fresh(b *testing.B, l llmbench.Load, n, warmup int, draw drawFunc) llmbench.Load {
 	b.Helper()
-	seed := func(pass int) uint64 { // a hash, so that neighbouring values of Seed share no prompts
+	seed := func(pass int) uint64 { // a hash, so that successive values of Seed have no prompts in common
 		hash := fnv.New64a()
 		fmt.Fprint(hash, b.Name(), " ", s.options.Seed, " ", pass)
 		return hash.Sum64()
@@ -265,13 +263,14 @@ func (s server) fresh(b *testing.B, l llmbench.Load, n, warmup int, draw drawFun
 	return l
 }
 
-// quick reports whether a scenario is to take no longer than the figures need: in the reduced form, on a
-// simulated server, whose speed does not vary.
+// quick reports whether a scenario should take no longer than its results need. That is the case in the
+// reduced form on a simulated server, because such a server's speed does not vary.
 func (s server) quick() bool { return s.options.Simulated && s.options.Full == "" }
 
-// fewest returns n. If the scenario is to be quick, it returns the least number of requests of a closed loop, up to n, with
-// which each user sends rounds of them or more, all users send as many, and which suffices for the percentiles that n
-// suffices for.
+// fewest returns the number of requests for a closed loop. If the scenario need not be quick, it returns n.
+// Otherwise it returns a smaller number if that is possible: each user sends at least rounds requests, all
+// users send the same number, and all percentiles that can be computed from n requests can still be
+// computed.
 func (s server) fewest(n, users, rounds int) int {
 	if !s.quick() || s.options.Requests > 0 || users == 0 {
 		return n
@@ -285,19 +284,19 @@ func (s server) fewest(n, users, rounds int) int {
 	return min(n, (least+users-1)/users*users)
 }
 
-// shorten makes the answers to the requests of a warm-up short.
+// shorten shortens the answers to the requests of a warm-up.
 func shorten(warmup []llmbench.Request) {
 	for i := range warmup {
 		warmup[i].MaxTokens = min(warmup[i].MaxTokens, 8)
 	}
 }
 
-// toleratedCached is the share of the prompts' tokens that may come from a cache
-// where prompts are meant to be new to the server.
+// toleratedCached is the tolerated share of the prompts' tokens that come from a cache, if prompts are
+// meant to be new to the server.
 const toleratedCached = 0.1
 
-// checkCached returns an error if the server took more of the prompts' tokens from
-// its cache than is tolerated.
+// checkCached returns an error if the server took a larger share of the prompts' tokens from its cache than
+// toleratedCached.
 func checkCached(samples iter.Seq[*sample.Sample], template int) error {
 	if share := cachedShare(samples, template); share > toleratedCached {
 		return fmt.Errorf("%.0f%% of the prompts' tokens were in the server's cache; want prompts that are new to the server: change LLMBENCH_SEED, or unset LLMBENCH_SALT", 100*share)
@@ -305,9 +304,8 @@ func checkCached(samples iter.Seq[*sample.Sample], template int) error {
 	return nil
 }
 
-// cachedShare returns the share of the prompts' tokens that the server says it
-// took from a cache. The template's tokens, which all prompts share, do not count
-// as cached.
+// cachedShare returns the share of the prompts' tokens that the server reports as cached. Tokens of the
+// template, which all prompts have in common, do not count as cached.
 func cachedShare(samples iter.Seq[*sample.Sample], template int) float64 {
 	cached, all := 0, 0
 	for s := range samples {

@@ -8,12 +8,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// shareGPT is parts of studies B and C: real conversations, of which 64 prompts are
-// sent in a closed loop, and 1,000 in an open loop of 32 a second, which was 27 times
-// what the published server could answer.
+// shareGPT consists of parts of studies B and C, which send real conversations: 64 prompts in a closed
+// loop, and 1,000 prompts in an open loop of 32 per second. That rate was 27 times as high as the published
+// server could serve.
 var shareGPT = study{
 	name:      "ShareGPT",
-	maxFail:   failuresCount, // a server may refuse prompts that are too long for it
+	maxFail:   failuresCount, // a server may refuse prompts that are too long
 	fullUnits: []string{"total-tok/s", "mean-ttft-ns", "p50-tpot-ns", "p99-tpot-ns", "mean-itl-ns", "p50-itl-ns", "mean-e2e-ns"},
 	reduced: []cell{
 		{data: random(278, 174), concurrency: 1, requests: 4, warmup: 1},
@@ -21,17 +21,15 @@ var shareGPT = study{
 		{data: random(278, 174), rate: 32, requests: 48, warmup: 1, noStream: true},
 	},
 	published: slices.Concat(
-		// The study's tool sends one request first, and waits six hours for an
-		// answer.
+		// The study's tool first sends one request, and its timeout is six hours.
 		sweepCells(cell{experiment: "C", data: shareGPTData("sharegpt-64", 278, false), requests: 64, warmup: 1, timeout: 6 * time.Hour}, 1, 8, 16),
 		[]cell{{experiment: "B2", data: shareGPTData("sharegpt", 278, true), rate: 32, requests: 1000, noStream: true, timeout: 6 * time.Hour}},
 	),
 }
 
-// shareGPTData returns prompts sampled by vLLM's rules. Answers are at most as long
-// as the reference answers, or exactly as long if fixed is set. As published, every
-// load and every pass has the same prompts, and the first of them is the warm-up. With a
-// salt, their first two words differ.
+// shareGPTData returns prompts that are sampled by vLLM's rules. Answers are at most as long as the
+// reference answers, or exactly as long if fixed is true. As in the studies, all loads and all passes have
+// the same prompts, and the first prompt is the warm-up. With a salt, their first two words differ.
 func shareGPTData(name string, in int, fixed bool) data {
 	const file = "ShareGPT_V3_unfiltered_cleaned_split.json"
 	return data{

@@ -11,27 +11,29 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
 )
 
-// slo searches for the highest rate, and for the highest concurrency, at which 95
-// of 100 requests keep the limits of the SLO. A failed request keeps none. With 93 requests
-// or more, a pass must show that with 95 % confidence: the upper confidence bound of the 95th
-// percentile must be within the limits, by order statistics. With fewer requests the share
-// of the pass decides, and the log says that the result is not certified. One op is
-// one search, of about ten passes. Each pass has prompts and arrivals that no earlier
-// pass had. The users of a closed loop start one after another, spread over the time
-// that a lone request takes, so that no burst at the start decides. The result is an
-// interval; both of its ends were measured twice. A rate is met only if the server's
-// completions also keep up with the arrivals, because in a short pass a queue has
-// little time to grow.
+// slo searches for the highest rate, and for the highest concurrency, at which 95 % of requests meet the
+// limits of the SLO. A failed request does not meet them.
 //
-// The full form has random arrivals, and passes of a minute, or up to five if they need that for 93 requests.
-// In the reduced form requests arrive evenly, because random ones tell the capacity within 3 % only in passes
-// of minutes: the rate is that at which the server is full, or at which a latency is too long although nobody
-// waits. Its passes take a second and a half, or up to fifteen seconds where the rate is low, and longer where
-// answers take long.
+// A pass with at least 93 requests must show this with 95 % confidence: the upper confidence bound of the
+// 95th percentile, by order statistics, must be within the limits. With fewer requests, the share of the
+// pass decides, and the log says that the result is not certified. A rate meets the SLO only if the
+// server's completions also keep up with the arrivals, because in a short pass a queue has little time to
+// grow.
 //
-// The client's own delays matter only where they decide whether a pass meets the SLO; see
-// capacity.verdict. Such a pass is repeated twice; then the search cannot judge. Prompts from the server's cache
-// end the search with an error.
+// One op is one search, which takes about ten passes. Each pass has prompts and arrivals that no earlier
+// pass had. The users of a closed loop start one after another within the time that a lone request takes,
+// so that an initial burst does not decide the result. The result is an interval; both of its ends were
+// measured twice.
+//
+// The full form has random arrivals, and passes of one minute, or up to five minutes if 93 requests take
+// that long. In the reduced form, requests arrive evenly, because with random arrivals only passes of
+// several minutes determine the capacity within 3 %. The resulting rate is that at which the server is
+// full, or at which a latency is too long even though no request waits. Passes of the reduced form take 1.5
+// seconds, or up to 15 seconds if the rate is low, and longer if answers take long.
+//
+// The client's own delays matter only if they decide whether a pass meets the SLO; see capacity.verdict.
+// Such a pass is repeated twice; if the delays still decide, the search fails because it cannot judge. If
+// prompts come from the server's cache, the search ends with an error.
 func slo(b *testing.B, s server) {
 	limits := s.options.Limits
 	if limits == (sample.SLO{}) {
@@ -44,7 +46,7 @@ func slo(b *testing.B, s server) {
 	in, out := pick(s, 512, 64), pick(s, 128, 8)
 	c := capacity{
 		target: s.target, template: s.template, slo: limits, send: pass,
-		least: 20, // so that one unlucky request does not decide
+		least: 20, // so that a single unlucky request does not decide
 		arrivals: func(rate float64, seed uint64) arrivals.Process {
 			if !s.full() {
 				return arrivals.Constant{Rate: rate}

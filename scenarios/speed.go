@@ -9,11 +9,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// prefill and decode are llama-bench's pp512 and tg128, measured over HTTP:
-// prompts of 512 tokens with answers of one token, and answers of 128 tokens to
-// prompts of 16 tokens. llama-bench decodes without a prompt, which no server does.
-// Both also report the speeds that the server states. As with llama-bench, five
-// requests follow a warm-up.
+// prefill and decode correspond to llama-bench's pp512 and tg128, but are measured over HTTP: prompts of
+// 512 tokens with answers of one token, and prompts of 16 tokens with answers of 128 tokens. llama-bench
+// decodes without any prompt, which is not possible over HTTP. Both also report the speeds that the server
+// reports. As in llama-bench, five requests follow a warm-up.
 var (
 	prefill = study{
 		name: "Prefill", noStreamKey: true, cold: true, units: []string{"prompt-tok/s"}, report: reportServerSpeeds,
@@ -27,8 +26,8 @@ var (
 	}
 )
 
-// speedData returns random words: prompts of in tokens, or longer ones if the
-// server's template would leave less than 16 tokens of text.
+// speedData returns data of random words, with prompts of in tokens. Prompts are longer if the server's
+// template would leave fewer than 16 tokens of text.
 func speedData(name string, in, out int, e endpoint) data {
 	d := random(in, out)
 	d.name, d.endpoint = name, e
@@ -38,8 +37,7 @@ func speedData(name string, in, out int, e endpoint) data {
 	return d
 }
 
-// reportServerSpeeds reports the speeds that the server states, if it states them
-// with every answer.
+// reportServerSpeeds reports the speeds that the server reports, if it reports them with every answer.
 func reportServerSpeeds(b *testing.B, samples iter.Seq[*sample.Sample]) {
 	prompt, output := serverSpeeds(samples)
 	if prompt > 0 {
@@ -50,9 +48,9 @@ func reportServerSpeeds(b *testing.B, samples iter.Seq[*sample.Sample]) {
 	}
 }
 
-// serverSpeeds returns tokens per second by the server's clock, or 0 where an
-// answer lacks them. Prompt tokens that the server took from a cache do not count,
-// nor does the first output token, whose time is part of the prompt's.
+// serverSpeeds returns tokens per second according to the server's clock, or 0 if an answer has no such
+// report. Prompt tokens from a cache do not count. The first output token does not count either, because
+// its time is part of the prompt's time.
 func serverSpeeds(samples iter.Seq[*sample.Sample]) (prompt, output float64) {
 	var promptTokens, outputTokens int
 	var promptTime, outputTime time.Duration

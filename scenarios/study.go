@@ -13,42 +13,41 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A study is a scenario that repeats a published one. Its loads are data, so that
-// their names can be compared with the published rows without a server.
+// A study is a scenario that repeats a published one. Its loads are data, so that tests can compare their
+// names with the published results without a server.
 type study struct {
-	name string // of the scenario
-	// noStreamKey leaves stream= out of the benchmark names: the study always
-	// streams, or never does.
+	name string // name of the scenario
+	// noStreamKey omits stream= from the benchmark names, because the study always streams or never does.
 	noStreamKey bool
 	// maxFail is the tolerated share of failed requests.
 	maxFail float64
-	// units are reported beside the core units; fullUnits in published loads only.
+	// units are reported in addition to the core units, and fullUnits only for published loads.
 	units, fullUnits []string
-	reduced          []cell // ends in seconds on the simulated server, and needs no file
-	published        []cell // the loads of each experiment, as published
-	// report, if not nil, reports further figures of the samples.
+	reduced          []cell // the reduced form, which ends in seconds on the simulated server and needs no file
+	published        []cell // the published loads of all experiments
+	// report, if not nil, reports additional metrics of the samples.
 	report func(b *testing.B, samples iter.Seq[*sample.Sample])
-	// cold makes prompts from the server's cache an error, because the study
-	// measures how the server processes prompts. Other studies log them.
+	// cold makes it an error if prompts come from the server's cache, because the study measures how the
+	// server processes prompts. Other studies only log it.
 	cold bool
 }
 
-// failuresCount is the maxFail of studies that publish the number of failed
-// requests. Every published share is lower.
+// failuresCount is the maxFail of studies that publish the number of failed requests. It is higher than
+// every published share.
 const failuresCount = 0.9
 
 // A cell is one load of a study.
 type cell struct {
-	experiment       string // in benchdata/published; "" in a reduced form
+	experiment       string // name in benchdata/published; "" in the reduced form
 	data             data
 	noStream         bool
 	concurrency      int
-	rate             float64 // requests per second of a Poisson process, in place of concurrency
+	rate             float64 // requests per second of a Poisson process; used instead of concurrency if not 0
 	requests, warmup int
-	timeout          time.Duration // 0: the default
+	timeout          time.Duration // 0 means the default
 }
 
-// cellName returns the part of the benchmark's name that stands for the load.
+// cellName returns the part of the benchmark's name that describes the load.
 func (st *study) cellName(c cell) string {
 	name := "workload=" + c.data.name
 	if !st.noStreamKey {
@@ -60,7 +59,7 @@ func (st *study) cellName(c cell) string {
 	return name + fmt.Sprintf("/concurrency=%d", c.concurrency)
 }
 
-// sweepCells returns c at each concurrency.
+// sweepCells returns a copy of c for each concurrency.
 func sweepCells(c cell, concurrencies ...int) []cell {
 	var all []cell
 	for _, n := range concurrencies {
@@ -70,9 +69,8 @@ func sweepCells(c cell, concurrencies ...int) []cell {
 	return all
 }
 
-// cells returns the loads that o selects. Published loads of the same name differ
-// in their timeouts or their numbers of requests; the full form, "1", has the first
-// of them.
+// cells returns the loads that o selects. Some published loads have the same name but different timeouts or
+// numbers of requests; the full form, "1", contains only the first of them.
 func (st *study) cells(o Options) ([]cell, error) {
 	if o.Full == "" {
 		return st.reducedCells(o), nil
@@ -93,8 +91,8 @@ func (st *study) cells(o Options) ([]cell, error) {
 	return all, nil
 }
 
-// reducedCells returns the reduced form, changed as o says: each load of a closed
-// loop at each of the concurrencies, with as many requests for each user as before.
+// reducedCells returns the reduced form, changed according to o. If o sets concurrencies, each closed loop
+// is measured at each of them, with the same number of requests per user as before.
 func (st *study) reducedCells(o Options) []cell {
 	var all []cell
 	for _, c := range st.reduced {
@@ -115,7 +113,7 @@ func (st *study) reducedCells(o Options) []cell {
 	return st.distinct(all)
 }
 
-// distinct returns cells without those whose name an earlier one has.
+// distinct removes cells that have the same name as an earlier cell.
 func (st *study) distinct(cells []cell) []cell {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(cells, func(c cell) bool {
@@ -159,11 +157,11 @@ func (st *study) measureCell(b *testing.B, s server, c cell) {
 	}
 	rounds := 2
 	if c.noStream {
-		rounds = 1 // there is one latency, and no first token that waits for other requests
+		rounds = 1 // there is only one latency, and no first token that waits for other requests
 	}
 	n := s.fewest(c.requests, c.concurrency, rounds)
 	if s.quick() && c.rate > 0 && s.options.Requests == 0 {
-		n = min(n, int(c.rate)) // of a second
+		n = min(n, int(c.rate)) // at most one second
 	}
 	l = s.fresh(b, l, n, c.warmup, func(n int, seed uint64) ([]llmbench.Request, error) {
 		return c.data.draw(s, path, n, seed)

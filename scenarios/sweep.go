@@ -15,8 +15,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
 )
 
-// concurrency measures a few numbers of users: throughput rises with the number
-// until the server is full; beyond that only latency rises.
+// concurrency measures a few numbers of users. Throughput increases with the number of users until the
+// server is full; beyond that, only latency increases.
 func concurrency(b *testing.B, s server) {
 	for _, users := range s.concurrencies(1, 8, 16, 64) {
 		b.Run(fmt.Sprintf("workload=random-512x128/stream=true/concurrency=%d", users), func(b *testing.B) {
@@ -26,21 +26,21 @@ func concurrency(b *testing.B, s server) {
 	}
 }
 
-// saturationGain is the gain of throughput below which doubling the users shows a
-// full server.
+// saturationGain is the gain of throughput at which the server counts as full: if doubling the users gains
+// less, it is full.
 const saturationGain = 0.1
 
-// sweep doubles the number of users until that raises throughput by less than a
-// tenth. Its last row is the knee of the rows above, as search.Knee defines it: the
-// concurrency at which output-tok/s divided by p50-e2e-ns is greatest. There is no knee if
-// one of these figures is withheld, and its bounds leave open which concurrency has the greatest power.
+// sweep doubles the number of users until doubling raises throughput by less than a tenth. Its last row is
+// the knee of the rows above: the concurrency at which output-tok/s / p50-e2e-ns, the power, is greatest;
+// see search.Knee. If one of these two units is withheld, and its bounds do not determine which concurrency
+// has the greatest power, there is no knee.
 func sweep(b *testing.B, s server) {
 	in, out, most := pick(s, 512, 64), pick(s, 128, 16), pick(s, 4096, 512)
 	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {
 		w := &sweeper{points: map[int][]point{}}
 		for c := 1; c <= most && !w.saturated(); c *= 2 {
 			b.Run(fmt.Sprintf("concurrency=%d", c), func(b *testing.B) {
-				var withheld []error // why, of the figures on which the knee depends
+				var withheld []error // why units on which the knee depends were withheld
 				l := llmbench.Load{Concurrency: c, Withheld: func(units []string, why error) {
 					for _, unit := range ofKnee {
 						if slices.Contains(units, unit) {
@@ -56,27 +56,27 @@ func sweep(b *testing.B, s server) {
 	})
 }
 
-// A sweeper keeps the points of a sweep. With -count, each concurrency has several
-// points, one for each -count sample.
+// A sweeper collects the points of a sweep. With -count, each concurrency has one point for each
+// repetition.
 type sweeper struct {
 	loads  []int
 	points map[int][]point // by concurrency
-	knees  int             // how many -count samples of the knee are done
+	knees  int             // number of repetitions of the knee so far
 }
 
-// ofKnee are the units on which the knee depends.
+// ofKnee lists the units on which the knee depends.
 var ofKnee = []string{"output-tok/s", "p50-e2e-ns"}
 
-// A point is a result at a concurrency.
+// A point is the result at one concurrency.
 type point struct {
 	search.Point
-	withheld error // why a figure of ofKnee is withheld, or nil
-	// least and most are the extremes of the power, which is the throughput divided by the latency. They are
-	// the power itself unless a figure is withheld.
+	withheld error // why a unit in ofKnee was withheld, or nil
+	// least and most are bounds of the power, which is throughput / latency. They are equal to the power
+	// unless a unit is withheld.
 	least, most float64
 }
 
-// bounded returns p whose figures have these bounds.
+// bounded returns p with bounds of its power.
 func (p point) bounded(withheld error, bounds map[string]sample.Interval) point {
 	power := p.Throughput / p.Latency
 	p.withheld, p.least, p.most = withheld, power, power
@@ -94,7 +94,8 @@ func (p point) bounded(withheld error, bounds map[string]sample.Interval) point 
 	return p
 }
 
-// doubt returns why the client leaves open whether the knee of points is the one at that index, or nil.
+// doubt returns nil if points[at] is certainly the knee of points. Otherwise it returns an error that says
+// why the client's delays leave this open.
 func doubt(points []point, at int) error {
 	for i, p := range points {
 		if i != at && p.most >= points[at].least && cmp.Or(p.withheld, points[at].withheld) != nil {
@@ -104,8 +105,8 @@ func doubt(points []point, at int) error {
 	return nil
 }
 
-// add adds a point, which is computed from samples. Withheld says why a figure on which the knee depends is
-// withheld, or is nil, and bounds belong to the result.
+// add adds the point that is computed from samples. withheld says why a unit in ofKnee was withheld, or is
+// nil. bounds are the bounds of the result.
 func (w *sweeper) add(concurrency int, samples iter.Seq[*sample.Sample], withheld error, bounds map[string]sample.Interval) {
 	type span struct{ begin, end time.Duration }
 	passes := map[int]span{}
@@ -137,7 +138,7 @@ func (w *sweeper) add(concurrency int, samples iter.Seq[*sample.Sample], withhel
 	w.points[concurrency] = append(w.points[concurrency], point{Point: p}.bounded(withheld, bounds))
 }
 
-// sample returns the i-th point of each concurrency that has so many.
+// sample returns the i-th point of each concurrency that has one.
 func (w *sweeper) sample(i int) (all []point) {
 	for _, c := range w.loads {
 		if i < len(w.points[c]) {
@@ -147,8 +148,7 @@ func (w *sweeper) sample(i int) (all []point) {
 	return all
 }
 
-// saturated reports whether the last concurrency filled the server in every -count
-// sample.
+// saturated reports whether the server was full at the last concurrency, in every repetition of -count.
 func (w *sweeper) saturated() bool {
 	if len(w.loads) == 0 {
 		return false
@@ -170,8 +170,8 @@ func plain(points []point) (all []search.Point) {
 	return all
 }
 
-// knee is the benchmark of the last row. Each -count sample of it is the knee of
-// that sample of the rows above.
+// knee is the benchmark of the last row. Its i-th repetition with -count is the knee of the i-th repetition
+// of the rows above.
 func (w *sweeper) knee(b *testing.B) {
 	llmbench.Watch(b)
 	points := w.sample(w.knees)
@@ -186,7 +186,7 @@ func (w *sweeper) knee(b *testing.B) {
 	if err := doubt(points, at); err != nil {
 		llmbench.Skip(b, err.Error())
 	}
-	for b.Loop() { // the rows above are the measurement
+	for b.Loop() { // there is nothing to do: the rows above are the measurement
 	}
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(points[at].Load, "knee-concurrency")

@@ -16,27 +16,27 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/patient"
 )
 
-// A counter counts the tokens of the server's prompts.
+// A counter counts the tokens in prompts of the server.
 type counter struct {
 	tokens   llmbench.Tokenizer
 	template int // tokens that the server's chat template adds to each prompt
-	// unknown says that the server's counts of the prompts cannot be known before.
+	// unknown says that it is not known how many tokens the server will count in a prompt.
 	unknown bool
 }
 
-// guess is a counter for English text, by the rule of thumb that 100 tokens are 75 words
+// guess is a counter for English text. It uses the rule of thumb that 100 tokens are 75 words
 // (https://help.openai.com/en/articles/4936856-what-are-tokens-and-how-to-count-them).
 var guess = counter{tokens: tokenizer.Estimate{PerWord: 4.0 / 3}}
 
-// probesTime bounds all requests that find out how a server counts tokens.
+// probesTime limits the time of all requests that find out how a server counts tokens.
 const probesTime = 2 * time.Minute
 
-// newCounter returns the counter for target. Its tokenizer is the first of: the tokenizer of the options,
-// words for the simulated server, the tokenizer.json called file, the server's /tokenize, the
-// vocabulary that Ollama shows, an estimate from the usage that the server states for a few prompts,
-// and a guess. The estimate is made only if lengths is set: if the prompts have to have lengths that
-// were asked for. logf is told why a count is not exact. The error is about the options, or the end
-// of ctx.
+// newCounter returns the counter for target. It uses the first of these tokenizers that is available: the
+// tokenizer in the options, words for the simulated server, the tokenizer.json named file, the server's
+// /tokenize, the vocabulary that Ollama shows, an estimate, and a guess. The estimate is based on the usage
+// that the server reports for a few prompts, and is made only if lengths is true, which means that prompts
+// must have given lengths. If counts are not exact, newCounter calls logf with the reason. Its error is
+// about the options, or says that ctx has ended.
 func newCounter(ctx context.Context, target llmbench.Target, o Options, file string, lengths bool, logf func(string, ...any)) (counter, error) {
 	if o.Tokenizer == nil && o.Simulated {
 		return counter{tokens: tokenizer.Words{}}, nil
@@ -61,16 +61,16 @@ func newCounter(ctx context.Context, target llmbench.Target, o Options, file str
 	return c, context.Cause(ctx)
 }
 
-// A prober asks a server how it counts tokens.
+// A prober finds out how a server counts tokens.
 type prober struct {
-	ctx    context.Context // of the probes
-	later  context.Context // of what a tokenizer asks when the probes have ended
+	ctx    context.Context // for the probes
+	later  context.Context // for requests that a tokenizer sends after the probes have ended
 	target llmbench.Target
 	logf   func(string, ...any)
 }
 
-// exact returns the tokenizer that is at hand: own, file's tokenizer, or the server's. It returns nil if
-// there is none. The error is about file.
+// exact returns an exact tokenizer: own, the one in file, or the server's. It returns nil if there is none.
+// The error is about file.
 func (p *prober) exact(own llmbench.Tokenizer, file string) (llmbench.Tokenizer, error) {
 	if own != nil {
 		return own, nil
@@ -98,8 +98,8 @@ func (p *prober) exact(own llmbench.Tokenizer, file string) (llmbench.Tokenizer,
 	return nil, nil
 }
 
-// agrees reports whether shown, which is made from what the server shows of its vocabulary, counts
-// as the server does.
+// agrees reports whether shown, a tokenizer made from the vocabulary that the server shows, counts like the
+// server.
 func (p *prober) agrees(shown llmbench.Tokenizer) bool {
 	short, err := p.ask(probeWords(0, 40))
 	if err != nil {
@@ -116,8 +116,8 @@ func (p *prober) agrees(shown llmbench.Tokenizer) bool {
 	return stated == counted
 }
 
-// template returns the number of tokens that the server adds to a prompt, by its usage. It returns 0
-// for a server that states no usage, which hides its template.
+// template returns the number of tokens that the server adds to a prompt, according to its usage. It
+// returns 0 if the server reports no usage, because the template is then unknown.
 func (p *prober) template(exact llmbench.Tokenizer) int {
 	q, err := p.ask(probeWords(0, 40))
 	if err != nil {
@@ -127,9 +127,9 @@ func (p *prober) template(exact llmbench.Tokenizer) int {
 	return max(0, q.PromptTokens-exact.Count(q.Text))
 }
 
-// estimate returns a counter that is calibrated by the usage that the server states. Quarters and
-// halves of the list of words are sent, so that the mean length of the words in both equals the mean of the
-// words of all prompts.
+// estimate returns a counter that is calibrated by the usage that the server reports. It sends quarters and
+// halves of the list of words, so that the mean length of the words in the short prompts, and in the long
+// ones, equals the mean length of the words in all prompts.
 func (p *prober) estimate() counter {
 	var points []tokenizer.Point
 	for _, parts := range []int{4, 2} {
@@ -149,13 +149,13 @@ func (p *prober) estimate() counter {
 	return counter{tokens: e, template: e.Template()}
 }
 
-// guess returns the guess, and logs why nothing better is known.
+// guess returns the variable guess, and logs why there is nothing better.
 func (p *prober) guess(why error) counter {
 	p.logf("prompts have about the lengths that were asked for, at 4/3 tokens a word: the server does not tell how it counts tokens: %v; for exact lengths set LLMBENCH_TOKENIZER to the model's tokenizer.json", why)
 	return guess
 }
 
-// probeWords returns the first n of the words of random prompts in an order that depends on seed.
+// probeWords returns n words of random prompts, in an order that depends on seed.
 func probeWords(seed uint64, n int) []string {
 	all := benchdata.WordList()
 	r := rand.New(rand.NewPCG(seed, 0x70726f6265))
@@ -163,8 +163,9 @@ func probeWords(seed uint64, n int) []string {
 	return all[:n]
 }
 
-// ask sends a prompt of words, again if the server refuses it for now, and returns the prompt with
-// the number of tokens that the server states. One of several processes sends the prompt.
+// ask sends a prompt of words, and returns the prompt with the number of tokens that the server reports. If
+// the server refuses the prompt temporarily, ask sends it again. If several processes measure together,
+// only one of them sends the prompt.
 func (p *prober) ask(words []string) (tokenizer.Point, error) {
 	return llmbench.Lead("how the server counts tokens", func() (tokenizer.Point, error) { return p.askAlone(words) })
 }

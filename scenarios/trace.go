@@ -13,9 +13,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// trace replays requests at their recorded instants, faster by a factor. The
-// reduced form replays a made-up trace. The full form replays the conversations of
-// Azure, and the conversations of Mooncake with their shared prefixes, from LLMBENCH_DATA.
+// trace replays requests at their recorded times, accelerated by a factor. The reduced form replays a
+// generated trace. The full form replays traces of conversations from LLMBENCH_DATA: those of Azure, and
+// those of Mooncake, which have shared prefixes.
 func trace(b *testing.B, s server) {
 	if !s.full() {
 		b.Run("workload=bursts/stream=true", func(b *testing.B) {
@@ -41,18 +41,18 @@ func trace(b *testing.B, s server) {
 	}
 }
 
-// traces are the traces of the full form. Of Mooncake's, whose prompts have 12,000
-// tokens on average, the first ten minutes are replayed.
+// traces are the traces of the full form. Only the first ten minutes of Mooncake's trace are replayed,
+// because its prompts have 12,000 tokens on average.
 var traces = []struct {
 	format    benchdata.TraceFormat
 	file, url string
-	window    time.Duration // 0: the whole trace
+	window    time.Duration // 0 means the whole trace
 }{
 	{benchdata.Azure, "AzureLLMInferenceTrace_conv.csv", "https://raw.githubusercontent.com/Azure/AzurePublicDataset/master/data/AzureLLMInferenceTrace_conv.csv", 0},
 	{benchdata.Mooncake, "mooncake_conversation_trace.jsonl", "https://raw.githubusercontent.com/kvcache-ai/Mooncake/main/FAST25-release/traces/conversation_trace.jsonl", 10 * time.Minute},
 }
 
-// replayBursts replays the made-up trace.
+// replayBursts replays the generated trace.
 func replayBursts(b *testing.B, s server, speed float64) {
 	n := s.requests(48)
 	draw := func(n int, seed uint64) ([]llmbench.Request, error) {
@@ -82,11 +82,10 @@ func replayTrace(b *testing.B, s server, t benchdata.Trace) {
 	}))
 }
 
-// bursts returns a made-up trace of n requests, about 16 a second, with lengths as
-// uneven as people's requests: gaps of gamma shape 0.5, which is burstier than
-// Poisson, and log-normal lengths of 32 to 512 tokens in and 4 to 64 out. The seed
-// determines the words only; instants and lengths are always the same, so that two
-// passes are one load.
+// bursts returns a generated trace of n requests, about 16 per second, that is as uneven as the requests of
+// people. The gaps have a gamma distribution with shape 0.5, which is burstier than Poisson. The lengths
+// have log-normal distributions, from 32 to 512 tokens in and 4 to 64 out. The seed only determines the
+// words. Times and lengths are always the same, so that all passes have the same load.
 func (s server) bursts(n int, seed uint64) ([]time.Duration, []llmbench.Request, error) {
 	at, err := arrivals.Gamma{Rate: 16, Shape: 0.5, Seed: 1}.Times(n)
 	if err != nil {

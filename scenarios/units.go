@@ -12,7 +12,7 @@ func init() {
 	llmbench.RegisterUnits(errorUnits()...)
 }
 
-// units are the units of single scenarios.
+// units lists the units of individual scenarios.
 var units = []sample.Unit{
 	{Name: "question-set", Core: true, Means: "`BenchmarkAccuracy`: checksum of the questions asked. Processes with equal checksums asked the same questions, so their answers are not independent."},
 	{Name: "agree-%", Better: "higher", Core: true, Gate: "5%", Means: "`BenchmarkAgreement`: successful answers whose text equals the reference's / successful answers that have a reference."},
@@ -40,12 +40,12 @@ var units = []sample.Unit{
 	{Name: "knee-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkSweep`: output-tok/s at knee-concurrency."},
 	{Name: "start-to-ready-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: time from the start of the server's container until the server listed its model."},
 	{Name: "start-to-first-token-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: time from the start of the server's container to the first token of a completion."},
-	{Name: "srv-prompt-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: prompt tokens / processing time, as the server states both."},
-	{Name: "srv-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: output tokens after the first of each answer / time for them, as the server states both."},
+	{Name: "srv-prompt-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: prompt tokens / processing time, as the server reports both."},
+	{Name: "srv-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: output tokens after the first of each answer / time for them, as the server reports both."},
 }
 
-// errorUnits are the units of BenchmarkError: the client's error by the log of the mock
-// server.
+// errorUnits returns the units of BenchmarkError, which measure the client's error by comparison with the
+// mock server's log.
 func errorUnits() (all []sample.Unit) {
 	for _, e := range []struct{ name, means string }{
 		{"ttft-err", "the difference between the instants of the first token by the client and by the mock server's log (`BenchmarkError`)"},
