@@ -17,17 +17,17 @@ import (
 	"time"
 )
 
-// Versions of the modules that are built.
+// These are the versions of the modules that are built.
 const (
 	kubernetesVersion = "v1.36.3"
-	stagingVersion    = "v0.36.3" // of the modules that Kubernetes has in its folder staging
+	stagingVersion    = "v0.36.3" // the modules in the folder staging of Kubernetes
 	coreDNSVersion    = "v1.14.7"
 )
 
-// buildTime is how long the programs of Kubernetes may be built.
+// buildTime is the time limit for building the programs of Kubernetes.
 const buildTime = 2 * time.Hour
 
-// kubernetesPrograms are what upKubernetes starts, beside CoreDNS.
+// kubernetesPrograms are the programs that upKubernetes starts, apart from CoreDNS.
 var kubernetesPrograms = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl"}
 
 // coreDNSProgram is CoreDNS with the few plugins that a cluster needs.
@@ -49,8 +49,8 @@ func main() {
 
 var staging = regexp.MustCompile(`(?m)^\s*(k8s\.io/[a-z-]+) => \./staging/`)
 
-// kubernetesModule returns a go.mod that requires k8s.io/kubernetes, for the go.mod of the latter,
-// whose replacements by folders mean nothing elsewhere.
+// kubernetesModule returns a go.mod that requires k8s.io/kubernetes. It is made from the go.mod of
+// Kubernetes, whose replacements by folders mean nothing elsewhere.
 func kubernetesModule(goMod string) (string, error) {
 	replaced := staging.FindAllStringSubmatch(goMod, -1)
 	if len(replaced) == 0 {
@@ -65,8 +65,8 @@ func kubernetesModule(goMod string) (string, error) {
 	return b.String(), nil
 }
 
-// programs returns the folder with the programs of Kubernetes. It builds them if they are not in the
-// cache, and says so on out.
+// programs returns the folder with the programs of Kubernetes. If they are not in the cache,
+// programs says so on out, and builds them.
 func programs(ctx context.Context, out io.Writer) (string, error) {
 	cache := os.Getenv("LLMBENCH_CACHE")
 	if cache == "" {
@@ -97,8 +97,8 @@ func programs(ctx context.Context, out io.Writer) (string, error) {
 	return dir, errors.Join(err, os.RemoveAll(work))
 }
 
-// build builds all programs in the folder bin of a folder, with caches of its own there: they have
-// 10 GB, which nobody needs again.
+// build builds all programs, and puts them in the folder bin of work. Its caches are in work too:
+// they take 10 GB, and nobody needs them again.
 func build(ctx context.Context, work string) error {
 	bin := filepath.Join(work, "bin")
 	kubernetes, dns := filepath.Join(work, "kubernetes"), filepath.Join(work, "dns")
@@ -140,7 +140,8 @@ func build(ctx context.Context, work string) error {
 	return err
 }
 
-// goCommand runs the go command in a module at a low priority, and returns what it printed.
+// goCommand runs the go command in a module, at a low priority, and returns what the command
+// printed.
 func goCommand(ctx context.Context, work, dir string, args ...string) ([]byte, error) {
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "nice", append([]string{"-n", "15", "go"}, args...)...)

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// cgroups is where control groups are. Namespaces do not end them.
+// cgroups is the folder of the control groups. They do not end with the namespaces.
 const cgroups = "/sys/fs/cgroup"
 
-// hierarchies returns the folders that have control groups: one with version 2, and one for each
-// controller with version 1.
+// hierarchies returns the roots of the control groups. Version 2 has one root, and version 1 has
+// one for each controller.
 func hierarchies() ([]string, error) {
 	if _, err := os.Stat(cgroups + "/cgroup.controllers"); err == nil {
 		return []string{cgroups}, nil
@@ -38,7 +38,7 @@ func makeCgroup(name string) error {
 			err = errors.Join(err, e)
 			continue
 		}
-		if filepath.Base(folder) == "cpuset" { // a new group of version 1 has neither
+		if filepath.Base(folder) == "cpuset" { // in version 1 these files of a new group are empty
 			for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 				text, e := os.ReadFile(filepath.Join(folder, file))
 				err = errors.Join(err, e, os.WriteFile(filepath.Join(folder, name, file), text, 0))
@@ -48,8 +48,8 @@ func makeCgroup(name string) error {
 	return err
 }
 
-// removeCgroup removes a control group and all groups in it, whose processes have ended or are about
-// to end.
+// removeCgroup removes a control group and all groups in it. The processes in them have ended or
+// are about to end.
 func removeCgroup(name string) error {
 	folders, err := hierarchies()
 	for _, folder := range folders {
@@ -58,9 +58,9 @@ func removeCgroup(name string) error {
 			if err == nil && e.IsDir() {
 				all = append(all, path)
 			}
-			return nil // a group that is gone need not be removed
+			return nil // an error means that the group is gone
 		})
-		for _, path := range slices.Backward(all) { // those within it first
+		for _, path := range slices.Backward(all) { // the inner groups first
 			for range 100 {
 				if e := os.Remove(path); e == nil || errors.Is(e, fs.ErrNotExist) {
 					break

@@ -16,30 +16,31 @@ import (
 	"time"
 )
 
-// jobTime is how long a job may take.
+// jobTime is the time limit of a job.
 const jobTime = 3 * time.Minute
 
-// A load is the variables and the arguments of a measurement.
+// A load is a measurement, with its environment variables.
 type load struct {
 	name string
-	sent int // requests, with those of the warm-up
+	sent int // the number of requests, including those of the warm-up
 	set  map[string]string
 }
 
-// loads are measured by one process and by all shards. The salt is fixed, so that prompts are equal.
+// loads are the loads that one process measures, and that all shards then measure together. The
+// salt is fixed, so that the prompts are equal.
 var loads = []load{
 	{"closed loop", 256 + 8, map[string]string{"LLMBENCH_CONCURRENCY": "16", "LLMBENCH_REQUESTS": "256"}},
 	{"open loop", 200 + 8, map[string]string{"LLMBENCH_RATE": "100", "LLMBENCH_REQUESTS": "200"}},
 }
 
-// common are the variables of all loads. What the client distorts does not fail, as the machine may
-// be busy.
+// common are the variables of all loads. A distortion by the client does not make a measurement
+// fail, because the machine may be busy.
 var common = map[string]string{
 	"LLMBENCH_URL": mockURL, "LLMBENCH_INPUT": "16", "LLMBENCH_OUTPUT": fmt.Sprint(output), "LLMBENCH_WARMUP": "8",
 	"LLMBENCH_SALT": "7", "LLMBENCH_CLIENT_BOUND": "report",
 }
 
-// long is a load that takes minutes, so that a shard can be killed in the middle.
+// long is a load that takes minutes, so that a shard can be killed in the middle of it.
 var long = load{"long", 20000 + 8, map[string]string{"LLMBENCH_CONCURRENCY": "16", "LLMBENCH_REQUESTS": "20000"}}
 
 // variables returns the variables of a load.
@@ -49,10 +50,10 @@ func (l load) variables() map[string]string {
 	return all
 }
 
-// arguments are those of the scenarios.
+// arguments are the arguments of the scenarios.
 var arguments = []string{"-test.bench=Serve", "-test.benchtime=1x", "-test.v"}
 
-// check makes all checks of a platform.
+// check makes all checks on a platform.
 func check(ctx context.Context, l *lab, p platform) error {
 	for _, load := range loads {
 		if err := together(ctx, l, p, load); err != nil {
@@ -67,7 +68,8 @@ func check(ctx context.Context, l *lab, p platform) error {
 	return nil
 }
 
-// together checks that all shards send together what one process sends, and give one result.
+// together checks that all shards together send what one process sends, and that they give one
+// result.
 func together(ctx context.Context, l *lab, p platform, load load) error {
 	one := filepath.Join(l.dir, "records", load.name, "alone")
 	text, err := l.alone(ctx, load, one)
@@ -125,7 +127,8 @@ func together(ctx context.Context, l *lab, p platform, load load) error {
 	return nil
 }
 
-// killed kills a shard in the middle of a measurement, and checks what is told.
+// killed kills a shard in the middle of a measurement. It checks what the log and the records then
+// say.
 func killed(ctx context.Context, l *lab, p platform, w way) error {
 	out := filepath.Join(l.dir, "records", w.name)
 	j, err := submit(ctx, p, long, out)
@@ -174,7 +177,7 @@ func submit(ctx context.Context, p platform, load load, out string) (job, error)
 	return p.submit(ctx, load.variables(), out)
 }
 
-// folder makes a folder to which every user may write: those of a container are not those of this
+// folder makes a folder to which every user may write. A container has other users than this
 // machine.
 func folder(path string) error {
 	return errors.Join(os.MkdirAll(path, 0o755), os.Chmod(path, 0o777))
@@ -199,7 +202,7 @@ func (l *lab) alone(ctx context.Context, load load, out string) (string, error) 
 	return text.String(), nil
 }
 
-// environment returns what a command inherits, and variables.
+// environment returns the variables that a command inherits, followed by the given ones.
 func environment(variables map[string]string) []string {
 	all := []string{"PATH=" + os.Getenv("PATH"), "HOME=/root", "LC_ALL=C"}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
@@ -208,7 +211,8 @@ func environment(variables map[string]string) []string {
 	return all
 }
 
-// begun returns an error unless the records in a folder have ten requests of each shard.
+// begun returns nil if the records in a folder contain ten requests of each shard. Otherwise it
+// returns an error.
 func begun(dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil {

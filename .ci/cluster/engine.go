@@ -7,19 +7,21 @@ import (
 	"io"
 )
 
-// An engine is what runs files of scenarios/deploy.
+// An engine is a system that runs files of scenarios/deploy.
 type engine struct {
 	files    []string   // in the folder of the module
-	packages []software // that must be installed
-	// prepare makes in the folder of a lab what the engine needs; it may use the network. nil: nothing.
+	packages []software // the programs that must be installed
+	// prepare makes what the engine needs in the folder of a lab. It may use the network. If it is
+	// nil, nothing is needed.
 	prepare func(ctx context.Context, dir string, out io.Writer) error
-	// up brings the engine up in a lab.
+	// up starts the engine in a lab.
 	up func(ctx context.Context, l *lab) (platform, error)
-	// down removes what outlives the namespaces of a lab. nil: nothing.
+	// down removes what still exists when the namespaces of a lab have ended. If it is nil, nothing
+	// does.
 	down func(dir string) error
 }
 
-// A software is programs, and the packages of Debian and Ubuntu that have them.
+// A software is some programs, and the packages of Debian and Ubuntu that contain them.
 type software struct {
 	programs []string
 	packages string
@@ -27,20 +29,20 @@ type software struct {
 
 // A platform runs the file of scenarios/deploy of an engine.
 type platform interface {
-	// submit starts a job with variables. Shard 0 writes its records to the folder out.
+	// submit starts a job with the given variables. Shard 0 writes its records to the folder out.
 	submit(ctx context.Context, variables map[string]string, out string) (job, error)
-	// ways are the ways in which a shard can be killed, in their order. The last one may leave the
-	// engine unable to run jobs.
+	// ways returns the ways to kill a shard, in the order in which they are tried. After the last
+	// one, the engine may be unable to run jobs.
 	ways() []way
 }
 
 // A job is a job of a platform.
 type job interface {
-	// wait waits for the end of the job, and says how it ended. The log has the output of all
-	// shards that could be read.
+	// wait waits until the job has ended, and returns how it ended. The log holds the output of all
+	// shards whose output could be read.
 	wait(ctx context.Context) (ending, error)
-	// records returns the folder with the records of the job, which has ended. It brings them out as
-	// the documents say.
+	// records returns the folder with the records of the job, which has ended. It copies them out
+	// of the engine as the documentation says.
 	records(ctx context.Context) (dir string, err error)
 }
 
@@ -51,9 +53,9 @@ type ending struct {
 	log    string
 }
 
-// A way kills shards of a job in the middle.
+// A way is a way to kill shards in the middle of a job.
 type way struct {
-	name string // of what is killed
-	// kill returns the names that the shards have in errors.
+	name string // says what is killed
+	// kill returns the names by which errors mention the killed shards.
 	kill func(ctx context.Context, j job) ([]string, error)
 }

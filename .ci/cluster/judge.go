@@ -17,7 +17,7 @@ const shards = 4
 
 var resultLine = regexp.MustCompile(`(?m)^(?:\d+: )?(Benchmark\S+\s+\d+\s.*)$`)
 
-// results returns the lines of results in the output of shards, without the number that srun puts
+// results returns the result lines in the output of shards. It removes the number that srun puts
 // before each line.
 func results(log string) (all []string) {
 	for _, m := range resultLine.FindAllStringSubmatch(log, -1) {
@@ -26,7 +26,8 @@ func results(log string) (all []string) {
 	return all
 }
 
-// oneResult returns an error unless all shards gave one result, that of the benchmark of one process.
+// oneResult checks that all shards together gave one result, and that it is of the same benchmark
+// as that of the one process.
 func oneResult(want, got []string) error {
 	if len(want) != 1 || len(got) != 1 {
 		return fmt.Errorf("%d results of one process, and %d of all shards: want one of each", len(want), len(got))
@@ -37,7 +38,7 @@ func oneResult(want, got []string) error {
 	return nil
 }
 
-// sameRequests returns an error that names the first request of one list that the other one has not.
+// sameRequests returns an error that names the first request that is in only one of the two lists.
 // The lists are sorted.
 func sameRequests(want, got []string) error {
 	for i := range max(len(want), len(got)) {
@@ -51,7 +52,7 @@ func sameRequests(want, got []string) error {
 	return nil
 }
 
-// read reads the one file of records in a folder.
+// read reads the file of records in a folder, which must be the only one.
 func read(dir string) (*records.Run, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil {
@@ -63,8 +64,8 @@ func read(dir string) (*records.Run, error) {
 	return records.Open(files[0])
 }
 
-// sameRecords returns an error unless all shards had their part in a run that ended well, and its
-// requests are those of one process.
+// sameRecords checks that all shards took part in a run that ended well, and that the requests of
+// the run are those of the one process.
 func sameRecords(want, got *records.Run) error {
 	if why := got.Failed(); why != "" {
 		return fmt.Errorf("the records say that the run failed: %s", why)
@@ -85,7 +86,8 @@ func sameRecords(want, got *records.Run) error {
 	return nil
 }
 
-// lines returns what must be equal in the records of one process and of several, sorted.
+// lines returns, sorted, the parts of the records that must be equal for one process and for
+// several.
 func lines(run *records.Run) (all []string) {
 	for q := range run.All() {
 		due := q.Due
@@ -98,8 +100,9 @@ func lines(run *records.Run) (all []string) {
 	return all
 }
 
-// cannotJudge returns an error unless the records and the log say that a run could not be judged
-// because one of some shards was lost, there is no result, and there are records.
+// cannotJudge checks a run in which some shards were lost. The records and the log must say that
+// the run could not be judged because one of these shards was lost. There must be records, and no
+// result.
 func cannotJudge(run *records.Run, log string, lost []string) error {
 	why := run.Failed()
 	i := slices.IndexFunc(lost, func(name string) bool { return strings.Contains(why, "cannot judge: "+name+" is lost: ") })

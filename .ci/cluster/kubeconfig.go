@@ -12,16 +12,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// apiURL is where the API server is.
+// apiURL is the URL of the API server.
 const apiURL = "https://" + headAddr + ":6443"
 
-// The images of a lab, which are in no registry.
+// These are the images of a lab. They are in no registry.
 const (
 	scenariosImage = "llmbench/scenarios:lab"
 	sandboxImage   = "llmbench/sandbox:lab"
 )
 
-// kubeconfig returns how a client reaches the API server.
+// kubeconfig returns the configuration with which a client reaches the API server.
 func kubeconfig(token string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: Config
@@ -48,12 +48,12 @@ func corefile(config string) string {
 // A kubeNode is a node of Kubernetes.
 type kubeNode struct {
 	name, addr string
-	pods       string // the first three parts of the addresses of its pods
-	dir        string // for its files
+	pods       string // the first three numbers of the addresses of its pods
+	dir        string // the folder of its files
 	cgroup     string // the root of its control groups
 }
 
-// kubeNodes returns the nodes of a lab in a folder.
+// kubeNodes returns the nodes of a lab, whose files are in the folder dir.
 func kubeNodes(dir string) (all []kubeNode) {
 	for i, name := range []string{"k1", "k2"} {
 		all = append(all, kubeNode{
@@ -64,7 +64,7 @@ func kubeNodes(dir string) (all []kubeNode) {
 	return all
 }
 
-// socket is that of the node's containerd.
+// socket returns the path of the socket of the node's containerd.
 func (n kubeNode) socket() string { return n.dir + "/containerd.sock" }
 
 // containerd returns the configuration of the node's containerd.
@@ -91,7 +91,7 @@ state = "%[1]s/containerd/state"
 `, n.dir, n.socket(), sandboxImage, cniDir)
 }
 
-// cni returns the configuration of the network of the node's pods: a bridge in the node.
+// cni returns the configuration of the network of the node's pods, which is a bridge on the node.
 func (n kubeNode) cni() string {
 	return fmt.Sprintf(`{"cniVersion":"0.4.0","name":"pods","plugins":[{"type":"bridge","bridge":"pods","isGateway":true,"hairpinMode":true,
 "ipam":{"type":"host-local","dataDir":"%s/ipam","ranges":[[{"subnet":"%s.0/24"}]],"routes":[{"dst":"0.0.0.0/0"}]}}]}
@@ -123,8 +123,8 @@ makeIPTablesUtilChains: false
 `, n.dir, n.socket(), n.addr, n.cgroup, headAddr)
 }
 
-// volume returns a volume that is a folder of the lab. One node alone can mount it, as it is with the disks
-// that most clusters have: a pod with the volume runs there or not at all.
+// volume returns a volume that is a folder of the lab. Only one node can mount it, as with the
+// disks of most clusters. A pod with the volume runs on that node or not at all.
 func volume(name, path string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: PersistentVolume
@@ -142,9 +142,10 @@ spec:
 `, name, path, kubeNodes("")[0].name)
 }
 
-// deployment returns a file of Kubernetes as a List in JSON, with the image of the lab, and with further
-// variables in its ConfigMap if there are any. Containers request half a CPU at most: four that request one each
-// would fill the two nodes of the lab, and shard 0, which can run on one of them alone, might find no room. All
+// deployment returns a file of Kubernetes as a List in JSON, with two changes. The image is that of
+// the lab, and the variables, if there are any, are added to the ConfigMap. Also, each container
+// requests at most half a CPU. If each requested one, four containers would fill the two nodes of
+// the lab, and there might be no room for shard 0, which can run on only one of them. Everything
 // else is as in the file.
 func deployment(file []byte, variables map[string]string) ([]byte, error) {
 	var items []any
@@ -195,10 +196,10 @@ func deployment(file []byte, variables map[string]string) ([]byte, error) {
 	return json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 }
 
-// addTo adds variables to those of a ConfigMap.
+// addTo adds variables to the data of a ConfigMap.
 func addTo(data map[string]any, variables map[string]string) {
 	if _, open := variables["LLMBENCH_RATE"]; open {
-		delete(data, "LLMBENCH_CONCURRENCY") // a load has one of them
+		delete(data, "LLMBENCH_CONCURRENCY") // a load sets either the concurrency or a rate
 	}
 	for name, value := range variables {
 		data[name] = value

@@ -17,12 +17,12 @@ import (
 	"time"
 )
 
-// A kubeJob is the two Jobs of a namespace.
+// A kubeJob is the two Jobs that run in one namespace.
 type kubeJob struct {
 	kube      *kube
 	namespace string
-	cancel    context.CancelFunc // ends following
-	following sync.WaitGroup     // of the logs of all pods
+	cancel    context.CancelFunc // stops copying the logs
+	following sync.WaitGroup     // the copying of the logs of all pods
 }
 
 // kubectl runs kubectl in the namespace of the job.
@@ -30,13 +30,13 @@ func (j *kubeJob) kubectl(ctx context.Context, args ...string) (string, error) {
 	return j.kube.kubectl(ctx, append([]string{"--namespace=" + j.namespace}, args...)...)
 }
 
-// log is the file with the log of a shard.
+// log returns the path of the file with the log of a shard.
 func (j *kubeJob) log(shard int) string {
 	return j.kube.path(fmt.Sprintf("%s-%d.log", j.namespace, shard))
 }
 
-// submit applies the file in a new namespace, which admits only pods that the restricted Pod
-// Security Standard allows.
+// submit applies the file in a new namespace. That namespace admits only pods that the restricted
+// Pod Security Standard allows.
 func (k *kube) submit(ctx context.Context, variables map[string]string, out string) (job, error) {
 	k.jobs++
 	j := &kubeJob{kube: k, namespace: fmt.Sprintf("run-%d", k.jobs)}
@@ -62,7 +62,7 @@ func (k *kube) submit(ctx context.Context, variables map[string]string, out stri
 		{"label", "namespace", j.namespace, "pod-security.kubernetes.io/enforce=restricted"},
 		{"create", "secret", "generic", "llmbench", "--from-file=LLMBENCH_RENDEZVOUS_TOKEN=" + k.path("token")},
 		{"apply", "--filename=" + disk},
-		{"apply", "--dry-run=server", "--filename=" + k.path("kubernetes.yaml")}, // as it is
+		{"apply", "--dry-run=server", "--filename=" + k.path("kubernetes.yaml")}, // the file without changes
 		{"apply", "--filename=" + manifest},
 	} {
 		if _, err := j.kubectl(ctx, args...); err != nil {
@@ -85,12 +85,12 @@ func (j *kubeJob) pod(ctx context.Context, shard int, field string) (string, err
 	return j.kubectl(ctx, "get", "pods", selector, "--output=jsonpath={.items[0]"+field+"}")
 }
 
-// follow copies the log of a shard to a file until the log or ctx ends. Kubernetes removes logs with
-// their pods.
+// follow copies the log of a shard to a file, until the log or ctx ends. It does so while the job
+// runs, because Kubernetes removes the logs of a pod with the pod.
 func (j *kubeJob) follow(ctx context.Context, shard int) {
 	log, err := os.Create(j.log(shard))
 	if err != nil {
-		return // wait finds no file
+		return // wait reports that the file is missing
 	}
 	defer log.Close()
 	for ctx.Err() == nil {
@@ -102,14 +102,14 @@ func (j *kubeJob) follow(ctx context.Context, shard int) {
 		cmd := exec.CommandContext(ctx, j.kube.path("bin/kubectl"), "--kubeconfig="+j.kube.path("kubeconfig"), "--cache-dir="+j.kube.path("cache"),
 			"--namespace="+j.namespace, "logs", "--follow", name)
 		cmd.Stdout = log
-		if cmd.Run() == nil { // else the container has not started
+		if cmd.Run() == nil { // otherwise the container has not started yet
 			return
 		}
 	}
 }
 
-// settle is how long a Job may take from the decision that it fails to the end of all its pods. Where
-// a node is gone, that end never comes.
+// settle is how long it may take, once a Job is known to fail, until all its pods have ended. If a
+// node is gone, its pods never end.
 const settle = 20 * time.Second
 
 func (j *kubeJob) wait(ctx context.Context) (ending, error) {
@@ -140,7 +140,7 @@ func (j *kubeJob) wait(ctx context.Context) (ending, error) {
 		pods, _ := j.kubectl(ctx, "describe", "pods")
 		err = fmt.Errorf("%w\n%s", err, pods)
 	}
-	// The logs of pods that are there end at once.
+	// The logs of pods that still exist end at once.
 	timer := time.AfterFunc(5*time.Second, j.cancel)
 	defer timer.Stop()
 	j.following.Wait()
@@ -156,7 +156,8 @@ func (j *kubeJob) wait(ctx context.Context) (ending, error) {
 	return end, err
 }
 
-// name returns the name of a shard in errors: a pod of the Indexed Job is named after it and its index.
+// name returns the name of a shard in errors. It is the name of a pod of the Indexed Job: the name
+// of the Job and the index.
 func (j *kubeJob) name(shard int) string {
 	if shard == 0 {
 		return "shard 0 (shard0)"
@@ -164,10 +165,10 @@ func (j *kubeJob) name(shard int) string {
 	return fmt.Sprintf("shard %d (llmbench-others-%d)", shard, shard-1)
 }
 
-// takeOut is the command that brings out records, as records.yaml has it after "kubectl".
+// takeOut is the command that copies out records. It is what records.yaml says after "kubectl".
 var takeOut = []string{"exec", "llmbench-records", "--", "/scenarios.test", "tar", "/records"}
 
-// records brings the records of the job to a folder by the commands of records.yaml.
+// records copies the records of the job to a folder, with the commands of records.yaml.
 func (j *kubeJob) records(ctx context.Context) (string, error) {
 	text, err := os.ReadFile(j.kube.path("records.yaml"))
 	if err != nil {
@@ -191,7 +192,7 @@ func (j *kubeJob) records(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	// The pod would keep CPU that the next job needs.
+	// Otherwise the pod would keep CPU that the next job needs.
 	if _, err := j.kubectl(ctx, "delete", "--filename="+manifest, "--timeout=50s"); err != nil {
 		return "", err
 	}
@@ -203,12 +204,12 @@ func (j *kubeJob) records(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// ways of Kubernetes.
+// ways returns the ways to kill a shard on Kubernetes.
 func (k *kube) ways() []way {
 	return []way{{"pod", k.killPod}, {"node", k.killNode}}
 }
 
-// killPod kills the process of shard 2, as the kernel does when memory is short.
+// killPod kills the process of shard 2, as the kernel does when there is too little memory.
 func (k *kube) killPod(_ context.Context, one job) ([]string, error) {
 	const shard = 2
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -219,7 +220,7 @@ func (k *kube) killPod(_ context.Context, one job) ([]string, error) {
 	for _, f := range files {
 		text, err := os.ReadFile(f)
 		if err != nil || !slices.Contains(strings.Split(string(text), "\x00"), fmt.Sprintf("LLMBENCH_SHARD=%d+1/%d", shard-1, shards)) {
-			continue // another process, or one that has ended
+			continue // another process, or one that has already ended
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
 		if err != nil {
@@ -236,7 +237,7 @@ func (k *kube) killPod(_ context.Context, one job) ([]string, error) {
 	return []string{one.(*kubeJob).name(shard)}, nil
 }
 
-// killNode kills the node that has no shard 0.
+// killNode kills a node on which shard 0 does not run.
 func (k *kube) killNode(ctx context.Context, one job) (names []string, err error) {
 	j := one.(*kubeJob)
 	var on [shards]string

@@ -19,10 +19,11 @@ import (
 	"time"
 )
 
-// cniDir is where Debian and Ubuntu have the plugins for networks of pods.
+// cniDir is the folder in which Debian and Ubuntu install the plugins for the networks of pods.
 const cniDir = "/usr/lib/cni"
 
-// kubernetes is the release of Kubernetes that is built, with what the distribution has beside it.
+// kubernetes is the release of Kubernetes that is built, with the other programs that it needs from
+// the distribution.
 var kubernetes = engine{
 	files: []string{"scenarios/deploy/kubernetes.yaml", "scenarios/deploy/records.yaml"},
 	packages: []software{
@@ -43,7 +44,7 @@ var kubernetes = engine{
 	},
 }
 
-// prepareKubernetes brings the programs and the images to a folder, and makes the control groups of
+// prepareKubernetes puts the programs and the images in a folder, and makes the control groups of
 // the nodes.
 func prepareKubernetes(ctx context.Context, dir string, out io.Writer) error {
 	bin, err := programs(ctx, out)
@@ -54,9 +55,9 @@ func prepareKubernetes(ctx context.Context, dir string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// The process of a sandbox may be any that waits.
+	// The process of a sandbox can be any process that waits.
 	sandbox := fmt.Sprintf("FROM %s\nENTRYPOINT [\"/mockserver\", \"-addr=127.0.0.1:0\"]\nCMD []\n", scenariosImage)
-	defer exec.Command("docker", "rmi", "--force", scenariosImage, sandboxImage).Run() // they are in a file then
+	defer exec.Command("docker", "rmi", "--force", scenariosImage, sandboxImage).Run() // by then the images are in a file
 	for _, step := range []struct {
 		args  []string
 		stdin string
@@ -85,7 +86,7 @@ type kube struct {
 	jobs int
 }
 
-// path returns the path of a file of the lab.
+// path returns the path of a file in the folder of the lab.
 func (k *kube) path(name string) string { return filepath.Join(k.lab.dir, name) }
 
 // kubectl runs kubectl.
@@ -93,7 +94,7 @@ func (k *kube) kubectl(ctx context.Context, args ...string) (string, error) {
 	return command(ctx, append([]string{k.path("bin/kubectl"), "--kubeconfig=" + k.path("kubeconfig"), "--cache-dir=" + k.path("cache")}, args...)...)
 }
 
-// upKubernetes brings up Kubernetes in a lab.
+// upKubernetes starts Kubernetes in a lab.
 func upKubernetes(ctx context.Context, l *lab) (platform, error) {
 	k := &kube{lab: l}
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -142,7 +143,7 @@ func upKubernetes(ctx context.Context, l *lab) (platform, error) {
 	})
 }
 
-// startNode starts a node with a containerd that has the images, and a kubelet.
+// startNode starts a node. On it run a kubelet and a containerd, which has the images.
 func (k *kube) startNode(ctx context.Context, n kubeNode) error {
 	if err := os.MkdirAll(n.dir+"/cni", 0o755); err != nil {
 		return err

@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// The network of a lab.
+// These constants describe the network of a lab.
 const (
 	bridge   = "lab"
 	network  = "10.77.0"
-	headAddr = network + ".1" // of the daemons of the engine, and of the simulated server
+	headAddr = network + ".1" // the address of the daemons of the engine and of the simulated server
 	mockPort = "8000"
 	mockURL  = "http://" + headAddr + ":" + mockPort
 )
 
-// A lab is the namespaces in which an engine runs. Its folder is shared by all nodes.
+// A lab is the set of namespaces in which an engine runs. All nodes share its folder.
 type lab struct {
 	dir   string
 	mock  *mock
@@ -56,7 +56,7 @@ func (l *lab) open(ctx context.Context) error {
 	return err
 }
 
-// command runs a command, for at most a minute, and returns its standard output.
+// command runs a command for a minute at most, and returns its standard output.
 func command(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -69,7 +69,7 @@ func command(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(stdout.String()), nil
 }
 
-// daemon starts a command that runs until the lab ends. Its output is in the log of that name.
+// daemon starts a command that runs until the lab ends. Its output is in the log with that name.
 func (l *lab) daemon(name string, args ...string) error {
 	log, err := os.Create(filepath.Join(l.dir, "log", name))
 	if err != nil {
@@ -88,7 +88,8 @@ func (l *lab) daemon(name string, args ...string) error {
 	return nil
 }
 
-// until calls f again and again until it returns nil, and returns its error after the limit.
+// until calls f again and again until it returns nil. After the limit it returns the last error of
+// f.
 func until(ctx context.Context, limit time.Duration, f func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -6,27 +6,29 @@
 //   - slurm: the Slurm of Debian or Ubuntu, with four nodes;
 //   - kubernetes: Kubernetes v1.36 with two nodes, each with a kubelet and a containerd.
 //
-// A node is a process in Linux namespaces of its own, with its own network card, host name and
-// process numbers. All nodes and all daemons of the engine are in further namespaces, where a
-// simulated server runs too. The kernel ends them all when Cluster ends, however it ends.
+// Each node is a process in its own Linux namespaces, with its own network card, host name and
+// process numbers. All nodes and all daemons of the engine are inside one more set of namespaces,
+// in which a simulated server runs too. When Cluster ends, the kernel ends them all, even if
+// Cluster is killed.
 //
 // Cluster checks that
 //
-//   - four shards send together exactly what one process sends, and give one result;
-//   - where a node, or a pod of Kubernetes, is killed in the middle, the job fails, its log has
-//     "cannot judge" and the name of the shard, there is no result, and the records are kept.
+//   - four shards together send exactly what one process sends, and give one result;
+//   - when a node, or a pod of Kubernetes, is killed in the middle of a job, the job fails, its log
+//     contains "cannot judge" and the name of the shard, there is no result, and the records are
+//     kept.
 //
 // Usage:
 //
 //	go run ./.ci/cluster kubernetes
 //	go run ./.ci/cluster slurm
 //
-// The first time, Cluster builds the programs of Kubernetes from their Go modules: a quarter of an
-// hour of CPU time, and 10 GB of disk until they are built. They are kept in LLMBENCH_CACHE (the
-// folder llmbench in the user's cache folder).
+// The first time, Cluster builds the programs of Kubernetes from their Go modules. That takes a
+// quarter of an hour of CPU time, and 10 GB of disk while it lasts. The programs are kept in
+// LLMBENCH_CACHE, or else in the folder llmbench in the user's cache folder.
 //
-// Cluster needs root, and says which packages it needs. The exit status is 0 if all checks hold,
-// and 1 if one does not, or could not be made.
+// Cluster needs root. If packages are missing, it names them. The exit status is 0 if all checks
+// pass, and 1 if one fails or could not be made.
 package main
 
 import (
@@ -43,7 +45,7 @@ import (
 	"time"
 )
 
-// engines are the engines by their names.
+// engines holds the engines by name.
 var engines = map[string]engine{"kubernetes": kubernetes, "slurm": slurm}
 
 func main() {
@@ -76,10 +78,10 @@ func cluster(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// inside are the commands that this program starts itself, in namespaces.
+// inside holds the commands that this program runs again in new namespaces.
 var inside = map[string]func(args []string) error{"lab": runLab, "node": runNode}
 
-// runLab runs the checks of an engine as the first process of namespaces.
+// runLab runs the checks of an engine. It is the first process of the lab's namespaces.
 func runLab(args []string) error {
 	if len(args) != 2 || os.Getpid() != 1 {
 		return errors.New("want to be started by cluster itself")

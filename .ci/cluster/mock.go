@@ -15,7 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// A mock is a simulated server that keeps the requests of loads.
+// A mock is a simulated server that keeps the requests that belong to loads.
 type mock struct {
 	mu       sync.Mutex
 	requests []request
@@ -24,8 +24,9 @@ type mock struct {
 // A request is a request for a completion.
 type request struct{ id, text string }
 
-// output is the length of the outputs of loads in tokens. Requests by which each process finds out
-// whether the server answers, and how its tokens are counted, have other lengths.
+// output is the length of the outputs of loads, in tokens. Before a load, each process sends
+// requests to find out whether the server answers and how it counts tokens. Their outputs have
+// other lengths.
 const output = 13
 
 var ofLoad = fmt.Sprintf(`"max_tokens":%d,`, output)
@@ -54,8 +55,8 @@ func startMock(addr string) (*mock, error) {
 	return m, err
 }
 
-// take returns the paths and bodies of the requests so far, sorted, and forgets them. It is an error
-// if two have one id.
+// take returns the paths and bodies of the requests so far, sorted, and forgets them. Two requests
+// with the same id are an error.
 func (m *mock) take() ([]string, error) {
 	m.mu.Lock()
 	all := m.requests

@@ -20,8 +20,8 @@ func self(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	return exec.CommandContext(ctx, program, args...), nil
 }
 
-// namespaced makes a command the first process of namespaces of its own. When it ends, the kernel
-// kills all others in them.
+// namespaced makes a command the first process of its own namespaces. When it ends, the kernel
+// kills all other processes in them.
 func namespaced(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID,
@@ -29,8 +29,8 @@ func namespaced(cmd *exec.Cmd) {
 	}
 }
 
-// runNamespaced runs a command in namespaces of its own, on a thread that lives as long as the
-// command: the kernel kills the command when the thread ends.
+// runNamespaced runs a command in its own namespaces. The kernel kills the command when the thread
+// that started it ends. So that thread is kept until the command has ended.
 func runNamespaced(cmd *exec.Cmd) error {
 	namespaced(cmd)
 	runtime.LockOSThread()
@@ -38,7 +38,8 @@ func runNamespaced(cmd *exec.Cmd) error {
 	return cmd.Run()
 }
 
-// ownMounts lets this process, which has namespaces of its own, see its own processes and host name.
+// ownMounts gives this process, which has its own namespaces, a view of its own processes and its
+// own host name.
 func ownMounts(hostname string) error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("mount: %w", err)
@@ -49,7 +50,8 @@ func ownMounts(hostname string) error {
 	return syscall.Sethostname([]byte(hostname))
 }
 
-// hide lets a path show what another path shows, in this mount namespace and those made of it.
+// hide makes a path show what is at another path. This applies to this mount namespace and to those
+// that are made from it.
 func hide(path, shows string) error {
 	if err := syscall.Mount(shows, path, "", syscall.MS_BIND, ""); err != nil {
 		return fmt.Errorf("mount %s on %s: %w", shows, path, err)

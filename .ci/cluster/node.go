@@ -22,15 +22,15 @@ type node struct {
 	cmd        *exec.Cmd
 }
 
-// A machine says what a node is.
+// A machine describes what a node is like.
 type machine struct {
-	Name, Addr string     // the address without the length of the network
-	Routes     [][]string // further arguments of ip route add
-	Commands   [][]string // the daemons
-	Socket     string     // the second daemon is started when this file is there; "" means at once
-	Private    []string   // folders, of which the node has empty ones of its own
-	Sysctls    []string   // files, of which the node has copies of its own
-	Log        string     // file with their output
+	Name, Addr string     // the address is without the length of the network
+	Routes     [][]string // the arguments of ip route add, for each further route
+	Commands   [][]string // the commands of the daemons
+	Socket     string     // the second daemon is started when this file exists; "" means at once
+	Private    []string   // folders in place of which the node sees empty folders of its own
+	Sysctls    []string   // files in place of which the node sees copies of its own
+	Log        string     // the file with the output of the daemons
 }
 
 // start starts a node.
@@ -71,11 +71,11 @@ func (l *lab) start(ctx context.Context, m machine) (*node, error) {
 			return nil, err
 		}
 	}
-	_, err = in.Write(text) // the node waits for it
+	_, err = in.Write(text) // the node waits for this text
 	return n, errors.Join(err, in.Close())
 }
 
-// kill ends a node as a loss of power does: nobody hears from it any more.
+// kill ends a node as a loss of power would: the other machines hear nothing from it any more.
 func (l *lab) kill(ctx context.Context, n *node) error {
 	if _, err := command(ctx, "ip", "link", "set", n.name, "down"); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (l *lab) kill(ctx context.Context, n *node) error {
 	return n.cmd.Process.Kill()
 }
 
-// setNetwork gives this node its address and routes, and lets it forward for its pods.
+// setNetwork gives this node its address and its routes, and lets it forward packets for its pods.
 func (m machine) setNetwork() error {
 	lines := [][]string{
 		strings.Fields("ip link set lo up"),
@@ -99,10 +99,10 @@ func (m machine) setNetwork() error {
 			return err
 		}
 	}
-	return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0) // of this namespace
+	return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0) // the file of this network namespace
 }
 
-// hideFiles gives this node folders and files of its own in place of those of the whole machine.
+// hideFiles puts files and folders of this node in the place of those of the whole machine.
 func (m machine) hideFiles() error {
 	for _, path := range m.Private {
 		if err := syscall.Mount("tmpfs", path, "tmpfs", 0, "mode=755"); err != nil {
@@ -122,8 +122,8 @@ func (m machine) hideFiles() error {
 	return nil
 }
 
-// runNode is the first process of a node. It starts the daemons, and waits for all processes of the
-// node that nobody else waits for, as init does. It ends when a daemon ends.
+// runNode is the first process of a node. It starts the daemons. Like init, it also waits for those
+// processes of the node for which no other process waits. It ends when a daemon ends.
 func runNode([]string) error {
 	var m machine
 	if err := json.NewDecoder(os.Stdin).Decode(&m); err != nil {
@@ -150,7 +150,7 @@ func runNode([]string) error {
 		if err != nil {
 			return err
 		}
-		// Not with os/exec, which would wait for the process too.
+		// This does not use os/exec, which would wait for the process too.
 		p, err := os.StartProcess(path, args, &os.ProcAttr{Files: []*os.File{nil, log, log}, Env: os.Environ()})
 		if err != nil {
 			return err

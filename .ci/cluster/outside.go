@@ -15,10 +15,11 @@ import (
 	"time"
 )
 
-// limit is how long all checks of an engine may take.
+// limit is the time limit for all checks of an engine.
 const limit = 15 * time.Minute
 
-// outside prepares an engine, and runs the checks in namespaces of their own. It leaves nothing.
+// outside prepares an engine, and runs its checks in their own namespaces. It removes everything
+// that it made.
 func outside(ctx context.Context, name string, e engine, stdout, stderr io.Writer) (err error) {
 	if os.Geteuid() != 0 {
 		return errors.New("want root, to make namespaces")
@@ -31,7 +32,7 @@ func outside(ctx context.Context, name string, e engine, stdout, stderr io.Write
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := os.Chmod(dir, 0o755); err != nil { // users of pods, and munge, which wants to reach its socket
+	if err := os.Chmod(dir, 0o755); err != nil { // for the users of pods, and for munge, which wants its socket to be reachable
 		return err
 	}
 	if err := errors.Join(buildScenarios(ctx, dir), copyFiles(ctx, e.files, dir)); err != nil {
@@ -58,7 +59,7 @@ func outside(ctx context.Context, name string, e engine, stdout, stderr io.Write
 	return nil
 }
 
-// installed returns an error that says which packages are missing.
+// installed returns an error that names the packages that are missing, if any are.
 func installed(all []software) error {
 	var missing, packages []string
 	for _, s := range all {
@@ -78,13 +79,13 @@ func installed(all []software) error {
 	return fmt.Errorf("not installed: %s: apt-get install --no-install-recommends %s", strings.Join(missing, ", "), strings.Join(packages, " "))
 }
 
-// root returns the folder of the module.
+// root returns the root folder of the module.
 func root(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	return filepath.Dir(strings.TrimSpace(string(out))), err
 }
 
-// buildScenarios builds the scenarios as users do, in a folder.
+// buildScenarios builds the scenarios as users do, and puts the program in a folder.
 func buildScenarios(ctx context.Context, dir string) error {
 	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-o", filepath.Join(dir, "scenarios.test"), "./scenarios")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -38,7 +38,7 @@ var slurmNodes = []string{"n1", "n2", "n3", "n4"}
 // slurmAddr returns the address of a node.
 func slurmAddr(i int) string { return fmt.Sprintf("%s.%d", network, 11+i) }
 
-// slurmConf returns the configuration of Slurm, whose files are in a folder.
+// slurmConf returns the configuration of Slurm. Its files are in the folder dir.
 func slurmConf(dir string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `ClusterName=lab
@@ -74,7 +74,7 @@ MessageTimeout=5
 	return b.String()
 }
 
-// upSlurm brings up Slurm in a lab.
+// upSlurm starts Slurm in a lab.
 func upSlurm(ctx context.Context, l *lab) (platform, error) {
 	hosts := "127.0.0.1 localhost\n" + headAddr + " head\n"
 	for i, name := range slurmNodes {
@@ -134,10 +134,10 @@ func (p *slurmPlatform) submit(ctx context.Context, variables map[string]string,
 	return j, nil
 }
 
-// ways of Slurm: its nodes can be killed.
+// ways returns the only way to kill a shard on Slurm: to kill its node.
 func (p *slurmPlatform) ways() []way {
 	return []way{{"node", func(ctx context.Context, _ job) ([]string, error) {
-		const shard = 2 // Slurm has one task on each node, in their order
+		const shard = 2 // Slurm runs one task on each node, in the order of the nodes
 		return []string{fmt.Sprintf("shard %d (%s)", shard, slurmNodes[shard])}, p.lab.kill(ctx, p.lab.nodes[shard])
 	}}}
 }
@@ -145,7 +145,7 @@ func (p *slurmPlatform) ways() []way {
 // A slurmJob is a job of Slurm.
 type slurmJob struct{ id, log, out string }
 
-// records returns the folder of LLMBENCH_OUT, which all nodes share.
+// records returns the folder LLMBENCH_OUT, which all nodes share.
 func (j *slurmJob) records(context.Context) (string, error) { return j.out, nil }
 
 func (j *slurmJob) wait(ctx context.Context) (ending, error) {
@@ -172,7 +172,7 @@ func (j *slurmJob) wait(ctx context.Context) (ending, error) {
 	return end, err
 }
 
-// slurmValue returns the value of a name in a line of scontrol.
+// slurmValue returns the value that follows a name in a line that scontrol prints.
 func slurmValue(line, name string) string {
 	for _, f := range strings.Fields(line) {
 		if value, ok := strings.CutPrefix(f, name+"="); ok {

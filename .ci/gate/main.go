@@ -20,17 +20,17 @@
 //
 //	go run ./.ci/gate [flags]
 //
-// Gate prints a line for each comparison when it ends, and at the end, or after Ctrl-C, a
-// table of all verdicts, rounds and times. The folder of -dir gets both, in results.txt, and
-// the samples and reports of each comparison. A verdict is
+// Gate prints a line for each comparison when it ends. At the end, or after Ctrl-C, it prints a
+// table of all verdicts, rounds and times. The folder of -dir gets both, in results.txt, and also
+// the samples and the reports of each comparison. A verdict is
 //
 //	right   a pass of equal versions, a regression of what is slower and of nothing else
 //	noisy   cannot judge, because of noise alone
 //	missed  a pass although the new version is slower
 //	wrong   a regression of what is not slower, or anything else
 //
-// Times include the builds, of which the first are slow.
-// The exit status is 0 without a wrong or missed verdict, 1 with one, and 2 if the comparisons
+// The times include the builds, and the first builds are slow.
+// The exit status is 0 if no verdict is wrong or missed, 1 if one is, and 2 if the comparisons
 // could not be made. The machine should be idle.
 package main
 
@@ -46,7 +46,7 @@ import (
 	"syscall"
 )
 
-// options are the command line.
+// options holds the flags of the command line.
 type options struct {
 	counts map[kind]*int
 	n, max int
@@ -119,8 +119,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, err
 }
 
-// compareAll makes all comparisons. It prints a line for each, and a table at the end; it ends
-// early when ctx ends.
+// compareAll makes all comparisons. It prints a line for each, and a table at the end. When ctx
+// ends, it stops early.
 func (o options) compareAll(ctx context.Context, stdout io.Writer) (all []comparison, err error) {
 	for _, old := range []string{"results.txt", "runs"} {
 		if err := os.RemoveAll(filepath.Join(o.dir, old)); err != nil {

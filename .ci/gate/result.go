@@ -9,7 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
-// A kind is how the versions of a comparison differ; see the comment of the command.
+// A kind says how the versions of a comparison differ. The comment of the command explains each
+// kind.
 type kind string
 
 const (
@@ -26,7 +27,7 @@ const (
 // kinds are all kinds, in the order of the table.
 var kinds = []kind{equal, slower, row, gateway, buildEqual, buildDelay, buildCPU}
 
-// A finding says whether a verdict is right; see the comment of the command.
+// A finding says whether a verdict is right. The comment of the command explains each finding.
 type finding string
 
 const (
@@ -42,7 +43,7 @@ type comparison struct {
 	finding finding
 	report  gate.Report
 	last    string        // the last line of the report
-	took    time.Duration // with builds
+	took    time.Duration // includes the builds
 }
 
 // find returns whether the verdict of a report is right for a kind of comparison.
@@ -85,13 +86,13 @@ func isSlower(k kind, r gate.Row) bool {
 // heading stands above the lines of comparisons.
 const heading = "  run  versions     verdict       finding  rounds    time  last line of the report"
 
-// line describes a comparison with a number.
+// line returns the line of a comparison. It begins with the number.
 func (c comparison) line(number int) string {
 	return fmt.Sprintf("%5d  %-11s  %-12s  %-7s  %6d  %6s  %s", number, c.kind, c.report.Verdict, c.finding, c.report.Samples, c.took.Round(time.Second), c.last)
 }
 
-// table sums up comparisons by kind: the findings, and the median and the largest of rounds and
-// times.
+// table summarizes comparisons by kind: how many verdicts there are of each finding, and the median
+// and the largest of the rounds and of the times.
 func table(all []comparison) string {
 	var b strings.Builder
 	b.WriteString("versions     runs  right  noisy  missed  wrong  rounds (most)    time  (most)\n")

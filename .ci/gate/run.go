@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// rowsTest is a benchmark that the clone gets in addition, of eight mock servers. NOISY and SLOW
-// stand for numbers of rows, or -1.
+// rowsTest is a benchmark of eight mock servers that is added to the clone. NOISY and SLOW are
+// replaced by the numbers of rows, or by -1 for no row.
 const rowsTest = `package scenarios
 
 import (
@@ -89,7 +89,7 @@ func prepare(ctx context.Context, o options) (r *repository, err error) {
 
 func (r *repository) remove() { os.RemoveAll(r.dir) }
 
-// write makes the working tree the new version of a kind of comparison.
+// write changes the working tree into the new version of a kind of comparison.
 func (r *repository) write(k kind) error {
 	const mock, slowMock = "1500 * time.Microsecond", "1575 * time.Microsecond"
 	if err := r.replace("mockserver/config.go", mock, slowMock, k == slower); err != nil {
@@ -111,7 +111,7 @@ func (r *repository) write(k kind) error {
 	return os.WriteFile(filepath.Join(r.tree, "scenarios", "gaterows_test.go"), []byte(text), 0o666)
 }
 
-// replace makes a text of a file, which the file has once, slow or normal.
+// replace changes a text, which the file contains exactly once, into its slow or its normal form.
 func (r *repository) replace(file, normal, slow string, isSlow bool) error {
 	path := filepath.Join(r.tree, file)
 	text, err := os.ReadFile(path)
@@ -128,7 +128,7 @@ func (r *repository) replace(file, normal, slow string, isSlow bool) error {
 	return os.WriteFile(path, text, 0o666)
 }
 
-// compare makes one comparison, and keeps its samples in the folder out.
+// compare makes one comparison, and keeps the samples in the folder out.
 func (r *repository) compare(ctx context.Context, o options, k kind, out string) (c comparison, err error) {
 	if err := r.write(k); err != nil {
 		return c, err
@@ -150,7 +150,7 @@ func (r *repository) compare(ctx context.Context, o options, k kind, out string)
 	args := append([]string{"ab", fmt.Sprintf("-n=%d", o.n), fmt.Sprintf("-max=%d", o.max), "-timeout=5m", "-out=" + out, "-units=" + o.units}, flags...)
 	cmd := exec.CommandContext(ctx, r.benchgate, append(append(args, "--", "-benchtime=1x"), suite...)...)
 	cmd.Dir = dir
-	// After Ctrl-C at a terminal benchgate gets two signals, of which it ignores the second.
+	// After Ctrl-C at a terminal benchgate gets two signals. It ignores the second one.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
 	cmd.Env = append(cmd.Environ(), env...)

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// circles returns the strongly connected components of more than one file, by
-// Tarjan's algorithm (https://doi.org/10.1137/0201010), each in alphabetical
-// order, the largest first.
+// circles returns the circles of files that use each other: the strongly connected components with
+// more than one file. The files of each circle are in alphabetical order, and the largest circle is
+// the first. It uses Tarjan's algorithm (https://doi.org/10.1137/0201010).
 func (r *room) circles() [][]string {
 	var (
 		circles [][]string
 		stack   []string
-		index   = map[string]int{} // when a file was first visited, from 1
-		low     = map[string]int{} // the earliest file on the stack that it reaches
+		index   = map[string]int{} // the order in which the files were first visited, from 1
+		low     = map[string]int{} // the earliest file on the stack that can be reached from a file
 	)
 	var visit func(file string)
 	visit = func(file string) {
@@ -48,8 +48,7 @@ func (r *room) circles() [][]string {
 	return circles
 }
 
-// reasons returns a line for each pair of files of a circle of which one uses
-// names of the other.
+// reasons returns a line for each pair of files of a circle where one file uses names of the other.
 func (r *room) reasons(pkg string, circle []string) []string {
 	var lines []string
 	for _, from := range circle {

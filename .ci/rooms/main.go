@@ -1,5 +1,5 @@
-// Rooms draws the packages of this module, and checks that the files of some of them use each other in one
-// direction. For each package it prints
+// Rooms shows how the files of each package of this module use each other. It checks that the files
+// of some packages use each other in one direction only. For each package it prints
 //
 //   - files: the number of its files, without tests and with the files for other
 //     platforms;
@@ -126,8 +126,8 @@ func check(w io.Writer, patterns []string, verbose bool) (problems []string, err
 	return problems, nil
 }
 
-// list returns the packages that match patterns and all packages they import,
-// with the files of their compiled export data.
+// list returns the packages that match patterns, and all packages that these import. Each has the
+// files of its compiled export data.
 func list(patterns []string) ([]listed, error) {
 	args := append([]string{"list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles,IgnoredGoFiles,DepOnly,Module", "--"}, patterns...)
 	cmd := exec.Command("go", args...)
@@ -149,11 +149,11 @@ func list(patterns []string) ([]listed, error) {
 	}
 }
 
-// A room has the facts about a package.
+// A room holds the facts about a package.
 type room struct {
-	files   []string                              // that are not tests
+	files   []string                              // the files that are not tests
 	uses    map[string]map[string]map[string]bool // using file, used file, used names
-	longest int                                   // lines of the longest function
+	longest int                                   // the number of lines of the longest function
 }
 
 func load(p listed, exports map[string]string) (*room, error) {
@@ -169,7 +169,7 @@ func load(p listed, exports map[string]string) (*room, error) {
 		room.files = append(room.files, name)
 		room.measure(fset, f)
 	}
-	// Files for other platforms count, but are not type-checked.
+	// Files for other platforms are counted, but not type-checked.
 	for _, name := range p.IgnoredGoFiles {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
@@ -219,7 +219,7 @@ func (r *room) use(from, to, name string) {
 	r.uses[from][to][name] = true
 }
 
-// measure takes the functions of f into account.
+// measure updates the length of the longest function with the functions of f.
 func (r *room) measure(fset *token.FileSet, f *ast.File) {
 	for _, d := range f.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok {

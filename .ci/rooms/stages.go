@@ -15,9 +15,10 @@ type stage struct {
 	files []string
 }
 
-// readStages reads the stages of packages from a file, the first stage on top. A package is a line with its folder;
-// below it each stage is an indented line with its name, a colon and its files. Lines that begin with # are comments.
-// No file means no stages.
+// readStages reads the stages of packages from a file. A package begins with a line that holds its
+// folder. The stages follow, the first one on top. Each is an indented line with the name of the
+// stage, a colon and its files. Lines that begin with # are comments. If there is no file, there
+// are no stages.
 func readStages(path string) (map[string][]stage, error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -40,8 +41,9 @@ func readStages(path string) (map[string][]stage, error) {
 	return all, nil
 }
 
-// against returns a line for each file that is in no stage or uses a file of an earlier stage, and for each file of a
-// stage that does not exist. Without stages it returns none.
+// against returns a line for each file that is in no stage, for each file that uses a file of an
+// earlier stage, and for each file of a stage that does not exist. If the package has no stages, it
+// returns nothing.
 func (r *room) against(stages []stage) (problems []string) {
 	if len(stages) == 0 {
 		return nil

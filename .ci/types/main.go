@@ -1,6 +1,6 @@
-// Types checks that all packages of this module and their tests have no type error on other systems.
-// It reads the sources of everything that they import, and compiles nothing, so that a system takes
-// seconds where go vet takes minutes of CPU time.
+// Types checks that no package of this module, and none of its tests, has a type error on other
+// systems. It reads the sources of everything that they import, and compiles nothing. So a system
+// takes seconds, where go vet takes minutes of CPU time.
 //
 // Usage:
 //
@@ -43,20 +43,20 @@ type listed struct {
 	Dir, ImportPath   string
 	GoFiles, CgoFiles []string
 	Imports           []string
-	ImportMap         map[string]string // from the paths in the sources to those of the packages
-	DepOnly           bool              // it matches no pattern
+	ImportMap         map[string]string // maps the paths in the sources to the paths of the packages
+	DepOnly           bool              // the package matches no pattern, but another package needs it
 	Module            *struct{ GoVersion string }
 	Error             *struct{ Err string }
 }
 
-// A job is the check of a package. Its package may be read when done is closed.
+// A job is the check of one package. The package may be read when done is closed.
 type job struct {
 	done chan struct{}
 	pkg  *types.Package
 }
 
-// check checks the packages of a pattern for a system such as windows/386. It returns their number and
-// the errors in them.
+// check checks the packages that match a pattern, for a system such as windows/386. It returns the
+// number of the packages, and their errors.
 func check(system, pattern string) (packages int, errs []error) {
 	goos, goarch, found := strings.Cut(system, "/")
 	sizes := types.SizesFor("gc", goarch)
@@ -73,7 +73,7 @@ func check(system, pattern string) (packages int, errs []error) {
 		jobs = map[string]*job{"unsafe": {done: closed(), pkg: types.Unsafe}}
 		cpus = make(chan struct{}, 4)
 	)
-	for _, p := range all { // those that a package imports come first
+	for _, p := range all { // packages that others import come first
 		j, needed := &job{done: make(chan struct{})}, map[string]*job{}
 		for _, path := range p.Imports {
 			needed[path] = jobs[path]
@@ -110,7 +110,8 @@ func closed() chan struct{} {
 	return c
 }
 
-// list returns the packages of a pattern with their tests, each behind those that it imports.
+// list returns the packages that match a pattern, with their tests. Each comes after the packages
+// that it imports.
 func list(goos, goarch, pattern string) (all []*listed, err error) {
 	cmd := exec.Command("go", "list", "-e", "-deps", "-test", "-json=Dir,ImportPath,GoFiles,CgoFiles,Imports,ImportMap,DepOnly,Module,Error", pattern)
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0")
@@ -130,7 +131,7 @@ func list(goos, goarch, pattern string) (all []*listed, err error) {
 			return nil, errors.Join(err, cmd.Wait())
 		}
 		switch {
-		case p.ImportPath == "unsafe", strings.HasSuffix(p.ImportPath, ".test"): // which go test writes
+		case p.ImportPath == "unsafe", strings.HasSuffix(p.ImportPath, ".test"): // go test writes the package itself
 		case p.Error != nil:
 			return nil, errors.Join(fmt.Errorf("%s: %s", p.ImportPath, p.Error.Err), cmd.Wait())
 		default:
@@ -139,8 +140,8 @@ func list(goos, goarch, pattern string) (all []*listed, err error) {
 	}
 }
 
-// check returns the package and the errors in it. The bodies of functions that this module does not
-// have are not read.
+// check returns the type-checked package and its errors. The bodies of functions outside this
+// module are not read.
 func (p *listed) check(sizes types.Sizes, needed map[string]*job) (pkg *types.Package, errs []error) {
 	fset := token.NewFileSet()
 	var files []*ast.File
@@ -170,7 +171,7 @@ func (p *listed) check(sizes types.Sizes, needed map[string]*job) (pkg *types.Pa
 		conf.GoVersion = "go" + p.Module.GoVersion
 	}
 	path, _, _ := strings.Cut(p.ImportPath, " ")
-	pkg, _ = conf.Check(path, fset, files, nil) // errors are in errs
+	pkg, _ = conf.Check(path, fset, files, nil) // the errors are already in errs
 	return pkg, errs
 }
 

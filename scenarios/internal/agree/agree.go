@@ -1,7 +1,6 @@
-// Package agree compares the answers of a server with earlier answers to the same prompts.
-// The answers come from greedy decoding, which gives the same answer to a prompt each
-// time, unless the server's arithmetic depends on what else is in a batch, or its weights
-// are others.
+// Package agree compares the answers of a server with earlier answers to the same prompts. The
+// answers are decoded greedily. So a prompt gets the same answer each time, unless the server's
+// weights differ, or its arithmetic depends on what else is in a batch.
 package agree
 
 import (
@@ -17,8 +16,8 @@ import (
 // An Answer is what a server answered to a prompt.
 type Answer struct {
 	Prompt string `json:"prompt"` // the hash of the prompt, by [Hash]
-	Text   string `json:"text"`   // with the reasoning before it, if the server separates it
-	Tokens int    `json:"tokens"` // of Text, as the server or a tokenizer counted them
+	Text   string `json:"text"`   // with the reasoning before it, if the server returns the reasoning separately
+	Tokens int    `json:"tokens"` // the number of tokens of Text, as the server or a tokenizer counted them
 }
 
 // Of returns the answer of s to r. It returns false if s has failed.
@@ -38,21 +37,21 @@ func Hash(r llmbench.Request) string {
 // References are answers by the hash of their prompt.
 type References map[string]Answer
 
-// An Agreement counts how far answers agree with references. Its zero value has counted
-// none.
+// An Agreement counts to what extent answers agree with references. The zero value is an Agreement
+// that has counted no answers.
 type Agreement struct {
-	Answers int // that have a reference
-	Equal   int // of these, those whose text is the reference's
-	// Prefix is the sum of the lengths in tokens of the texts that the answers have in common
-	// with the beginning of their references.
+	Answers int // the answers that have a reference
+	Equal   int // the answers whose text is equal to that of the reference
+	// Each answer begins with the same text as its reference. Prefix is the sum of the lengths of
+	// these common texts, in tokens.
 	Prefix float64
 }
 
-// Add counts a, if it has a reference. It returns whether the texts are equal, or true
-// without a reference.
+// Add counts a if it has a reference. It returns whether the texts are equal. Without a reference
+// it returns true.
 //
-// A text that is a part of an answer has the tokens that count returns. A nil count takes each
-// token of an answer to have the same number of characters.
+// The function count returns the number of tokens of a part of an answer. If it is nil, all tokens
+// of an answer are taken to have the same number of characters.
 func (all *Agreement) Add(references References, a Answer, count func(text string) int) (equal bool) {
 	reference, known := references[a.Prompt]
 	if !known {
@@ -84,8 +83,8 @@ func (all *Agreement) Figures() map[string]float64 {
 	return map[string]float64{"agree-%": 100 * float64(all.Equal) / n, "agree-prefix-tok/req": all.Prefix / n}
 }
 
-// CommonPrefix returns the length in bytes of the text that begins both a and b. It ends between
-// two characters of a.
+// CommonPrefix returns the length in bytes of the longest text with which both a and b begin. It
+// ends between two characters of a.
 func CommonPrefix(a, b string) int {
 	n := 0
 	for n < len(a) {

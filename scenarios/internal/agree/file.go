@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// A file of answers is JSON Lines: a head, and then an answer a line.
+// A file of answers is JSON Lines: first a head, and then one line for each answer.
 //
 //	{"llmbench":"answers","version":1,"answers":2}
 //	{"prompt":"6c1f…","text":"The …","tokens":32}
@@ -22,7 +22,7 @@ import (
 type head struct {
 	Kind    string `json:"llmbench"`
 	Version int    `json:"version"`
-	Answers int    `json:"answers"` // lines that follow
+	Answers int    `json:"answers"` // the number of the lines that follow
 }
 
 const (
@@ -33,8 +33,9 @@ const (
 // maxLine is the length in bytes of the longest line that Read accepts.
 const maxLine = 64 << 20
 
-// Write writes answers to a new file at path. A file that exists is an error, which wraps
-// [os.ErrExist]: reference answers are not overwritten. If an error occurs, there is no file.
+// Write writes answers to a new file at path. If the file exists, it returns an error that wraps
+// [os.ErrExist], because reference answers are not overwritten. After an error there is no new
+// file.
 func Write(path string, answers References) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -47,8 +48,8 @@ func Write(path string, answers References) error {
 			return err
 		}
 	}
-	// Another process of the same benchmark may write the file meanwhile: a link to a whole file is
-	// made at once, and never replaces another.
+	// Another process of the same benchmark may write the file at the same time. A link to the
+	// whole file is made at once, and never replaces another file.
 	f, err := os.CreateTemp(filepath.Dir(path), ".answers-*")
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func ReadFile(path string) (References, error) {
 	return answers, nil
 }
 
-// Read reads answers. An error names the line.
+// Read reads answers. Its errors name the line.
 func Read(r io.Reader) (References, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)

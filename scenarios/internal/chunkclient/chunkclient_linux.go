@@ -1,5 +1,5 @@
-// Package chunkclient is the client that BenchmarkChunk measures: one pass of llmbench, and what the process
-// used for it.
+// Package chunkclient is the client that BenchmarkChunk measures. It makes one pass of llmbench,
+// and measures what the process used for it.
 package chunkclient
 
 import (
@@ -21,7 +21,8 @@ import (
 // Prompt is the prompt of each request.
 var Prompt = strings.Repeat("word ", 32)
 
-// A Load is what a client sends: Waves requests in each of Streams streams, for Output tokens each.
+// A Load is what a client sends: each of Streams streams sends Waves requests, each for Output
+// tokens.
 type Load struct {
 	URL                    string
 	Streams, Waves, Output int
@@ -32,7 +33,7 @@ type Result struct {
 	Chunks  int
 	CPU     time.Duration
 	Memory  int // peak resident set size in KiB
-	Program int // of it, pages of files at the end, in KiB
+	Program int // the part of Memory that is pages of files, at the end of the pass, in KiB
 }
 
 // Send sends l as a benchmark does, and returns the number of chunks with text.
@@ -40,7 +41,7 @@ func Send(l Load) (chunks int, err error) {
 	result, err := llmbench.Pass(context.Background(), "chunk", llmbench.Target{URL: l.URL, Model: "mock"}, llmbench.Load{
 		Requests:    slices.Repeat([]llmbench.Request{{Prompt: Prompt, MaxTokens: l.Output, FixedOutput: true}}, l.Streams*l.Waves),
 		Concurrency: l.Streams,
-		ClientBound: llmbench.BoundFails, // so that the distortion is measured
+		ClientBound: llmbench.BoundFails, // the distortion by the client is measured, so it must not be an error
 	})
 	if err != nil && !errors.Is(err, llmbench.ErrClientBound) {
 		return 0, err
@@ -86,9 +87,10 @@ func cpuTime() (time.Duration, error) {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), err
 }
 
-// resident returns a figure of the process in /proc/self/status, in KiB: VmHWM is the largest resident set
-// size that it had, and RssFile the pages of files in RAM. The peak that getrusage returns would include the
-// parent process (https://man7.org/linux/man-pages/man5/proc_pid_status.5.html).
+// resident returns a value of the process in /proc/self/status, in KiB. VmHWM is the largest
+// resident set size so far, and RssFile is the size of the pages of files that are in RAM. The peak
+// that getrusage returns is not used, because it would include the parent process
+// (https://man7.org/linux/man-pages/man5/proc_pid_status.5.html).
 func resident(name string) (int, error) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Server is what a server says of its limits. What it does not say is 0.
+// A Server holds the limits that a server reports. A limit that it does not report is 0.
 type Server struct {
-	Context  int  // tokens of a request, prompt and output together
-	Parallel int  // requests that are served at once; others wait
+	Context  int  // the tokens that a request may have, prompt and output together
+	Parallel int  // the number of requests that are served at the same time; others wait
 	Ollama   bool // the server is Ollama
 }
 
@@ -29,8 +29,9 @@ const (
 	mostAnswer = 16 << 20 // bytes
 )
 
-// Ask asks the server at t, which may be llama.cpp's llama-server or Ollama. It returns zero for
-// others, and for an Ollama that does not state the context. The model must be loaded.
+// Ask asks the server at t for its limits. It knows llama.cpp's llama-server and Ollama. For other
+// servers it returns zero, and also for an Ollama that does not report the context. The model must
+// be loaded.
 func Ask(ctx context.Context, t llmbench.Target) Server {
 	base, client, err := t.Client()
 	if err != nil {
@@ -80,8 +81,9 @@ func get(ctx context.Context, client *http.Client, url string, v any) bool {
 	return err == nil && res.StatusCode == http.StatusOK && json.Unmarshal(body, v) == nil
 }
 
-// Exceeded says which limits a load exceeds that has users requests in flight, or 0 for an open loop.
-// Turns of conversations are not judged, because their prompts contain answers.
+// Exceeded returns a note for each limit that a load exceeds. The load keeps users requests in
+// flight, or is an open loop if users is 0. Turns of conversations are not checked, because their
+// prompts contain answers.
 func (s Server) Exceeded(users int, requests []llmbench.Request) (notes []string) {
 	longest := 0
 	for _, r := range requests {
@@ -102,8 +104,9 @@ func (s Server) Exceeded(users int, requests []llmbench.Request) (notes []string
 	return notes
 }
 
-// Waited says that a server which does not state how many requests it serves at once served fewer than the
-// users of a closed loop, by its streams. It returns "" for other servers, and without streams.
+// Waited checks a server that does not report how many requests it serves at the same time. If the
+// streams show that it served fewer than the users of a closed loop, Waited returns a note that
+// says so. For other servers, and without streams, it returns "".
 func (s Server) Waited(users int, samples iter.Seq[*sample.Sample]) string {
 	if !s.Ollama {
 		return ""
@@ -114,7 +117,7 @@ func (s Server) Waited(users int, samples iter.Seq[*sample.Sample]) string {
 	return ""
 }
 
-// streams returns how many answers came at once, at most.
+// streams returns the largest number of answers that arrived at the same time.
 func streams(samples iter.Seq[*sample.Sample]) (most int) {
 	type event struct {
 		at time.Duration

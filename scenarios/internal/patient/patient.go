@@ -1,4 +1,5 @@
-// Package patient sends requests before a measurement again that a server refuses for now.
+// Package patient sends the requests that come before a measurement. If a server refuses one only
+// for the moment, the package sends it again.
 package patient
 
 import (
@@ -12,16 +13,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Limits of the tries to send one request before a measurement.
+// These are the limits of the tries to send one request before a measurement.
 const (
 	Tries      = 8
 	Time       = time.Minute // from the first try to the beginning of the last
 	firstPause = 250 * time.Millisecond
 )
 
-// Send calls send, and again while the server refuses the request for now: after the time for
-// which the server asks (Retry-After), or else after a pause that grows. It returns the last sample.
-// The error comes from send, or says that ctx ended.
+// Send calls send, and calls it again while the server refuses the request only for the moment. It
+// first waits for the time that the server asks for (Retry-After), or else for a pause that grows.
+// It returns the last sample. Its error comes from send, or says that ctx ended.
 func Send(ctx context.Context, logf func(string, ...any), send func() (sample.Sample, error)) (s sample.Sample, err error) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval = firstPause
@@ -44,7 +45,7 @@ func Send(ctx context.Context, logf func(string, ...any), send func() (sample.Sa
 	return s, err
 }
 
-// refusedForNow reports whether the server may answer the same request later.
+// refusedForNow reports whether the server might answer the same request later.
 func refusedForNow(s *sample.Sample) bool {
 	switch s.Outcome {
 	case sample.Connect, sample.Truncated:

@@ -1,5 +1,5 @@
-// Leanclient is the client of BenchmarkChunk in a program that links nothing but llmbench. Its argument is a
-// load in JSON, and it prints what it used in JSON.
+// Leanclient is the client of BenchmarkChunk in a program that links nothing but llmbench. Its
+// argument is a load in JSON. It prints what the client used, in JSON.
 package main
 
 import (
