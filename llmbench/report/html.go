@@ -43,8 +43,8 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	},
 }).Parse(pageText))
 
-// hash returns the source expression of a text for a content security policy
-// (https://www.w3.org/TR/CSP3/#grammardef-hash-source).
+// hash returns the expression that allows a script or style with this text in a content security
+// policy (https://www.w3.org/TR/CSP3/#grammardef-hash-source).
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
@@ -56,7 +56,7 @@ type labelled struct {
 	Table Table
 }
 
-// Class returns the classes of the table. A "large" one may be wider than the window.
+// Class returns the CSS classes of the table. A "large" table may be wider than the window.
 func (l labelled) Class() string {
 	if len(l.Table.Head) > 10 {
 		return "large"
@@ -64,7 +64,7 @@ func (l labelled) Class() string {
 	return ""
 }
 
-// Exact returns the attributes of a cell with its exact value.
+// Exact returns an HTML attribute with the exact value of a cell, or "".
 func (l labelled) Exact(row, column int) template.HTMLAttr {
 	if row >= len(l.Table.Exact) || column >= len(l.Table.Exact[row]) || l.Table.Exact[row][column] == "" {
 		return ""
@@ -72,7 +72,7 @@ func (l labelled) Exact(row, column int) template.HTMLAttr {
 	return template.HTMLAttr(` title="` + template.HTMLEscapeString(l.Table.Exact[row][column]) + `"`)
 }
 
-// HTML writes the report as one page that needs no other file and no network. The page's
-// content security policy forbids the browser to load anything, and to run any script except
-// the page's own.
+// HTML writes the report as one page that needs no other file and no network. The page's content
+// security policy forbids the browser to load anything, and to run any script except the one in the
+// page.
 func (r *Report) HTML(w io.Writer) error { return page.Execute(w, r) }

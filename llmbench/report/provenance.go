@@ -70,8 +70,8 @@ func (r *Report) provenance(d *Data) {
 	}
 }
 
-// unique collects all pictures and tables of tools, and makes their IDs unique, and short
-// enough for file names.
+// unique collects all pictures and all tables of tools. It makes their IDs unique, and short enough
+// for file names.
 func (r *Report) unique() {
 	seen := map[string]int{}
 	fix := func(id *string) {

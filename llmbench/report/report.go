@@ -16,10 +16,10 @@ import (
 // Data is the input of a report.
 type Data = results.Data
 
-// A Source is an input file, with what was read from it or why nothing was.
+// A Source is an input file. It says what was read from the file, or why nothing was read.
 type Source = results.Source
 
-// A Picture is a chart with a table of what it shows.
+// A Picture is a chart, and a table with the same values.
 type Picture = pictures.Picture
 
 // A Table is rows of cells.
@@ -31,26 +31,26 @@ type Table = pictures.Table
 // as not read. It is an error if a file cannot be read completely, or if there is nothing to report.
 func Read(paths ...string) (*Data, error) { return results.Read(paths...) }
 
-// A Report has an answer, pictures and tables. HTML writes it as a page, whose first screen is
-// the title, the facts, the answer, the headline and the warnings.
+// A Report holds an answer, pictures and tables. HTML writes it as a page. Its first screen has the
+// title, the facts, the answer, the headline and the warnings.
 type Report struct {
 	Title    string
 	Facts    [][2]string // what was measured: names and values
 	Answer   []string    // sentences; the first is the most important
 	Headline *Picture    // the picture that shows the answer, or nil
-	Warnings []string    // what logs and records say against figures
-	Notes    []string    // what else they say
-	Sections []*Section  // the rest of the page, in its order
+	Warnings []string    // what logs and records say against values
+	Notes    []string    // what else logs and records say
+	Sections []*Section  // the rest of the page, in the order of the page
 
 	Pictures []*Picture // all pictures of the page
 	Figures  []*Figures
 	Tools    []*Tools
-	Runs     Table // of the records
-	Config   Table // configuration of the benchmarks of each file
+	Runs     Table // the runs that the records describe
+	Config   Table // the configuration of the benchmarks of each file
 	Sources  []Source
-	Command  string // command line that made the report, or ""
+	Command  string // the command line that made the report, or ""
 
-	text string // the answer for a terminal
+	text string // the first screen as lines for a terminal
 }
 
 // A Section is a part of the page with its pictures.
@@ -68,28 +68,28 @@ type Fold struct {
 	Tools    []*Tools
 }
 
-// Figures are all results of a group, with the digits of their files.
+// Figures holds all results of a group, with the digits that the files have.
 type Figures struct {
 	ID, Title string
 	Table     Table
 }
 
-// Options say how a report is made. The zero value has useful defaults.
+// Options say how a report is made. The zero value is useful.
 type Options struct {
-	Title   string   // of the page
-	Parts   []string // keys of names that separate pictures; nil means DefaultParts
-	Command string   // command line that makes the report, to be shown in it
-	// Verdict is drawn if it is not nil.
+	Title   string   // the title of the page
+	Parts   []string // the keys of names that separate pictures; nil means DefaultParts
+	Command string   // the command line that makes the report, which the report shows
+	// If Verdict is not nil, the report shows it.
 	Verdict *gate.Report
-	// SLO is the limits by which systems are ranked. Records tell which requests keep them;
-	// benchmarks without records are left out. Zero means the limits of the benchmarks.
+	// SLO holds the limits by which systems are ranked. The records tell which requests keep them,
+	// so benchmarks without records are left out. Zero means the limits of the benchmarks.
 	SLO sample.SLO
 }
 
-// DefaultParts are the keys of names that separate pictures.
+// DefaultParts holds the keys of names that separate pictures, unless Options.Parts names others.
 var DefaultParts = systems.DefaultParts
 
-// New returns the report of d.
+// New returns a report about d.
 func New(d *Data, o Options) (*Report, error) {
 	if o.Parts == nil {
 		o.Parts = DefaultParts
@@ -133,11 +133,10 @@ func New(d *Data, o Options) (*Report, error) {
 	return r, nil
 }
 
-// Text returns the first screen as lines for a terminal: the facts, the answer and the
-// warnings.
+// Text returns the first screen as lines for a terminal: the facts, the answer and the warnings.
 func (r *Report) Text() string { return r.text }
 
-// headline returns the picture that shows an answer, or nil.
+// headline returns the picture that shows the answer, or nil.
 func headline(d *Data, a *answer.Answer, verdict *gate.Report, slo func(*systems.Group) systems.SLO) *Picture {
 	if verdict != nil {
 		return pictures.Verdict(verdict)
@@ -166,7 +165,7 @@ func (r *Report) section(id, title string, all []*Picture) {
 	}
 }
 
-// overLoad returns the pictures of figures over load.
+// overLoad returns the pictures over the load.
 func overLoad(groups []*systems.Group, slo func(*systems.Group) systems.SLO) []*Picture {
 	var all []*Picture
 	for _, g := range groups {
@@ -175,7 +174,7 @@ func overLoad(groups []*systems.Group, slo func(*systems.Group) systems.SLO) []*
 	return present(all)
 }
 
-// compared returns the pictures that compare systems, without the headline.
+// compared returns the pictures that compare systems, except the headline.
 func compared(d *Data, groups []*systems.Group, slo func(*systems.Group) systems.SLO, headline *Picture) []*Picture {
 	var all []*Picture
 	for _, g := range groups {
@@ -185,9 +184,9 @@ func compared(d *Data, groups []*systems.Group, slo func(*systems.Group) systems
 	return slices.DeleteFunc(present(all), func(p *Picture) bool { return headline != nil && p.ID == headline.ID })
 }
 
-// distributions adds the section of distributions, without the headline: systems over each other
-// at each load, the loads of a system over each other, which are folded if systems are
-// compared, and the single loads of a group.
+// distributions adds the section of distributions, without the headline. It has three parts:
+// systems over each other at each load; the loads of each system over each other, which are folded
+// if systems are compared; and the single loads of a group.
 func (r *Report) distributions(groups []*systems.Group) {
 	var all []*Picture
 	var folds []*Fold
@@ -214,7 +213,7 @@ func (r *Report) distributions(groups []*systems.Group) {
 		}
 		all = append(all, pictures.Distributions(pictures.Slug("distributions", g.Title), g.Title, single))
 	}
-	// The headline may be one of them.
+	// The headline may be one of these pictures.
 	all = slices.DeleteFunc(present(all), func(p *Picture) bool {
 		return r.Headline != nil && p.Caption == r.Headline.Caption && p.Title == r.Headline.Title
 	})
@@ -232,8 +231,8 @@ func present(all []*Picture) []*Picture {
 	return slices.DeleteFunc(all, func(p *Picture) bool { return p == nil })
 }
 
-// detail adds the section with a fold for each benchmark that has records: its time line, some
-// of its requests, and what tools would have printed.
+// detail adds a section with a fold for each benchmark that has records. A fold shows the time
+// line, some of the requests, and what tools would have printed.
 func (r *Report) detail(d *Data) {
 	rows := slices.DeleteFunc(slices.Concat(d.Rows, d.Broken), func(r *results.Row) bool { return len(r.Runs) == 0 })
 	if len(rows) == 0 {
@@ -259,7 +258,7 @@ func (r *Report) detail(d *Data) {
 		f := &Fold{Title: label}
 		folds[at] = f
 		tools := make(chan *Tools, 1)
-		wg.Go(func() { tools <- toolsOf(label, row) }) // takes as long as all pictures
+		wg.Go(func() { tools <- toolsOf(label, row) }) // this takes as long as all pictures together
 		if row.Failed != "" {
 			f.Pictures = append(f.Pictures, pictures.Distributions(pictures.Slug("distributions", label), label+": distributions", []*results.Row{row}))
 		}
@@ -275,7 +274,7 @@ func (r *Report) detail(d *Data) {
 	r.Sections = append(r.Sections, s)
 }
 
-// doubtOf returns a sentence about why figures of a row cannot be used, or "".
+// doubtOf returns a sentence that says why values of a row cannot be used, or "".
 func doubtOf(row *results.Row) string {
 	if row.Failed != "" {
 		return " The benchmark has no result: " + results.FirstLine(row.Failed) + "."

@@ -12,10 +12,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 
-// toolFigures are the rows of the table of other tools' figures.
+// toolFigures holds the rows of the table with the values of other tools.
 var toolFigures = []struct {
 	title    string
-	unit     string // llmbench's unit, or ""
+	unit     string // the unit of llmbench, or ""
 	scale    float64
 	decimals int
 	of       func(f compat.Figures) compat.Value
@@ -34,7 +34,7 @@ var toolFigures = []struct {
 	{"p99 latency (ms)", "p99-e2e-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.E2E.At(99) }},
 }
 
-// A Tools has the figures of every tool for one pass.
+// A Tools holds what every tool would report for one pass.
 type Tools struct {
 	ID, Title string
 	Caption   string
@@ -42,7 +42,7 @@ type Tools struct {
 	Why       Table
 }
 
-// toolsOf returns the figures of every tool for the first pass of the first sample of a row.
+// toolsOf returns what every tool would report for the first pass of the first sample of a row.
 func toolsOf(label string, row *results.Row) *Tools {
 	run := row.Runs[0]
 	t := &Tools{ID: pictures.Slug("tools", label), Title: label + ": one run, every tool's numbers"}
@@ -52,7 +52,7 @@ func toolsOf(label string, row *results.Row) *Tools {
 		t.Caption += fmt.Sprintf(" It is the first of %d passes.", run.Passes())
 	}
 	t.Caption += doubtOf(row)
-	// Figures keep their input in memory; only the values are kept here.
+	// The results of tools keep their input in memory. So only the values are kept here.
 	values := make([][]compat.Value, len(compat.Tools))
 	var wg sync.WaitGroup
 	limit := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -100,7 +100,7 @@ func toolsOf(label string, row *results.Row) *Tools {
 	return t
 }
 
-// differences returns why tools print other numbers for the same run.
+// differences returns a table of the reasons why tools print different numbers for the same run.
 func differences() *Tools {
 	t := &Tools{ID: "tools", Title: "Why tools differ", Caption: "Each tool prints other numbers for the same run, because definitions differ."}
 	t.Table.Head = []string{"tool", "why it differs"}
@@ -110,8 +110,8 @@ func differences() *Tools {
 	return t
 }
 
-// unknown returns which of a tool's figures are unknown, in the order of the table, with each
-// reason once.
+// unknown returns which values of a tool are unknown, in the order of the table. Each reason occurs
+// once.
 func unknown(values []compat.Value) string {
 	var reasons []string
 	figures := map[string][]string{}

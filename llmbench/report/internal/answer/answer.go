@@ -10,40 +10,40 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// A Kind is what an answer is about.
+// A Kind says what an answer is about.
 type Kind string
 
-// The kinds.
+// These are the kinds of answers.
 const (
-	Verdict    Kind = "verdict"    // of package gate
-	Comparison Kind = "comparison" // of systems at equal loads
+	Verdict    Kind = "verdict"    // a verdict of package gate
+	Comparison Kind = "comparison" // a comparison of systems at equal loads
 	Load       Kind = "load"       // one system over its load
 	Run        Kind = "run"        // single loads
 )
 
-// An Answer is what the results tell.
+// An Answer is what the results tell, in words.
 type Answer struct {
 	Kind      Kind
 	Measured  []Fact
 	Sentences []string
 	Warnings  []string
-	Notes     []string // what is worth knowing, but speaks against no figure
-	// About is the group that the first sentence is about; nil for a verdict and without
-	// results.
+	Notes     []string // what is worth knowing but puts no value in doubt
+	// About is the group that the first sentence is about. It is nil for a verdict, and if there
+	// are no results.
 	About *systems.Group
-	// Compared are the systems that a comparison names, the best first, and By the units by
-	// which they were compared, of which a row has one.
+	// Compared holds the systems that a comparison names, the best first. By holds the units by
+	// which they were compared. Each row has one of these units.
 	Compared []*systems.System
 	By       []string
 }
 
-// A Fact says what was measured.
+// A Fact is one thing that was measured or used, such as the model.
 type Fact struct{ Key, Value string }
 
-// maxGroups is the number of groups that the answer is about.
+// maxGroups is the largest number of groups that the answer describes.
 const maxGroups = 4
 
-// Of returns the answer of results. The verdict may be nil. Groups are made of d.
+// Of returns the answer to d, whose rows the groups hold. The verdict may be nil.
 func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func(*systems.Group) systems.SLO) *Answer {
 	a := &Answer{}
 	a.Warnings, a.Notes = warnings(d)
@@ -95,7 +95,8 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 			all = append(all, f)
 		}
 	}
-	// The groups with the most to say come first: those over load, and of these comparisons.
+	// The groups with the most to tell come first: groups over the load before others, and within
+	// each kind comparisons before others.
 	weight := func(f found) (w int) {
 		if load, _, _ := f.of.Swept(); load != "" {
 			w += 2

@@ -13,37 +13,38 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// A metric is a figure that systems are compared by: the first of units that both rows have.
+// A metric is what systems are compared by. Its value comes from the first unit in units that both
+// rows have.
 type metric struct {
 	units []string
 	sign  float64 // 1: higher is better, -1: lower is better
-	says  string  // what the better system has of it, with a ratio and the other system
-	equal string  // its name
+	says  string  // the format of a sentence, for the better system, the ratio and the other system
+	equal string  // the name of the metric
 }
 
-// In a closed loop the throughput at equal loads tells which system is faster. In an open loop
-// it is the rate of the arrivals, and the latency tells it.
+// In a closed loop, the throughput at equal loads tells which system is faster. In an open loop,
+// the throughput is only the rate of the arrivals, so the latency tells which system is faster.
 var (
 	throughput = metric{systems.Throughput, 1, "%s gives %s times the throughput of %s", "throughput"}
 	latency    = metric{[]string{"p50-e2e-ns", "mean-e2e-ns"}, -1, "%s takes %s times the latency of %s", "latency"}
 	firstToken = metric{[]string{"p50-ttft-ns", "mean-ttft-ns"}, -1, "the TTFT of %s is %s times that of %s", "TTFT"}
 )
 
-// significant is the largest p-value of a difference that is called one, over all comparisons
-// of an answer together.
+// significant is the largest p-value at which a difference counts as real. It holds for all
+// comparisons of an answer together.
 const significant = 0.05
 
-// A compared pair is two systems at equal loads.
+// A pair is two systems that are compared at equal loads.
 type pair struct {
 	loads  []float64
 	load   string
-	ratios []float64 // of medians, at each load
+	ratios []float64 // the ratio of the medians at each load
 	strata []stratum
-	doubts int // loads that are left out because a figure is in doubt
-	all    int // loads
+	doubts int // the number of loads that are left out because a value is in doubt
+	all    int // the number of all loads
 }
 
-// pairOf compares a metric of two systems at each load that both have.
+// pairOf compares two systems by a metric, at each load that both have.
 func pairOf(a, b *systems.System, m metric) (p pair) {
 	var inDoubt pair
 	for _, rows := range systems.Shared(a, b) {
@@ -83,7 +84,7 @@ func (p *pair) ratio() float64 {
 	return math.Exp(sum / float64(len(p.ratios)))
 }
 
-// spoken spells the ratio with its range over the loads.
+// spoken returns the ratio in words, with its range over the loads.
 func (p *pair) spoken() string {
 	low, high := times(slices.Min(p.ratios)), times(slices.Max(p.ratios))
 	if low == high {
@@ -92,7 +93,7 @@ func (p *pair) spoken() string {
 	return fmt.Sprintf("%s (%s to %s)", times(p.ratio()), low, high)
 }
 
-// where says at which loads the pair was compared.
+// where returns in words at which loads the pair was compared.
 func (p *pair) where() string {
 	switch n := len(p.loads); {
 	case p.load == "":
@@ -104,14 +105,14 @@ func (p *pair) where() string {
 	}
 }
 
-// A judgement is how sure a difference is.
+// A judgement says whether a difference is certain.
 type judgement struct {
 	sure bool
 	says string
 }
 
-// judge says how sure it is that the first system differs from the second. The answer makes
-// that number of comparisons.
+// judge returns how certain it is that the first system differs from the second. The number of
+// comparisons is that of the whole answer.
 func (p *pair) judge(comparisons int, sign float64) judgement {
 	chanceIs, atBest := chanceOf(p.strata)
 	switch k := float64(comparisons); {
@@ -125,15 +126,16 @@ func (p *pair) judge(comparisons int, sign float64) judgement {
 		q := min(1, chanceIs*k)
 		start := "each sample is a fresh start"
 		if len(p.strata) > 1 {
-			start = "each sample at each load is a fresh start" // loads that share one are not independent
+			start = "each sample at each load is a fresh start" // samples at different loads that share one start are not independent
 		}
 		said := fmt.Sprintf("ahead in %s of %s pairs of samples, %s if %s", chart.Brief(wins), chart.Brief(pairs), chance(q), start)
 		return judgement{q <= significant, said}
 	}
 }
 
-// apart says at which loads the systems differ by more than chance, each load for itself:
-// if each is the better one at some, a test of all loads together does not tell that.
+// apart tests each load by itself, and returns in words at which loads the systems differ by more
+// than chance. It is needed when each system is the better one at some loads: then a test of all
+// loads together does not show a difference.
 func (p *pair) apart(comparisons int) string {
 	var sure []string
 	for i, s := range p.strata {
@@ -147,7 +149,7 @@ func (p *pair) apart(comparisons int) string {
 	return fmt.Sprintf("more than chance at %s %s, if each sample is a fresh start", p.load, strings.Join(sure, ", "))
 }
 
-// samples spells the number of samples of each system at a load.
+// samples returns in words how many samples each system has at a load.
 func (p *pair) samples() string {
 	least, most := math.MaxInt, 0
 	for _, s := range p.strata {
@@ -159,14 +161,15 @@ func (p *pair) samples() string {
 	return human.Plural(most, "sample")
 }
 
-// A comparison is what distinguishes systems at equal loads.
+// A comparison says how systems differ at equal loads.
 type comparison struct {
-	says    []string          // how the best compares with each other
-	systems []*systems.System // that are named, the best first
-	units   []string          // of the figure that was compared
+	says    []string          // how the best system compares with each of the others
+	systems []*systems.System // the systems that are named, the best first
+	units   []string          // the units of the metric that was compared
 }
 
-// compared compares systems. The comparison says nothing if no two systems have a load in common.
+// compared compares systems. If no two systems have a load in common, the comparison has no
+// sentences.
 func compared(all []*systems.System) (c comparison) {
 	m := throughput
 	if slices.ContainsFunc(all, func(s *systems.System) bool { return results.Open(s.Load) }) {
@@ -212,8 +215,8 @@ func compared(all []*systems.System) (c comparison) {
 	return c
 }
 
-// crossed says where the second system is the better one, or returns "" if the first is never
-// behind by 2 %, or never ahead by as much.
+// crossed says at which loads each system is the better one. It returns "" unless each system is
+// ahead by more than 2 % at some load.
 func (p *pair) crossed(best, o string, sign float64) string {
 	var ahead, behind []string
 	most, least := 1.0, 1.0
@@ -234,7 +237,7 @@ func (p *pair) crossed(best, o string, sign float64) string {
 	return fmt.Sprintf("%s is ahead at %s %s by up to %.3g %%, %s at %s by up to %.3g %%", best, p.load, strings.Join(ahead, ", "), 100*(most-1), o, strings.Join(behind, ", "), 100*(1/least-1))
 }
 
-// sentence says how a pair of systems compares, the better one first.
+// sentence returns a sentence that compares two systems. The better one is named first.
 func (p *pair) sentence(best, o *systems.System, m metric, comparisons int) string {
 	j := p.judge(comparisons, m.sign)
 	said := fmt.Sprintf(m.says+" %s", best.Name, p.spoken(), o.Name, p.where())

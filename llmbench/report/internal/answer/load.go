@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// overLoad says where one system saturates, and which load keeps the SLO.
+// overLoad says at which load one system saturates, and up to which load it meets the SLO.
 func overLoad(s *systems.System, slo systems.SLO) (says []string) {
 	name := ""
 	if s.Name != "" {
@@ -42,7 +42,7 @@ func overLoad(s *systems.System, slo systems.SLO) (says []string) {
 	return append(says, name+said+".")
 }
 
-// with returns the latencies that users see at a row.
+// with returns what users see at the load of a row: their token rate and their latencies.
 func with(r *results.Row) (text string) {
 	for _, f := range []struct{ name, text string }{
 		{"for each user", figure(r, "user-tok/s")},
@@ -57,7 +57,8 @@ func with(r *results.Row) (text string) {
 	return text
 }
 
-// mistrust marks the throughput of a row of which requests failed, or that is in doubt.
+// mistrust returns a remark on the throughput of a row if requests failed or the throughput is in
+// doubt. Otherwise it returns "".
 func mistrust(r *results.Row) (text string) {
 	if v, has := r.Spread("fail-%"); has != "" && v.Mid > 0 {
 		text = fmt.Sprintf(" (%s of the requests failed)", figure(r, "fail-%"))
@@ -68,7 +69,7 @@ func mistrust(r *results.Row) (text string) {
 	return text
 }
 
-// carries says up to which load a system keeps the SLO.
+// carries says up to which load a system meets the SLO.
 func carries(c *systems.Carried, slo systems.SLO) string {
 	kept, missed := "", ""
 	if c.Met != nil {
@@ -93,8 +94,8 @@ func goodput(r *results.Row) string {
 	return ""
 }
 
-// ranked says which loads systems carry within the SLO, the highest first. It reports whether
-// any load missed the SLO: else the systems have no rank.
+// ranked returns the highest load at which each system meets the SLO, the best system first. It
+// also reports whether any load missed the SLO. If none did, the systems cannot be ranked.
 func ranked(all []*systems.System, slo systems.SLO) (says []string, missed bool) {
 	type entry struct {
 		name string
@@ -140,7 +141,7 @@ func ranked(all []*systems.System, slo systems.SLO) (says []string, missed bool)
 	return []string{said + "."}, true
 }
 
-// single says what was measured at single loads.
+// single says what was measured in a group without a range of loads.
 func single(g *systems.Group) (says []string) {
 	rows := g.Rows
 	for i, label := range systems.Labels(rows) {
@@ -171,7 +172,7 @@ func single(g *systems.Group) (says []string) {
 			}
 			text += v
 		}
-		if text == "" { // units of a benchmark of the reader's own
+		if text == "" { // a benchmark of the reader's own, with other units
 			for _, unit := range rows[i].Units[:min(3, len(rows[i].Units))] {
 				if text != "" {
 					text += ", "

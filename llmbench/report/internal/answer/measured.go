@@ -13,10 +13,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// maxValues is the number of values of a fact that are named.
+// maxValues is the largest number of values of a fact that are named.
 const maxValues = 4
 
-// measured returns what was measured, as far as results and records say.
+// measured returns what was measured, as far as the results and records tell.
 func measured(d *results.Data, groups []*systems.Group) (all []Fact) {
 	rows := slices.Concat(d.Rows, d.Broken)
 	add := func(key string, values []string) {
@@ -29,7 +29,8 @@ func measured(d *results.Data, groups []*systems.Group) (all []Fact) {
 		}
 		all = append(all, Fact{key, text})
 	}
-	// of returns the values of keys of names and configurations, the first key that a row has.
+	// of returns the different values of the rows. The value of a row is that of the first of the
+	// keys that its name or configuration has.
 	of := func(keys ...string) (values []string) {
 		for _, r := range rows {
 			for _, key := range keys {
@@ -73,7 +74,7 @@ func measured(d *results.Data, groups []*systems.Group) (all []Fact) {
 	return all
 }
 
-// simulated says which rows are of no server, but of a simulation that may run faster than the
+// simulated names the simulations that rows are results of. A simulation may run faster than the
 // server that it imitates.
 func simulated(rows []*results.Row) (all []string) {
 	real := false
@@ -96,7 +97,7 @@ func simulated(rows []*results.Row) (all []string) {
 	return all
 }
 
-// loads returns the ranges of loads, and the number of samples.
+// loads returns the range of each kind of load, and the number of samples.
 func loads(rows []*results.Row) (all []string) {
 	for _, key := range results.Loads {
 		low, high, n := 0.0, 0.0, 0
@@ -140,7 +141,8 @@ func loads(rows []*results.Row) (all []string) {
 	return all
 }
 
-// dates returns the days of the records, or else those that files state.
+// dates returns the days of the records. If there are none, it returns the days that the files
+// state.
 func dates(d *results.Data, stated []string) []string {
 	var first, last time.Time
 	for _, run := range d.Runs {

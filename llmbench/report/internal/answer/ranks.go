@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// A stratum is the samples of two systems at one load.
+// A stratum holds the samples of two systems at one load.
 type stratum struct{ a, b []float64 }
 
-// ahead counts the pairs of samples at equal loads in which a is greater than b, and all pairs.
-// Ties count half.
+// ahead counts the pairs of samples at equal loads in which a is greater than b. A tie counts as
+// half. It also returns the number of all pairs.
 func ahead(all []stratum) (wins, pairs float64) {
 	for _, s := range all {
 		for _, x := range s.a {
@@ -27,13 +27,15 @@ func ahead(all []stratum) (wins, pairs float64) {
 	return wins, pairs
 }
 
-// chanceOf returns the two-sided p-value that the samples of both systems have the same
-// distribution at each load, and the smallest that so many samples can have. The statistic is
-// the number of pairs in which a is ahead, which is the sum of Mann and Whitney's U over loads:
-// with one load, the test is theirs. Its distribution is that over all exchanges of samples
-// within loads (E. L. Lehmann, "Nonparametrics", 1975, section 3.3, blocked comparisons). It is
-// computed exactly, ties included, unless a load has more than exactSamples samples of both
-// together; then it is approximated by a normal one.
+// chanceOf tests the hypothesis that the samples of both systems have the same distribution at each
+// load. It returns the two-sided p-value, and the smallest p-value that so many samples can have.
+//
+// The statistic is the number of pairs in which a is ahead. That is the sum over the loads of the
+// statistic U of Mann and Whitney. With one load, the test is that of Mann and Whitney. The p-value
+// comes from the distribution of the statistic over all exchanges of samples within loads (E. L.
+// Lehmann, "Nonparametrics", 1975, section 3.3, blocked comparisons). It is computed exactly,
+// including ties. If both systems together have more than exactSamples samples at a load, a normal
+// distribution is used as an approximation.
 func chanceOf(all []stratum) (p, least float64) {
 	for _, s := range all {
 		if len(s.a)+len(s.b) > exactSamples {
@@ -43,11 +45,11 @@ func chanceOf(all []stratum) (p, least float64) {
 	return exactly(all)
 }
 
-// exactly computes chanceOf from all exchanges.
+// exactly computes the result of chanceOf from all exchanges.
 func exactly(all []stratum) (p, least float64) {
 	wins, pairs := ahead(all)
 	off := math.Abs(wins - pairs/2)
-	// ways[i] is the share of exchanges with i half wins.
+	// ways[i] is the share of the exchanges that give i half wins.
 	ways := []float64{1}
 	for _, s := range all {
 		ways = convolve(ways, halfWins(s))
@@ -58,13 +60,13 @@ func exactly(all []stratum) (p, least float64) {
 			p += share
 		}
 		if share > 0 && least == 1 {
-			least = min(1, 2*share) // the most extreme exchange, and that on the other side
+			least = min(1, 2*share) // the most extreme exchange, and its counterpart on the other side
 		}
 	}
 	return min(1, p), least
 }
 
-// nearly computes chanceOf with a normal distribution.
+// nearly approximates the p-value of chanceOf by a normal distribution.
 func nearly(all []stratum) float64 {
 	wins, pairs := ahead(all)
 	variance := 0.0
@@ -77,15 +79,16 @@ func nearly(all []stratum) float64 {
 	return math.Erfc(max(0, math.Abs(wins-pairs/2)-0.5) / math.Sqrt(2*variance))
 }
 
-// exactSamples is the largest number of samples at a load for an exact test.
+// exactSamples is the largest number of samples at a load for which the test is exact.
 const exactSamples = 40
 
 // halfWins returns the distribution of twice the number of wins of a in a stratum.
 func halfWins(s stratum) []float64 {
 	n, m := len(s.a), len(s.b)
 	values := slices.Sorted(slices.Values(append(slices.Clone(s.a), s.b...)))
-	// ways[k][w]: in how many ways k of the values so far belong to a, with w half wins.
-	// A value of a wins against each smaller value of b, and half against each equal one.
+	// ways[k][w] is the number of ways in which k of the values so far belong to a and have w half
+	// wins. A value of a wins against each smaller value of b, and counts half against each equal
+	// one.
 	ways := make([][]float64, n+1)
 	for k := range ways {
 		ways[k] = make([]float64, 2*n*m+1)
@@ -101,7 +104,7 @@ func halfWins(s stratum) []float64 {
 			next[k] = make([]float64, 2*n*m+1)
 		}
 		for k, row := range ways {
-			below := i - k // values of b
+			below := i - k // the number of smaller values that belong to b
 			for take := 0; take <= j-i && k+take <= n; take++ {
 				gain := 2*take*below + take*(j-i-take)
 				of := choose(j-i, take)
@@ -142,7 +145,7 @@ func convolve(a, b []float64) []float64 {
 	return c
 }
 
-// varianceOf returns the variance of the number of wins in a stratum, with ties.
+// varianceOf returns the variance of the number of wins in a stratum. It takes ties into account.
 func varianceOf(s stratum) float64 {
 	n, m := float64(len(s.a)), float64(len(s.b))
 	if n == 0 || m == 0 {

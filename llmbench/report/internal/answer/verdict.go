@@ -12,7 +12,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// maxNamed is the number of rows of a verdict that are named.
+// maxNamed is the largest number of rows of a verdict that are named.
 const maxNamed = 5
 
 // judged returns the verdict of package gate in words.
@@ -81,8 +81,8 @@ func judged(r *gate.Report) (all []string) {
 	return all
 }
 
-// worse returns by how much a row is worse, as a multiple of what is allowed. It is negative if
-// the row is better, and -Inf if that is not known.
+// worse returns by how much a row is worse, as a multiple of the change that is allowed. It is
+// negative if the row is better, and -Inf if the change is not known.
 func worse(r gate.Row) float64 {
 	if r.Change == nil || r.Margin == nil {
 		return math.Inf(-1)
@@ -94,8 +94,8 @@ func worse(r gate.Row) float64 {
 	return by / max(*r.Margin, 1e-9)
 }
 
-// VerdictOrder returns the indexes of the rows of a verdict: regressions first, and then those
-// that are worse by more of what is allowed.
+// VerdictOrder returns the indexes of the rows of a verdict. Regressions come first. Within each
+// part, the rows that are worse by a larger multiple of the allowed change come first.
 func VerdictOrder(r *gate.Report) []int {
 	order := make([]int, len(r.Rows))
 	for i := range order {
@@ -114,8 +114,8 @@ func VerdictOrder(r *gate.Report) []int {
 	return order
 }
 
-// VerdictLabels returns a label for each row of a verdict: the unit, and the keys in which the
-// benchmarks of the rows differ.
+// VerdictLabels returns a label for each row of a verdict. A label is the unit and the keys in
+// which the benchmarks of the rows differ.
 func VerdictLabels(r *gate.Report) []string {
 	var rows []*results.Row
 	for _, row := range r.Rows {

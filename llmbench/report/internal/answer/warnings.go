@@ -9,9 +9,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// warnings returns what logs and records say, each text once, with the benchmarks that it is about.
-// Warnings are about benchmarks without a result, and then about figures that may be wrong. Notes
-// say what is worth knowing, and then what the benchmarks' own code logged.
+// warnings returns what the logs and records say. Each text occurs once, with the benchmarks that
+// it is about. The first warnings are about benchmarks without a result, and the others about
+// values that may be wrong. The first notes say what is worth knowing, and the others are what the
+// benchmarks' own code logged.
 func warnings(d *results.Data) (warn, notes []string) {
 	rows := slices.Concat(d.Broken, d.Rows)
 	labels := systems.Labels(rows)
@@ -68,10 +69,11 @@ func warnings(d *results.Data) (warn, notes []string) {
 	return warn, notes
 }
 
-// key returns what texts of the same reason have in common: their beginnings, but for numbers.
+// key returns what all texts with the same reason have in common: their beginning, in which numbers
+// are replaced.
 func key(text string) string {
 	if own, logged := strings.CutPrefix(text, "logged: "); logged {
-		return "logged: " + alike(own) // nobody knows what its parts are
+		return "logged: " + alike(own) // the parts of such a text are unknown
 	}
 	if pass, rest, _ := strings.Cut(text, ": "); strings.HasPrefix(pass, "pass ") {
 		text = rest
@@ -80,7 +82,7 @@ func key(text string) string {
 	return alike(head)
 }
 
-// alike replaces the numbers in a text, so that texts that differ only in them are equal.
+// alike replaces the numbers in a text. Two texts that differ only in numbers become equal.
 func alike(text string) string {
 	var b strings.Builder
 	number := false

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 
-// at returns a load as in "concurrency 8".
+// at returns a load in words, such as "concurrency 8".
 func at(r *results.Row) string {
 	load, x := r.Load()
 	if load == "" {
@@ -21,7 +21,7 @@ func at(r *results.Row) string {
 	return load + " " + loadText(load, x)
 }
 
-// loadText spells a load with its unit.
+// loadText returns the value of a load with its unit.
 func loadText(load string, v float64) string {
 	if results.Open(load) {
 		return chart.Brief(v) + " req/s"
@@ -29,7 +29,8 @@ func loadText(load string, v float64) string {
 	return chart.Brief(v)
 }
 
-// figure spells the median of the first of units that a row has, or returns "".
+// figure returns the median of the first of the units that a row has, as text. If the row has none
+// of them, it returns "".
 func figure(r *results.Row, units ...string) string {
 	v, unit := r.Spread(units...)
 	if unit == "" {
@@ -38,16 +39,16 @@ func figure(r *results.Row, units ...string) string {
 	return human.Text(unit, v.Mid)
 }
 
-// percent spells a share.
+// percent returns a share as text.
 func percent(share float64) string {
 	text := fmt.Sprintf("%.3g %%", 100*share)
 	if share < 1 && share > 0.9995 {
-		return "99.9 %" // not all
+		return "99.9 %" // not 100 %, because the share is not all
 	}
 	return text
 }
 
-// chance spells a p-value.
+// chance returns a p-value as text.
 func chance(p float64) string {
 	if p < 0.001 {
 		return "p < 0.001"
@@ -55,7 +56,7 @@ func chance(p float64) string {
 	return fmt.Sprintf("p = %.2g", p)
 }
 
-// times spells a ratio.
+// times returns a ratio as text.
 func times(v float64) string {
 	if math.Abs(v-1) < 0.1 {
 		return fmt.Sprintf("%.3f", v)
@@ -63,7 +64,7 @@ func times(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// sentence joins parts with semicolons and ends them.
+// sentence joins parts with semicolons, and ends them with a full stop.
 func sentence(parts ...string) string {
 	var kept []string
 	for _, p := range parts {
@@ -74,7 +75,8 @@ func sentence(parts ...string) string {
 	return strings.Join(kept, "; ") + "."
 }
 
-// capital returns a text with a capital letter. The text may be empty, and not UTF-8.
+// capital returns the text with its first letter in upper case. The text may be empty, or not valid
+// UTF-8.
 func capital(text string) string {
 	first, n := utf8.DecodeRuneInString(text)
 	if first == utf8.RuneError {

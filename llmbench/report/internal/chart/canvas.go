@@ -12,14 +12,14 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// A canvas writes SVG elements. Compared with package vgsvg the text is a fifth as long, as
-// paths that follow each other in one style are one element with relative places. Texts have
-// the width with which they were measured. A canvas neither turns nor scales, nor has images:
-// those methods of the nil Canvas panic.
+// A canvas writes SVG elements. Its output is a fifth as long as that of package vgsvg: successive
+// paths in the same style become one element, with relative coordinates. Each text is given the
+// width that was measured for it. A canvas does not support rotation, scaling or images: those
+// methods of the nil Canvas panic.
 type canvas struct {
 	vg.Canvas
-	high  vg.Length // y of the upper edge
-	size  vg.Length // of most texts
+	high  vg.Length // the y coordinate of the upper edge
+	size  vg.Length // the font size of most texts
 	paint func(color.NRGBA) string
 	text  strings.Builder
 
@@ -27,9 +27,9 @@ type canvas struct {
 	width vg.Length
 	dash  []vg.Length
 
-	style string // attributes of the element whose path is being written, or ""
+	style string // the attributes of the element whose path is being written, or ""
 	path  strings.Builder
-	x, y  int // where the path is, in tenths
+	x, y  int // the current point of the path, in tenths
 }
 
 func newCanvas(high, size vg.Length, paint func(color.NRGBA) string) *canvas {
@@ -40,7 +40,7 @@ func (c *canvas) SetLineWidth(w vg.Length)                  { c.width = w }
 func (c *canvas) SetLineDash(dash []vg.Length, _ vg.Length) { c.dash = slices.Clone(dash) }
 func (c *canvas) SetColor(to color.Color)                   { c.color = color.NRGBAModel.Convert(to).(color.NRGBA) }
 
-// element begins a path with a style, unless the path before has the same.
+// element begins a path with a style. If the current path has the same style, it is continued.
 func (c *canvas) element(style string) {
 	if c.style != style {
 		c.end()
@@ -58,19 +58,19 @@ func (c *canvas) end() {
 	c.style = ""
 }
 
-// begin begins a group with attributes.
+// begin begins a group with the given attributes.
 func (c *canvas) begin(attributes string) {
 	c.end()
 	c.text.WriteString("<g " + attributes + ">")
 }
 
-// close ends a group.
+// close ends the innermost group.
 func (c *canvas) close() {
 	c.end()
 	c.text.WriteString("</g>")
 }
 
-// String returns the elements.
+// String returns the elements that were written.
 func (c *canvas) String() string {
 	c.end()
 	return c.text.String()
@@ -107,7 +107,8 @@ func (c *canvas) Fill(p vg.Path) {
 	c.draw(p)
 }
 
-// FillString writes a text. The element around all has the size and colour of most texts.
+// FillString writes a text. The size and colour of most texts are attributes of the outermost
+// element, so they are not repeated.
 func (c *canvas) FillString(f font.Face, at vg.Point, text string) {
 	c.end()
 	style := ""
@@ -123,19 +124,19 @@ func (c *canvas) FillString(f font.Face, at vg.Point, text string) {
 	fmt.Fprintf(&c.text, `<text x="%s" y="%s" textLength="%s"%s>%s</text>`, short(at.X), short(c.high-at.Y), short(f.Width(text)), style, escape(text))
 }
 
-// svg returns the attributes of the element around all, except its size and the font.
+// svg returns the attributes of the outermost element, except its size and the font.
 func (c *canvas) svg(wide vg.Length) string {
 	return fmt.Sprintf(`viewBox="0 0 %s %s" font-size="%s" fill="%s"`, short(wide), short(c.high), short(c.size), c.paint(soft))
 }
 
-// draw appends a path to the element.
+// draw appends a path to the current element.
 func (c *canvas) draw(p vg.Path) {
 	for _, part := range p {
 		x, y := tenths(part.Pos.X), tenths(c.high-part.Pos.Y)
 		switch part.Type {
 		case vg.MoveComp:
 			if c.path.Len() > 0 && x == c.x && y == c.y {
-				continue // a line that goes on
+				continue // the path continues from the current point
 			}
 			c.command("m", x-c.x, y-c.y)
 			c.x, c.y = x, y
@@ -150,7 +151,7 @@ func (c *canvas) draw(p vg.Path) {
 				c.command("l", x-c.x, y-c.y)
 			}
 			c.x, c.y = x, y
-		case vg.ArcComp: // two halves, as an arc between equal places would be nothing
+		case vg.ArcComp: // two halves, because an arc whose ends are at the same point would be empty
 			for _, share := range []float64{0.5, 1} {
 				sin, cos := math.Sincos(part.Start + share*part.Angle)
 				x := tenths(part.Pos.X + part.Radius*vg.Length(cos))
@@ -163,13 +164,13 @@ func (c *canvas) draw(p vg.Path) {
 			}
 		case vg.CloseComp:
 			c.path.WriteString("z")
-			// The next command counts from the start of this part.
+			// The next relative command starts from the start of this part.
 			c.x, c.y = c.start(p)
 		}
 	}
 }
 
-// start returns where a path of one part starts.
+// start returns the point where a path with a single part starts.
 func (c *canvas) start(p vg.Path) (x, y int) { return tenths(p[0].Pos.X), tenths(c.high - p[0].Pos.Y) }
 
 func (c *canvas) command(name string, numbers ...int) {
@@ -190,17 +191,17 @@ func (c *canvas) numbers(before string, all ...int) {
 
 func tenths(l vg.Length) int { return int(math.Round(10 * float64(l))) }
 
-// short spells a length with one decimal.
+// short returns a length as text with one decimal.
 func short(l vg.Length) string {
 	return strings.TrimSuffix(strconv.FormatFloat(float64(l), 'f', 1, 64), ".0")
 }
 
 func opacity(c color.NRGBA) string { return strconv.FormatFloat(float64(c.A)/255, 'f', 2, 64) }
 
-// hex returns a colour as SVG files have it.
+// hex returns a colour in the notation of SVG files.
 func hex(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// variable returns a colour as the CSS variable of a page.
+// variable returns the CSS variable that holds a colour in a page.
 func variable(c color.NRGBA) string {
 	c.A = 255
 	switch c {

@@ -6,51 +6,51 @@ import (
 	"slices"
 )
 
-// A Chart is some panels with one legend.
+// A Chart is one or more panels with a common legend.
 type Chart struct {
-	ID      string // unique in a page, and valid in a file name
+	ID      string // must be unique in a page, and valid in a file name
 	Title   string
 	Panels  []*Panel
-	Columns int // number of panels beside each other where there is room: 1 to 3; 0 means 1
+	Columns int // the number of panels in a row where there is room: 1 to 3; 0 means 1
 }
 
-// A Panel is a plot: series of points on two axes. Places are along the X axis, which is
-// horizontal, and values are along the Y axis.
+// A Panel is a plot of series of points. A point has a place on the X axis, which is horizontal,
+// and a value on the Y axis.
 type Panel struct {
 	Title  string
 	X, Y   Axis
 	Series []*Series
-	Shades []Shade // parts of the X axis with another background
+	Shades []Shade // parts of the X axis with a different background
 
-	// Turned draws the X axis vertically, and the Y axis horizontally.
+	// If Turned is true, the X axis is vertical, and the Y axis is horizontal.
 	Turned bool
-	// Lanes makes the places lanes from the top down. The X of a point is the index of its
-	// lane. Such a panel is always turned. An empty text is a lane without a label, which
-	// takes less room.
+	// If Lanes is not nil, each place is a lane, and the lanes are drawn from the top down. The X
+	// of a point is the index of its lane. Such a panel is always turned. A lane whose text is
+	// empty has no label, and takes less room.
 	Lanes []string
-	// Beside draws the bars of several series in a lane beside each other. Otherwise they
-	// are drawn at the same height.
+	// If Beside is true, the bars of several series in a lane are drawn side by side. Otherwise
+	// they are drawn over each other.
 	Beside bool
 
-	Height float64 // of the panel in units of about a pixel; 0 means by the number of columns
+	Height float64 // the height of the panel in units of about a pixel; 0 means that it depends on the number of columns
 }
 
 // An Axis says how places or values are shown.
 type Axis struct {
-	Label string  // what the axis has
-	Unit  string  // of the marks, or ""
-	Base  string  // unit of the points; "" means Unit
-	Scale float64 // marks are the points' numbers multiplied by Scale; 0 means 1
+	Label string  // what the axis shows
+	Unit  string  // the unit of the numbers at the marks, or ""
+	Base  string  // the unit of the points; "" means Unit
+	Scale float64 // the numbers at the marks are those of the points times Scale; 0 means 1
 
-	Log  bool // the axis is logarithmic at first
-	Both bool // a reader can choose between linear and logarithmic; only for Y
+	Log  bool // the axis is logarithmic when the page is opened
+	Both bool // a reader can switch between linear and logarithmic; only for Y
 
-	Zero     bool      // the axis has 0 if it is linear
-	From, To float64   // the axis has at least this range, in the points' numbers; both 0 means that the points decide
-	Ticks    []float64 // places of marks, in the points' numbers; nil means round numbers
+	Zero     bool      // the axis includes 0 if it is linear
+	From, To float64   // the axis includes this range, in the numbers of the points; both 0 means that the points decide
+	Ticks    []float64 // where the marks are, in the numbers of the points; nil means at round numbers
 }
 
-// A Kind is how the points of a series are drawn.
+// A Kind says how the points of a series are drawn.
 type Kind int
 
 const (
@@ -58,33 +58,33 @@ const (
 	Steps              // each value holds until the next place
 	Dots               // marks, not joined
 	Bars               // bars from Low to High, with a mark at Value
-	Limits             // short lines across the lane, or across the direction of values
+	Limits             // short lines across the lane, or at right angles to the direction of values
 )
 
-// A Series is points with a name and a look. Series with the same name in several panels are
+// A Series is points with a name and a look. Series that have the same name in several panels share
 // one entry of the legend.
 type Series struct {
 	Name   string
 	Look   Look
 	Kind   Kind
-	Bare   bool // without marks at the values
-	Values bool // the values of bars are written behind them
+	Bare   bool // if true, there are no marks at the values
+	Values bool // if true, the values of bars are written behind the bars
 	Points []Point
 }
 
-// A Point is a value at a place. Low <= Value <= High must hold. Points with a number that is
-// not finite are not drawn.
+// A Point is a value at a place. Low <= Value <= High must hold. A point with a number that is not
+// finite is not drawn.
 type Point struct {
 	X, Value  float64
-	Low, High float64 // range of the value, or the ends of a bar
-	Text      string  // said beside the value, or ""
-	Doubt     string  // why the value is in doubt, or "" if it is not; marks in doubt are hollow
+	Low, High float64 // the range of the value, or the two ends of a bar
+	Text      string  // is shown beside the value, or ""
+	Doubt     string  // says why the value is in doubt, or "" if it is not; the mark of a value in doubt is hollow
 }
 
-// At returns a point without a range.
+// At returns a point whose value has no range.
 func At(x, value float64) Point { return Point{X: x, Value: value, Low: value, High: value} }
 
-// A Shade is a part of the X axis.
+// A Shade is a part of the X axis with a different background.
 type Shade struct{ From, To float64 }
 
 func (p *Point) finite() bool {
@@ -96,7 +96,7 @@ func (p *Point) finite() bool {
 	return true
 }
 
-// shown returns the points that can be drawn on an axis.
+// shown returns the points that can be drawn on a linear or a logarithmic axis.
 func (s *Series) shown(log bool) []Point {
 	var all []Point
 	for _, p := range s.Points {
@@ -107,7 +107,7 @@ func (s *Series) shown(log bool) []Point {
 	return all
 }
 
-// turned reports whether values are horizontal.
+// turned reports whether the axis of the values is horizontal.
 func (p *Panel) turned() bool { return p.Turned || p.Lanes != nil }
 
 // empty reports whether the panel has no point to draw.
@@ -115,8 +115,8 @@ func (p *Panel) empty() bool {
 	return !slices.ContainsFunc(p.Series, func(s *Series) bool { return len(s.shown(false)) > 0 })
 }
 
-// scales returns the variants of a panel: whether its Y axis is logarithmic. The first is
-// shown at first.
+// scales returns the variants of a panel. True stands for a logarithmic Y axis. The first variant
+// is shown when the page is opened.
 func (p *Panel) scales() []bool {
 	positive := slices.ContainsFunc(p.Series, func(s *Series) bool { return len(s.shown(true)) > 0 })
 	switch {
@@ -128,7 +128,7 @@ func (p *Panel) scales() []bool {
 	return []bool{p.Y.Log}
 }
 
-// panels returns the panels that have a point. A chart must have one.
+// panels returns the panels that have a point. It is an error if there is none.
 func (c *Chart) panels() ([]*Panel, error) {
 	all := slices.DeleteFunc(slices.Clone(c.Panels), (*Panel).empty)
 	if len(all) == 0 {
@@ -143,11 +143,11 @@ func (c *Chart) Empty() bool {
 	return err != nil
 }
 
-// columns returns the number of panels beside each other.
+// columns returns the number of panels in a row.
 func (c *Chart) columns() int { return max(1, min(3, c.Columns, len(c.Panels))) }
 
-// legend returns a series of each name, in the order in which they occur. There is no legend
-// for one series that is not in doubt.
+// legend returns one series for each name, in the order in which the names first occur. If there is
+// only one series and no point is in doubt, there is no legend.
 func (c *Chart) legend() (all []*Series) {
 	for _, p := range c.Panels {
 		for _, s := range p.Series {

@@ -12,10 +12,11 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// A group marks elements of an SVG as a series. It is nil in a picture of pixels.
+// A group marks the elements that a function draws as a series of an SVG. It is nil if the picture
+// is made of pixels.
 type group func(c draw.Canvas, index int, of func())
 
-// draw draws a panel with its series, which have their indices in the legend.
+// draw draws a panel with its series. The indexes of the series are those of the legend.
 func (p *Panel) draw(c draw.Canvas, s size, log bool, all []*Series, g group) *frame {
 	f := p.frame(c, s, log)
 	for _, s := range p.Series {
@@ -30,7 +31,7 @@ func (p *Panel) draw(c draw.Canvas, s size, log bool, all []*Series, g group) *f
 	return f
 }
 
-// indexOf returns the index of a series in a legend, or -1 if it has no name.
+// indexOf returns the index of a series in the legend, or -1 if the series has no name.
 func indexOf(all []*Series, s *Series) int {
 	for i, o := range all {
 		if o.Name == s.Name {
@@ -40,21 +41,21 @@ func indexOf(all []*Series, s *Series) int {
 	return -1
 }
 
-// A sheet is the layout of a file: a title, panels in rows, and a legend.
+// A sheet is the layout of a picture file: a title, rows of panels, and a legend.
 type sheet struct {
 	chart  *Chart
 	panels []*Panel
 	size   size
 	cols   int
-	rows   []vg.Length // heights of rows of panels
+	rows   []vg.Length // the height of each row of panels
 	keys   []key
 	width  vg.Length
 	height vg.Length
 	title  []string
 }
 
-// A key is an entry of the legend of a file. Its place is relative to the upper left corner of
-// the legend.
+// A key is an entry of the legend of a picture file. Its position is relative to the upper left
+// corner of the legend.
 type key struct {
 	series *Series
 	x, y   vg.Length
@@ -91,7 +92,7 @@ func (c *Chart) sheet() (*sheet, error) {
 
 var keyWords = words{size: 11, color: ink}
 
-// legend places the entries of the legend, and returns its height.
+// legend computes the positions of the entries of the legend, and returns its height.
 func (s *sheet) legend() vg.Length {
 	all := s.chart.legend()
 	if len(all) < 2 {
@@ -109,7 +110,7 @@ func (s *sheet) legend() vg.Length {
 	return y + 17
 }
 
-// draw draws the sheet onto a canvas of its size.
+// draw draws the sheet onto a canvas that has the size of the sheet.
 func (s *sheet) draw(c draw.Canvas, g group) {
 	y := c.Max.Y - margin
 	for _, l := range s.title {
@@ -134,7 +135,7 @@ func (s *sheet) draw(c draw.Canvas, g group) {
 	}
 }
 
-// swatch draws a sample of the series 24 wide, to the right of a point.
+// swatch draws a sample of the series. It begins at a point, and extends 24 units to the right.
 func (s *Series) swatch(c draw.Canvas, at vg.Point) {
 	switch s.Kind {
 	case Lines, Steps:
@@ -160,7 +161,7 @@ func (c *Chart) recovered(err *error) {
 	}
 }
 
-// SVG writes the chart as an SVG file on white, with a title and the legend.
+// SVG writes the chart as an SVG file on a white background, with a title and the legend.
 func (c *Chart) SVG(w io.Writer) (err error) {
 	defer c.recovered(&err)
 	s, err := c.sheet()
@@ -174,7 +175,7 @@ func (c *Chart) SVG(w io.Writer) (err error) {
 	return err
 }
 
-// PNG writes the chart as a PNG file on white, at twice its size.
+// PNG writes the chart as a PNG file on a white background, at twice its size.
 func (c *Chart) PNG(w io.Writer) (err error) {
 	defer c.recovered(&err)
 	s, err := c.sheet()
@@ -187,7 +188,7 @@ func (c *Chart) PNG(w io.Writer) (err error) {
 	return err
 }
 
-// CSV writes all points of the chart, a line each, with exact numbers in the units of the
+// CSV writes one line for each point of the chart. It has the exact numbers, in the units of the
 // points.
 func (c *Chart) CSV(w io.Writer) error {
 	out := csv.NewWriter(w)
@@ -208,7 +209,7 @@ func (c *Chart) CSV(w io.Writer) error {
 	return out.Error()
 }
 
-// name returns the panel's title, or else the label of its values.
+// name returns the panel's title. Without a title it returns the label of the Y axis.
 func (p *Panel) name(c *Chart) string {
 	switch {
 	case p.Title != "":
@@ -219,9 +220,9 @@ func (p *Panel) name(c *Chart) string {
 	return c.Title
 }
 
-// escape returns a text as it stands in XML and in HTML.
+// escape escapes a text for XML and HTML.
 func escape(text string) string {
 	var b strings.Builder
-	xml.EscapeText(&b, []byte(text)) // to a Builder, which never fails
+	xml.EscapeText(&b, []byte(text)) // writing to a Builder never fails
 	return b.String()
 }

@@ -5,30 +5,30 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A size is how large a panel is drawn. Units are about pixels.
+// A size is the size in which a panel is drawn, in units of about a pixel.
 type size struct {
-	width, height vg.Length // height of a panel without lanes
-	text          vg.Length // size of the texts at axes
+	width, height vg.Length // height is that of a panel without lanes
+	text          vg.Length // the font size of the texts at the axes
 }
 
-// Sizes of panels, by the number of columns. Panels of one column have another size in a
-// narrow window.
+// These are the sizes of panels for each number of columns. A panel in a single column has a
+// different size in a narrow window.
 var (
 	sizes  = [...]size{1: {980, 340, 12}, 2: {430, 265, 12}, 3: {330, 215, 11}}
 	narrow = size{370, 270, 11}
 )
 
-// A frame is what surrounds the points of a panel.
+// A frame is everything in a panel except the points.
 type frame struct {
 	panel  *Panel
-	log    bool // the Y axis
+	log    bool // whether the Y axis is logarithmic
 	text   words
-	places scale // of X
-	values scale // of Y
+	places scale // the scale of the X axis
+	values scale // the scale of the Y axis
 	left, right,
-	top, bottom vg.Length // of the area of the points; y grows upwards
-	lane vg.Length // height of a lane, or 0
-	head vg.Length // height of the label of a lane
+	top, bottom vg.Length // the edges of the area of the points; y grows upwards
+	lane vg.Length // the height of a lane, or 0
+	head vg.Length // the height of the label of a lane
 }
 
 const (
@@ -36,7 +36,7 @@ const (
 	laneSpace = 5
 )
 
-// laneHeights returns the heights of a lane and of its label.
+// laneHeights returns the height of a lane, and that of its label.
 func (p *Panel) laneHeights(text vg.Length) (lane, head vg.Length) {
 	bars := 1
 	if p.Beside {
@@ -50,7 +50,7 @@ func (p *Panel) laneHeights(text vg.Length) (lane, head vg.Length) {
 	return head + vg.Length(bars)*barWidth + laneSpace, head
 }
 
-// bars returns the number of series of bars.
+// bars returns how many series are bars.
 func (p *Panel) bars() (n int) {
 	for _, s := range p.Series {
 		if s.Kind == Bars {
@@ -72,7 +72,7 @@ func (p *Panel) height(s size) vg.Length {
 	return s.height
 }
 
-// head returns the lines above the points: the title, and the label of the vertical axis.
+// head returns the lines above the points: those of the title, and the label of the vertical axis.
 func (p *Panel) head(s size) (title []string, axis string) {
 	vertical := &p.Y
 	if p.turned() {
@@ -99,7 +99,7 @@ func (p *Panel) above(s size) vg.Length {
 	return high + 6
 }
 
-// frame draws all of a panel except its series onto a canvas.
+// frame draws a panel without its series onto a canvas.
 func (p *Panel) frame(c draw.Canvas, s size, log bool) *frame {
 	f := &frame{panel: p, log: log, text: words{size: s.text, color: soft}}
 	f.scales()
@@ -124,7 +124,7 @@ func (p *Panel) frame(c draw.Canvas, s size, log bool) *frame {
 	var marks []tick
 	if p.Lanes == nil {
 		marks = vertical.ticks(vAxis, max(2, int((f.top-f.bottom)/(3.2*s.text))))
-		gutter := 3 * s.text // equal for most panels, so that they are aligned
+		gutter := 3 * s.text // most panels get the same width, so that they are aligned
 		for _, t := range marks {
 			gutter = max(gutter, f.text.width(t.label)+4)
 		}
@@ -142,7 +142,7 @@ func (p *Panel) frame(c draw.Canvas, s size, log bool) *frame {
 	return f
 }
 
-// scales sets the scales of the frame from the panel's points.
+// scales sets the scales of the frame. They depend on the points of the panel.
 func (f *frame) scales() {
 	p := f.panel
 	var xs, ys []float64
@@ -167,8 +167,8 @@ func (f *frame) scales() {
 	f.places = scaleOf(&p.X, xs, p.X.Log, pad)
 }
 
-// gridLine returns the style of a line of the grid. The line at 0 is stronger where values are on
-// both sides of it.
+// gridLine returns the style of a line of the grid. The line at 0 is stronger if there are values
+// on both sides of it.
 func gridLine(zero bool) draw.LineStyle {
 	if zero {
 		return draw.LineStyle{Color: soft, Width: 1}
@@ -176,7 +176,7 @@ func gridLine(zero bool) draw.LineStyle {
 	return draw.LineStyle{Color: grid, Width: 1}
 }
 
-// vertical draws the marks of the vertical axis, or the labels of lanes.
+// vertical draws the marks of the vertical axis, or the labels of the lanes.
 func (f *frame) vertical(c draw.Canvas, s *scale, marks []tick) {
 	for _, t := range marks {
 		y := s.at(t.at)
@@ -191,7 +191,8 @@ func (f *frame) vertical(c draw.Canvas, s *scale, marks []tick) {
 	}
 }
 
-// labels draws the labels of lanes, which are above their bars, and lines between lanes.
+// labels draws the labels of the lanes, each above the bars of its lane, and the lines between the
+// lanes.
 func (f *frame) labels(c draw.Canvas) {
 	said := words{size: f.text.size, color: ink}
 	for i, l := range f.panel.Lanes {
@@ -200,7 +201,7 @@ func (f *frame) labels(c draw.Canvas) {
 		}
 		text := said.fit(l, f.right-f.left)
 		at := vg.Point{X: f.left, Y: f.top - f.lane*vg.Length(i) - f.text.size - 2}
-		if text != "" { // no line of the grid goes through a label
+		if text != "" { // the background hides the lines of the grid behind the label
 			to := at.Add(vg.Point{X: said.width(text) + 3, Y: f.text.size})
 			from := at.Add(vg.Point{Y: -3})
 			c.FillPolygon(paper, []vg.Point{from, {X: to.X, Y: from.Y}, to, {X: from.X, Y: to.Y}})
@@ -209,7 +210,7 @@ func (f *frame) labels(c draw.Canvas) {
 	}
 }
 
-// across draws the marks of the horizontal axis. Labels do not overlap.
+// across draws the marks of the horizontal axis. It leaves out labels that would overlap.
 func (f *frame) across(c draw.Canvas, s *scale, marks []tick) {
 	for _, t := range marks {
 		x := s.at(t.at)
@@ -228,7 +229,7 @@ func (f *frame) across(c draw.Canvas, s *scale, marks []tick) {
 	}
 }
 
-// shades draws the parts of the X axis with another background.
+// shades draws the parts of the X axis that have a different background.
 func (f *frame) shades(c draw.Canvas) {
 	tone := grid
 	tone.A = 0x99
@@ -238,7 +239,7 @@ func (f *frame) shades(c draw.Canvas) {
 	}
 }
 
-// point returns where a value at a place is.
+// point returns the position of a value at a place.
 func (f *frame) point(x, value float64) vg.Point {
 	if f.panel.turned() {
 		return vg.Point{X: f.values.at(value), Y: f.places.at(x)}
@@ -246,7 +247,7 @@ func (f *frame) point(x, value float64) vg.Point {
 	return vg.Point{X: f.places.at(x), Y: f.values.at(value)}
 }
 
-// shift returns how far a bar of a series is above the middle of its lane.
+// shift returns how far the bar of a series is above the middle of its lane.
 func (f *frame) shift(s *Series) vg.Length {
 	below := f.head / 2 // bars are below the label
 	if !f.panel.Beside || s.Kind != Bars {

@@ -11,19 +11,19 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Style is the style sheet of charts in a page. The page sets the colours: the variables
-// --ink, --soft, --grid, --paper and --c1 to --c6.
+// Style is the style sheet for the charts in a page. The page defines the colours, which are the
+// variables --ink, --soft, --grid, --paper and --c1 to --c6.
 //
 //go:embed chart.css
 var Style string
 
-// Script is the script of charts in a page. It does nothing before the page is complete, asks
-// nothing of any network, and adds all controls itself.
+// Script is the script for the charts in a page. It starts when the page is complete. It makes no
+// network requests, and adds all controls itself.
 //
 //go:embed chart.js
 var Script string
 
-// HTML returns the chart as a part of a page. Its texts are escaped.
+// HTML returns the chart as a part of a page. All texts in it are escaped.
 func (c *Chart) HTML() (text string, err error) {
 	defer c.recovered(&err)
 	panels, err := c.panels()
@@ -71,7 +71,7 @@ func (c *Chart) HTML() (text string, err error) {
 	return b.String(), nil
 }
 
-// keys writes the legend, if there are several series or marks in doubt.
+// keys writes the legend if there are several series, or if marks are in doubt.
 func (c *Chart) keys(b *strings.Builder, all []*Series) {
 	if len(all) < 2 && !c.doubtful() {
 		return
@@ -96,7 +96,7 @@ func swatch(s *Series) string {
 	return `<svg width="26" height="14" aria-hidden="true">` + in.String() + `</svg>`
 }
 
-// svg writes a panel.
+// svg writes a panel as an SVG element.
 func (p *Panel) svg(b *strings.Builder, c *Chart, s size, log bool, all []*Series, class string) *frame {
 	high := p.height(s)
 	in := newCanvas(high, s.text, variable)
@@ -112,7 +112,7 @@ func (p *Panel) svg(b *strings.Builder, c *Chart, s size, log bool, all []*Serie
 	return f
 }
 
-// said describes the panel to a screen reader.
+// said returns the description of the panel for screen readers.
 func (p *Panel) said(c *Chart) string {
 	text := p.name(c)
 	if p.X.Label != "" {
@@ -130,9 +130,9 @@ func (p *Panel) said(c *Chart) string {
 	return text
 }
 
-// numbers returns what the script needs to find points: the left, right, upper and lower edge
-// of the area of points, and for places and for values the ends of the scale and whether it is
-// logarithmic.
+// numbers returns what the script needs to find points. First come the left, right, upper and lower
+// edges of the area of the points. For the places, and then for the values, the ends of the scale
+// follow, and whether it is logarithmic.
 func (f *frame) numbers(high vg.Length) string {
 	text := []string{short(f.left), short(f.right), short(high - f.top), short(high - f.bottom)}
 	for _, s := range []scale{f.places, f.values} {
@@ -141,7 +141,7 @@ func (f *frame) numbers(high vg.Length) string {
 	return strings.Join(text, " ")
 }
 
-// A figure is the data of a chart, for its script.
+// A figure is the data of a chart that its script reads.
 type figure struct {
 	Names  []string `json:"names"`
 	Panels []plane  `json:"panels"`
@@ -163,12 +163,12 @@ type axisData struct {
 	Scale float64 `json:"scale,omitempty"`
 }
 
-// A dataSet is a series. A point is its place, its value, and if they say more: the low and
-// the high value, the text and the doubt.
+// A dataSet is the data of a series. Each point begins with its place and its value. The low value,
+// the high value, the text and the doubt follow, up to the last one that is needed.
 type dataSet struct {
 	Name   int     `json:"s"`
-	Along  bool    `json:"along,omitempty"` // points are found by their place alone
-	Shift  float64 `json:"shift,omitempty"` // of bars, downwards
+	Along  bool    `json:"along,omitempty"` // the script finds points by their place alone
+	Shift  float64 `json:"shift,omitempty"` // how far bars are moved downwards
 	Bars   bool    `json:"bars,omitempty"`
 	Points [][]any `json:"points"`
 }
@@ -219,7 +219,7 @@ func (q *Point) data() []any {
 	return all
 }
 
-// text returns JSON in which no text ends a script element.
+// text returns the data as JSON. No text in it can end a script element.
 func (f *figure) text() (string, error) {
 	text, err := json.Marshal(f)
 	return string(text), err

@@ -8,18 +8,18 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Color is an index of the colours of series, or one of the constants.
+// A Color is an index into the colours of series, or one of the constants below.
 type Color int
 
-// Colours that belong to no series.
+// These colours belong to no series.
 const (
-	Ink  Color = -1 // that of text
+	Ink  Color = -1 // the colour of text
 	Soft Color = -2 // less prominent than Ink
 )
 
-// The colours on a light page. The colours of series differ in brightness too, so that they differ
-// for all kinds of colour vision, and each has a contrast of at least 3 to the paper, as
-// WCAG 2.2 wants of graphics (https://www.w3.org/TR/WCAG22/#non-text-contrast).
+// These are the colours on a light page. The colours of series also differ in brightness. So they
+// can be told apart with every kind of colour vision. Each has a contrast of at least 3 to the
+// paper, as WCAG 2.2 requires for graphics (https://www.w3.org/TR/WCAG22/#non-text-contrast).
 var (
 	ink     = color.NRGBA{0x22, 0x22, 0x23, 0xff}
 	soft    = color.NRGBA{0x5c, 0x5c, 0x64, 0xff}
@@ -45,34 +45,34 @@ func (c Color) rgb() color.NRGBA {
 	return palette[int(c)%len(palette)]
 }
 
-// A Look is the style of a series. The zero value is a solid line of the first colour with
-// circles.
+// A Look is the style of a series. The zero value is a solid line with circles, in the first
+// colour.
 type Look struct {
 	Color Color
-	Dash  int     // index of the kinds of dashes; 0 is solid
-	Mark  int     // index of the shapes of marks; 0 is a circle
-	Ring  bool    // marks are outlines
-	Size  float64 // radius of marks in about pixels; 0 means 3
+	Dash  int     // the index of the kind of dashes; 0 is a solid line
+	Mark  int     // the index of the shape of the marks; 0 is a circle
+	Ring  bool    // if true, the marks are outlines
+	Size  float64 // the radius of the marks in units of about a pixel; 0 means 3
 }
 
-// LookOf returns the look of the series of an index from 0. Colours, dashes and marks differ,
-// so that up to 42 looks differ without their dashes.
+// LookOf returns the look of the i-th series, counted from 0. Looks differ in colour, dashes and
+// marks. Up to 42 looks can be told apart even without the dashes.
 func LookOf(i int) Look {
 	return Look{Color: Color(i % len(palette)), Dash: i / len(palette) % len(dashes), Mark: i % len(marks)}
 }
 
-// LineLookOf returns the look of a line without marks, of an index from 0. Up to six lines
-// differ without their colours.
+// LineLookOf returns the look of the i-th line without marks, counted from 0. Up to six lines can
+// be told apart even without their colours.
 func LineLookOf(i int) Look {
 	return Look{Color: Color(i % len(palette)), Dash: (i + i/len(palette)) % len(dashes)}
 }
 
-// Dotted is the index of dots among dashes.
+// Dotted is the index of the dotted line, for Look.Dash.
 const Dotted = 2
 
 var dashes = [][]vg.Length{nil, {7, 3}, {2, 2}, {9, 3, 2, 3}, {14, 4}, {9, 3, 2, 3, 2, 3}}
 
-// Shapes of marks, for Look.Mark.
+// These are the shapes of marks, for Look.Mark.
 const (
 	Circle = iota
 	Square
@@ -83,7 +83,7 @@ const (
 	Star
 )
 
-// marks are the corners of the shapes, for a radius of 1. A circle has none.
+// marks holds the corners of each shape for a radius of 1. A circle has no corners.
 var marks = [][]vg.Point{
 	Circle:   nil,
 	Square:   corners(4, math.Pi/4, 1.2, 1.2),
@@ -94,7 +94,8 @@ var marks = [][]vg.Point{
 	Star:     corners(10, math.Pi/2, 1.5, 0.7),
 }
 
-// corners returns n corners around 0, alternately at two distances.
+// corners returns n corners around the origin. Their distances from it alternate between two
+// values.
 func corners(n int, from, even, odd float64) (all []vg.Point) {
 	for i := range n {
 		r := even
@@ -113,7 +114,7 @@ func cross() []vg.Point {
 		{X: b, Y: -a}, {X: -b, Y: -a}, {X: -b, Y: -b}, {X: -a, Y: -b}, {X: -a, Y: b}, {X: -b, Y: b}}
 }
 
-// mark draws a mark at a place.
+// mark draws a mark at a point.
 func (l Look) mark(c draw.Canvas, at vg.Point, hollow bool) {
 	r := vg.Length(l.Size)
 	if r == 0 {

@@ -9,11 +9,11 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// A scale maps numbers to places on a panel.
+// A scale maps numbers to positions in a panel.
 type scale struct {
-	lo, hi   float64 // numbers at the ends
+	lo, hi   float64 // the numbers at the ends
 	log      bool
-	from, to vg.Length // places of the ends
+	from, to vg.Length // the positions of the ends
 }
 
 func (s *scale) at(v float64) vg.Length {
@@ -26,8 +26,8 @@ func (s *scale) at(v float64) vg.Length {
 	return s.from + vg.Length(max(-0.01, min(1.01, share)))*(s.to-s.from)
 }
 
-// scaleOf returns the scale of numbers, without places. Pad is the share of the range that is
-// added at the ends.
+// scaleOf returns a scale that covers the numbers. The positions are not set yet. The range is
+// extended at its ends by the share pad.
 func scaleOf(a *Axis, numbers []float64, log bool, pad float64) scale {
 	fixed := a.From != 0 || a.To != 0
 	if fixed {
@@ -75,14 +75,14 @@ func scaleOf(a *Axis, numbers []float64, log bool, pad float64) scale {
 	return s
 }
 
-// A tick is a mark of an axis.
+// A tick is a mark on an axis.
 type tick struct {
 	at    float64
 	label string
 }
 
-// ticks returns at most about n marks of a scale. Their labels are numbers multiplied by the
-// axis's Scale, of which the marks are round.
+// ticks returns the marks of a scale, which are at most about n. The labels are numbers multiplied
+// by the axis's Scale. These multiplied numbers are round.
 func (s *scale) ticks(a *Axis, n int) (all []tick) {
 	by := a.scale()
 	if a.Ticks != nil {
@@ -96,7 +96,7 @@ func (s *scale) ticks(a *Axis, n int) (all []tick) {
 	if s.log {
 		at = logTicks(lo, hi, n)
 	}
-	if len(at) < 2 || len(at) < 3 && hi < 20*lo { // logarithmic marks are too far apart
+	if len(at) < 2 || len(at) < 3 && hi < 20*lo { // round logarithmic marks would be too far apart
 		at = linearTicks(lo, hi, n)
 	}
 	for _, v := range at {
@@ -105,7 +105,8 @@ func (s *scale) ticks(a *Axis, n int) (all []tick) {
 	return all
 }
 
-// label spells the number of a mark with the digits that distinguish it from the others.
+// label returns the number of a mark as text. It has enough digits to tell the mark from the
+// others.
 func label(v float64, all []float64) string {
 	step, most := math.Inf(1), 0.0
 	for i, v := range all {
@@ -121,13 +122,14 @@ func label(v float64, all []float64) string {
 		return strconv.FormatFloat(v+0, 'g', 4, 64)
 	}
 	text := strconv.FormatFloat(v, 'f', min(9, int(math.Ceil(-math.Log10(step)-1e-9))), 64)
-	if all[0] > 0 && step < most/20 { // of a logarithmic axis
+	if all[0] > 0 && step < most/20 { // the axis is logarithmic
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
 	return text
 }
 
-// linearTicks returns at most about n numbers at 1, 2 or 5 times a power of ten.
+// linearTicks returns at most about n numbers. They are multiples of a step, which is 1, 2 or 5
+// times a power of ten.
 func linearTicks(lo, hi float64, n int) (all []float64) {
 	rough := (hi - lo) / float64(max(1, n))
 	if !(rough > 0) || math.IsInf(rough, 0) {
@@ -142,7 +144,7 @@ func linearTicks(lo, hi float64, n int) (all []float64) {
 	}
 	first := math.Ceil(lo/step - 1e-9)
 	for i := range 4*n + 4 {
-		// Division keeps 3 × 0.1 from being 0.30000000000000004.
+		// Dividing by 10 gives 0.3, where 3 × 0.1 would give 0.30000000000000004.
 		v := (first + float64(i)) * step
 		if step < 1 {
 			v = (first + float64(i)) / math.Round(1/step)
@@ -155,8 +157,8 @@ func linearTicks(lo, hi float64, n int) (all []float64) {
 	return all
 }
 
-// logTicks returns at most about n numbers at powers of ten, with 2 and 5 times those or all
-// multiples if there is room.
+// logTicks returns at most n numbers. They are powers of ten and, if there is room, some or all
+// multiples of these powers, such as 2 and 5 times each.
 func logTicks(lo, hi float64, n int) []float64 {
 	for _, of := range [][]float64{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 5}, {1, 3}, {1}} {
 		for every := 1; every == 1 || len(of) == 1 && every < 700; every++ {

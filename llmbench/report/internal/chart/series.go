@@ -5,7 +5,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// series draws a series onto the frame.
+// series draws a series inside the frame.
 func (f *frame) series(c draw.Canvas, s *Series) {
 	points := s.shown(f.log)
 	if len(points) == 0 {
@@ -26,7 +26,7 @@ func (f *frame) series(c draw.Canvas, s *Series) {
 	}
 	up := vg.Point{Y: f.shift(s)}
 	look := s.Look
-	if s.Kind == Bars { // a mark of the bar's colour could not be seen
+	if s.Kind == Bars { // a mark in the colour of the bar would be invisible
 		look.Color, look.Size = Ink, 2.5
 	}
 	for _, p := range points {
@@ -34,7 +34,7 @@ func (f *frame) series(c draw.Canvas, s *Series) {
 	}
 }
 
-// joined draws the line between points.
+// joined draws the line that joins the points.
 func (f *frame) joined(c draw.Canvas, s *Series, points []Point) {
 	var all []vg.Point
 	for i, p := range points {
@@ -46,7 +46,7 @@ func (f *frame) joined(c draw.Canvas, s *Series, points []Point) {
 	c.StrokeLines(s.Look.line(1.8), all)
 }
 
-// band draws the area from the low to the high values, if there is one.
+// band draws the area between the low and the high values, unless it would be empty.
 func (f *frame) band(c draw.Canvas, s *Series, points []Point) {
 	var all []vg.Point
 	wide := false
@@ -65,7 +65,7 @@ func (f *frame) band(c draw.Canvas, s *Series, points []Point) {
 	c.FillPolygon(tone, all)
 }
 
-// barsOf draws bars. Those in doubt are outlines.
+// barsOf draws bars. The bars of values in doubt are outlines.
 func (f *frame) barsOf(c draw.Canvas, s *Series, points []Point) {
 	const high = barWidth - 1
 	up := f.shift(s)
@@ -76,7 +76,7 @@ func (f *frame) barsOf(c draw.Canvas, s *Series, points []Point) {
 			from.X = f.left
 		}
 		from.Y, to.Y = from.Y+up-high/2, to.Y+up+high/2
-		if to.X-from.X < 1.5 { // still visible
+		if to.X-from.X < 1.5 { // so that the bar is still visible
 			to.X = from.X + 1.5
 		}
 		if text := Brief(p.Value * f.panel.Y.scale()); s.Values {

@@ -17,7 +17,7 @@ const bold = 3
 
 var fonts = font.NewCache(liberation.Collection())
 
-// A words is a kind of text.
+// A words is a font in a size and a colour.
 type words struct {
 	size  vg.Length
 	bold  bool
@@ -37,8 +37,8 @@ func (w words) width(text string) vg.Length {
 	return face.Width(text)
 }
 
-// draw writes a text whose baseline is at a height. The share of the text that is left of x is
-// 0 to 1.
+// draw writes a text on a line at the height y. The share, from 0 to 1, is the part of the text
+// that is to the left of x.
 func (w words) draw(c draw.Canvas, x, y vg.Length, share float64, text string) {
 	if text == "" {
 		return
@@ -47,7 +47,7 @@ func (w words) draw(c draw.Canvas, x, y vg.Length, share float64, text string) {
 	c.FillString(w.face(), vg.Point{X: x - vg.Length(share)*w.width(text), Y: y}, text)
 }
 
-// fit shortens a text to a width.
+// fit shortens a text so that it is no wider than width.
 func (w words) fit(text string, width vg.Length) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if w.width(text) <= width {
@@ -62,7 +62,8 @@ func (w words) fit(text string, width vg.Length) string {
 	return "…"
 }
 
-// lines divides a text into at most n lines of a width. The last is shortened.
+// lines divides a text into at most n lines that are no wider than width. If there is more text,
+// the last line is shortened.
 func (w words) lines(text string, width vg.Length, n int) (all []string) {
 	rest := strings.Fields(text)
 	for len(rest) > 0 && len(all) < n-1 {
@@ -79,12 +80,12 @@ func (w words) lines(text string, width vg.Length, n int) (all []string) {
 	return all
 }
 
-// Brief spells a number with three significant digits, and whole numbers below 100,000 with
-// all. It uses no exponent from 0.001 to 1e7.
+// Brief returns a number as text with three significant digits. Whole numbers below 100,000 keep
+// all digits. Numbers from 0.001 to 1e7 have no exponent.
 func Brief(v float64) string {
 	size := math.Abs(v)
 	switch {
-	case v == 0: // and -0
+	case v == 0: // also -0
 		return "0"
 	case math.IsNaN(v) || math.IsInf(v, 0), size < 1e-3 || size >= 1e7:
 		return strconv.FormatFloat(v, 'g', 3, 64)
@@ -95,7 +96,7 @@ func Brief(v float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// exactly spells a number with the fewest digits that read back as the same number.
+// exactly returns a number as text, with the fewest digits from which the same number can be read.
 func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // named returns a label with its unit.

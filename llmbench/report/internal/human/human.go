@@ -9,15 +9,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 )
 
-// A Scale is the unit in which values of a unit of benchmark files are shown.
+// A Scale is the unit in which readers see the values of a unit of benchmark files.
 type Scale struct {
-	Unit   string  // "ms"
-	Base   string  // of the values: "ns"
-	Factor float64 // of Base
+	Unit   string  // the unit that readers see, such as "ms"
+	Base   string  // the unit of the values, such as "ns"
+	Factor float64 // a value in Unit is a value in Base times Factor
 }
 
-// ScaleOf returns the scale for values of a unit, the largest of which is largest. Nanoseconds
-// become µs, ms or s. Other units lose what they are of: "output-tok/s" becomes "tok/s".
+// ScaleOf returns the scale for values of a unit. The largest of them is given. Nanoseconds become
+// µs, ms or s. Rates and percentages lose the words before the last hyphen: "output-tok/s" becomes
+// "tok/s".
 func ScaleOf(unit string, largest float64) Scale {
 	if !strings.HasSuffix(unit, "-ns") && unit != "ns/op" {
 		short := unit
@@ -34,10 +35,10 @@ func ScaleOf(unit string, largest float64) Scale {
 	return Scale{"ns", "ns", 1}
 }
 
-// Number spells a value without its unit.
+// Number returns a value as text without its unit.
 func (s Scale) Number(v float64) string { return chart.Brief(v * s.Factor) }
 
-// Text spells a value with its unit.
+// Text returns a value as text with its unit.
 func (s Scale) Text(v float64) string {
 	if s.Unit == "" {
 		return s.Number(v)
@@ -45,7 +46,7 @@ func (s Scale) Text(v float64) string {
 	return s.Number(v) + " " + s.Unit
 }
 
-// Text spells a value of a unit of benchmark files.
+// Text returns a value of a unit of benchmark files as text.
 func Text(unit string, v float64) string {
 	largest := v
 	if v < 0 {

@@ -10,14 +10,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// axisOf returns the axis of values on a scale, from 0. A reader can make the axis
+// axisOf returns an axis for the values of a scale. It begins at 0. A reader can switch it to
 // logarithmic.
 func axisOf(label string, s human.Scale) chart.Axis {
 	return chart.Axis{Label: label, Unit: s.Unit, Base: s.Base, Scale: s.Factor, Zero: true, Both: true}
 }
 
-// loadAxis returns the axis of a load with marks at the loads of systems. The axis is
-// logarithmic if they span more than a factor of ten.
+// loadAxis returns the axis of a load, with marks at the loads of the systems. If the loads differ
+// by more than a factor of ten, the axis is logarithmic.
 func loadAxis(load string, all []*systems.System) chart.Axis {
 	xs := loadsOf(all)
 	a := chart.Axis{Label: load, Ticks: xs}
@@ -30,7 +30,7 @@ func loadAxis(load string, all []*systems.System) chart.Axis {
 	return a
 }
 
-// loadsOf returns the loads of systems, each once, the least first.
+// loadsOf returns the different loads of the systems, the smallest first.
 func loadsOf(all []*systems.System) (xs []float64) {
 	for _, s := range all {
 		for _, r := range s.Rows {
@@ -42,8 +42,8 @@ func loadsOf(all []*systems.System) (xs []float64) {
 	return slices.Compact(xs)
 }
 
-// pointOf returns the first of units that a row has, as a point over its load, and the unit.
-// Without any of them the unit is "".
+// pointOf returns the value of a row at its load, and the unit of the value. The unit is the first
+// of the given units that the row has. If it has none of them, the unit is "".
 func pointOf(r *results.Row, units ...string) (p chart.Point, unit string) {
 	s, unit := r.Spread(units...)
 	_, x := r.Load()
@@ -57,12 +57,12 @@ func pointOf(r *results.Row, units ...string) (p chart.Point, unit string) {
 	return p, unit
 }
 
-// lookOf returns the look of a system of a group, which is the same in all pictures.
+// lookOf returns the look of a system of a group. The look is the same in all pictures.
 func lookOf(all []*systems.System, s *systems.System) chart.Look {
 	return chart.LookOf(max(0, slices.Index(all, s)))
 }
 
-// bar returns a bar in a lane, whose value is its end.
+// bar returns a bar in a lane. Its value is its end.
 func bar(lane int, from, to float64) chart.Point {
 	return chart.Point{X: float64(lane), Value: to, Low: min(from, to), High: max(from, to)}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Budget draws the errors of the client itself: its errors by the log of the mock server, how
-// late an open loop was, and by how much the client distorted figures. It returns nil if no
-// result has such units.
+// Budget draws the errors of the client itself: its errors according to the log of the mock server,
+// how late the requests of an open loop were, and by how much the client distorted values. It
+// returns nil if no result has such units.
 func Budget(rows []*results.Row) *Picture {
 	own := func(unit string) bool {
 		return strings.HasSuffix(unit, "-err-ns") || unit == "p99-lag-ns" || unit == "p99-read-lag-ns"
@@ -73,8 +73,8 @@ func Budget(rows []*results.Row) *Picture {
 	return p
 }
 
-// textual returns the cell of a unit whose column has values of different sizes: the median
-// with its unit.
+// textual returns the cell for a unit of a row: the median with its unit. It is for columns whose
+// values differ much in size.
 func textual(r *results.Row, unit string) Cell {
 	v, has := r.Spread(unit)
 	if has == "" {

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A latency is one whose distribution is drawn. Its figures are the units that the client
-// distorts with it.
+// A latency is a latency whose distribution is drawn. Its figures are the units that are distorted
+// if the client distorts the latency.
 type latency struct {
 	title, unit string
 	figures     []string
@@ -38,15 +38,16 @@ func one(of func(*records.Request) (time.Duration, bool)) func(*records.Dist, *r
 	}
 }
 
-// percents are the percentiles at which distributions are drawn, closer together in the tail.
+// percents holds the percentiles at which distributions are drawn. They are closer together at the
+// upper end.
 var percents = []float64{0, 1, 2, 5, 10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 85, 90, 95, 98, 99, 99.9, 100}
 
-// tabled are the percentiles in the table.
+// tabled holds the percentiles in the table.
 var tabled = []float64{0, 10, 50, 90, 95, 99, 99.9, 100}
 
-// Distributions draws the distributions of the latencies of successful requests: a line for
-// each row with records, of all its samples together, and a band from the smallest to the
-// largest percentile of the samples. It returns nil if no row has records.
+// Distributions draws the distributions of the latencies of successful requests. Each row with
+// records has a line, from all its samples together, and a band, from the smallest to the largest
+// value of the percentile in the samples. It returns nil if no row has records.
 func Distributions(id, title string, rows []*results.Row) *Picture {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r *results.Row) bool { return len(r.Runs) == 0 })
 	d := &distributions{Picture: &Picture{ID: id, Title: title, columns: 2}, rows: rows, labels: systems.Labels(rows)}
@@ -80,11 +81,11 @@ func Distributions(id, title string, rows []*results.Row) *Picture {
 	return d.Picture
 }
 
-// distributions is a picture of distributions while panels are added.
+// distributions is a picture of distributions that is being drawn.
 type distributions struct {
 	*Picture
 	rows            []*results.Row
-	labels          []string // of rows
+	labels          []string // the labels of the rows
 	banded, doubted bool
 }
 
@@ -93,10 +94,11 @@ func (d *distributions) named() bool {
 	return slices.ContainsFunc(d.labels, func(l string) bool { return l != "" })
 }
 
-// add adds the panel and the rows of the table of a latency, if there is one.
+// add adds a latency: its panel, and its rows of the table. If no row has the latency, it adds
+// nothing.
 func (d *distributions) add(l latency) {
 	plane := newPlane(l.title, l)
-	var pooled []*records.Dist // of each row
+	var pooled []*records.Dist // one for each row
 	for i, r := range d.rows {
 		pooled = append(pooled, plane.add(d, i, r, l))
 	}
@@ -126,10 +128,10 @@ func (d *distributions) add(l latency) {
 	}
 }
 
-// A plane is a panel of distributions while lines are added.
+// A plane is a panel of distributions that is being drawn.
 type plane struct {
 	*chart.Panel
-	least, largest float64 // of the values
+	least, largest float64 // the smallest 5th percentile of a row, and the largest value
 }
 
 func newPlane(title string, l latency) *plane {
@@ -140,8 +142,8 @@ func newPlane(title string, l latency) *plane {
 	return p
 }
 
-// add adds the line of a row, with the label and the look of an index, and returns the row's
-// distribution.
+// add adds the line of a row, whose label and look are those of the index. It returns the
+// distribution of the row.
 func (p *plane) add(d *distributions, index int, r *results.Row, l latency) *records.Dist {
 	all, each := distsOf(r, l.add)
 	if all.N == 0 {
@@ -156,16 +158,18 @@ func (p *plane) add(d *distributions, index int, r *results.Row, l latency) *rec
 	return all
 }
 
-// finish sets the axis of values, which begins with the least one, and returns its scale.
+// finish sets the axis of the values, which begins at the smallest value. It returns the scale of
+// the values.
 func (p *plane) finish(l latency) human.Scale {
 	scale := human.ScaleOf(l.unit, p.largest)
 	p.Y = axisOf("", scale)
 	p.Y.Zero = false
-	p.Y.Log = p.least > 0 && p.largest > 4*p.least // the least values may be 0
+	p.Y.Log = p.least > 0 && p.largest > 4*p.least // the smallest values may be 0
 	return scale
 }
 
-// line returns the line of a row: n values with their percentiles, and the percentiles of each sample.
+// line returns the line of a row. The row has n values, and values holds their percentiles. Each
+// holds the distributions of the samples.
 func (d *distributions) line(row, n int, values []float64, each []*records.Dist) *chart.Series {
 	s := &chart.Series{Name: d.labels[row], Look: chart.LineLookOf(row), Bare: true}
 	low, high := slices.Clone(values), slices.Clone(values)
@@ -176,7 +180,7 @@ func (d *distributions) line(row, n int, values []float64, each []*records.Dist)
 	}
 	for k, v := range values {
 		if percents[k] < 100 && !sample.EnoughFor(n, percents[k]/100) {
-			continue // too few values, as in benchmark files
+			continue // too few values for this percentile, as in benchmark files
 		}
 		d.banded = d.banded || low[k] != high[k]
 		s.Points = append(s.Points, chart.Point{X: percents[k], Value: round(v), Low: round(low[k]), High: round(high[k])})
@@ -184,8 +188,8 @@ func (d *distributions) line(row, n int, values []float64, each []*records.Dist)
 	return s
 }
 
-// distsOf returns the distribution of all runs of a row together, and of each if there are
-// several.
+// distsOf returns the distribution of all runs of a row together. If there are several runs, it
+// also returns the distribution of each.
 func distsOf(r *results.Row, add func(*records.Dist, *records.Request)) (pooled *records.Dist, each []*records.Dist) {
 	pooled = &records.Dist{}
 	for _, run := range r.Runs {
@@ -215,7 +219,7 @@ func fractions(percents []float64) (all []float64) {
 	return all
 }
 
-// round rounds to four digits. A sketch of a percentile is accurate to 0.2 %.
+// round rounds to four digits, because a percentile of a sketch is accurate to only 0.2 %.
 func round(v float64) float64 {
 	if v == 0 {
 		return 0

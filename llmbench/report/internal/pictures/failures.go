@@ -13,11 +13,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// maxBars is the largest number of lanes of bars in a picture.
+// maxBars is the largest number of lanes with bars in a picture.
 const maxBars = 40
 
-// Failures draws the numbers of failed requests by outcome, of the records of rows. It returns
-// nil if none failed.
+// Failures draws how many requests failed with each outcome, according to the records of the rows.
+// It returns nil if no request failed.
 func Failures(rows []*results.Row) *Picture {
 	p := &Picture{ID: "failures", Title: "Failures by outcome"}
 	p.Table.Head = []string{"benchmark", "outcome", "requests", "of", "its most frequent error"}

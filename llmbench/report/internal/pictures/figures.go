@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// Figures returns the table of all units of rows.
+// Figures returns a table with all units of the rows.
 func Figures(rows []*results.Row) (t Table) {
 	var units []string
 	for _, r := range rows {

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Frontier draws throughput over the speed that each user has. More load raises the throughput
-// and lowers the speed. It marks the knee and the load that keeps the SLO.
+// Frontier draws the throughput over the token rate of each user. More load raises the throughput
+// and lowers that rate. The picture marks the knee and the highest load that meets the SLO.
 func Frontier(g *systems.Group, slo systems.SLO) *Picture {
 	load, all, _ := g.Swept()
 	if load == "" {
@@ -29,7 +29,7 @@ func Frontier(g *systems.Group, slo systems.SLO) *Picture {
 	points := 0
 	for _, s := range all {
 		l := &chart.Series{Name: s.Name, Look: lookOf(all, s)}
-		knee, _ := s.Knee() // a line without a knee has no ring
+		knee, _ := s.Knee() // without a knee the line has no ring
 		carried := s.Carries(slo)
 		for _, r := range s.Rows {
 			x, ok := userSpeed(r)
@@ -78,7 +78,7 @@ func Frontier(g *systems.Group, slo systems.SLO) *Picture {
 	return p
 }
 
-// userSpeed returns the tokens per second of one user.
+// userSpeed returns the tokens per second that each user receives.
 func userSpeed(r *results.Row) (float64, bool) {
 	if v, has := r.Spread("user-tok/s"); has != "" {
 		return v.Mid, true
@@ -94,9 +94,9 @@ func userSpeed(r *results.Row) (float64, bool) {
 	return 1e9 * tokens.Mid / e2e.Mid, true
 }
 
-// Ranking draws the load that each system carries within an SLO, the highest first. It returns
-// nil if fewer than two systems have one, and if no system misses the SLO: then the bars would
-// show no more than the highest load of the benchmark.
+// Ranking draws the highest load at which each system meets the SLO, the highest first. It returns
+// nil if this load is known of fewer than two systems. It also returns nil if no system misses the
+// SLO, because then the bars would only show the highest load of the benchmark.
 func Ranking(g *systems.Group, slo systems.SLO) *Picture {
 	load, all, _ := g.Swept()
 	type entry struct {

@@ -16,8 +16,8 @@ import (
 // maxLanes is the largest number of requests that have a lane.
 const maxLanes = 24
 
-// Lanes draws a lane for each of some requests of the first pass of a row's first run: the
-// time to the first token, the time of the rest of the answer, and whether it failed.
+// Lanes draws some requests of the first pass of a row's first run, one in each lane. It shows the
+// time to the first token, the time of the rest of the answer, and whether the request failed.
 func Lanes(id, title string, r *results.Row) *Picture {
 	run := r.Runs[0]
 	sent := slices.SortedStableFunc(run.Pass(0), func(a, b *records.Request) int { return cmp.Compare(a.Start, b.Start) })
@@ -40,7 +40,7 @@ func Lanes(id, title string, r *results.Row) *Picture {
 	p := &Picture{ID: id, Title: title}
 	p.Table.Head = []string{"line", headed("start", x), headed("first token", x), headed("end", x), "output tokens", "outcome", "error"}
 	for i, q := range shown {
-		first := q.End // not streamed: the whole time is a wait
+		first := q.End // without streaming, the whole time is a wait
 		token := Cell{}
 		if q.Deltas > 0 {
 			first = q.First

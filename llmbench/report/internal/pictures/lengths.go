@@ -14,14 +14,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// inputLength finds the input length in the name of a workload: "continuation-in500-gen100".
+// inputLength finds the input length in the name of a workload, such as
+// "continuation-in500-gen100".
 var inputLength = regexp.MustCompile(`-in(\d+)(?:-|$)`)
 
-// gridKeys are the keys that differ within a grid of lengths.
+// gridKeys holds the keys that differ within a grid of lengths.
 var gridKeys = []string{"workload", "concurrency", "output", "gomaxprocs", "stream"}
 
-// Lengths draws output tokens per second over the output length, with a line for each input
-// length, as published studies did. There is a picture for each system of which a grid of
+// Lengths draws the output tokens per second over the output length, with a line for each input
+// length, as published studies did. It returns a picture for each system for which a grid of
 // lengths was measured.
 func Lengths(rows []*results.Row) (all []*Picture) {
 	type grid struct {
@@ -37,7 +38,7 @@ func Lengths(rows []*results.Row) (all []*Picture) {
 		}
 		in, err := strconv.Atoi(m[1])
 		if err != nil {
-			continue // too large for an int
+			continue // the number is too large for an int
 		}
 		id := fmt.Sprintf("%q %q %q", r.File, r.Base, results.Identity(r.Config))
 		for _, s := range r.Keys {

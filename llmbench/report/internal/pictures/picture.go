@@ -9,32 +9,32 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 )
 
-// A Picture is a chart with a table of what it shows.
+// A Picture is a chart, and a table with the same values.
 type Picture struct {
-	ID      string // unique in a report, and valid in a file name
+	ID      string // must be unique in a report, and valid in a file name
 	Title   string
-	Caption string // description, also for screen readers
+	Caption string // a description, also for screen readers
 	Table   Table
 
 	panels  []*chart.Panel
-	columns int // panels beside each other
+	columns int // the number of panels in a row
 }
 
 func (p *Picture) chart() *chart.Chart {
 	return &chart.Chart{ID: p.ID, Title: p.Title, Panels: p.panels, Columns: p.columns}
 }
 
-// SVG writes the picture as SVG on white.
+// SVG writes the picture as SVG on a white background.
 func (p *Picture) SVG(w io.Writer) error { return p.chart().SVG(w) }
 
-// PNG writes the picture as PNG on white, at twice its size.
+// PNG writes the picture as PNG on a white background, at twice its size.
 func (p *Picture) PNG(w io.Writer) error { return p.chart().PNG(w) }
 
-// CSV writes the points of the picture: a line each, with exact values in the units of
+// CSV writes one line for each point of the picture. It has the exact values, in the units of
 // benchmark files.
 func (p *Picture) CSV(w io.Writer) error { return p.chart().CSV(w) }
 
-// Empty reports whether the picture has nothing to draw, so that it is only a table.
+// Empty reports whether the picture has nothing to draw. Then it is only a table.
 func (p *Picture) Empty() bool { return p.chart().Empty() }
 
 // HTML returns the picture as a part of a page, or "" if it is empty.
@@ -43,16 +43,16 @@ func (p *Picture) HTML() (template.HTML, error) {
 		return "", nil
 	}
 	text, err := p.chart().HTML()
-	return template.HTML(text), err // the chart escapes its texts
+	return template.HTML(text), err // the chart has escaped its texts
 }
 
-// Names returns the names of the files of the picture: as SVG and as PNG.
+// Names returns the names of the picture's SVG file and PNG file.
 func (p *Picture) Names() (svg, png string) {
 	name := filepath.Base(p.ID)
 	return name + ".svg", name + ".png"
 }
 
-// Slug turns words into an ID.
+// Slug makes an ID from words.
 func Slug(words ...string) string {
 	text := strings.Map(func(r rune) rune {
 		switch {

@@ -10,15 +10,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// A panel is a plot of a figure over the load: of the first of units that a row has, unless
-// the row has the unit that is drawn instead.
+// A panel is a plot of a metric over the load. It shows the first of the units that a row has. A
+// row that has the unit in the field instead is left out, because another panel shows it.
 type panel struct {
 	title   string
 	units   []string
-	instead string // or ""
+	instead string // a unit, or ""
 }
 
-// of returns the panel's figure of a row, and its unit; "" without any.
+// of returns the value of a row that the panel shows, and its unit. If there is none, the unit is
+// "".
 func (p *panel) of(r *results.Row) (chart.Point, string) {
 	if p.instead != "" && len(r.Values[p.instead]) > 0 {
 		return chart.Point{}, ""
@@ -26,11 +27,11 @@ func (p *panel) of(r *results.Row) (chart.Point, string) {
 	return pointOf(r, p.units...)
 }
 
-// outputUnits are the units of output tokens per second, of llmbench and of studies.
+// outputUnits holds the units of output tokens per second, in llmbench and in published studies.
 var outputUnits = []string{"output-tok/s", "tok/s"}
 
-// studied are the six panels over concurrency of published studies. Where a benchmark has no
-// mean latency, the median stands in its place.
+// studied holds the six panels over the concurrency that published studies show. If a benchmark has
+// no mean latency, its median is shown.
 var studied = []panel{
 	{"run time", []string{"run-ns"}, ""},
 	{"requests per second", []string{"req/s"}, ""},
@@ -40,7 +41,7 @@ var studied = []panel{
 	{"latency, p90", []string{"p90-e2e-ns"}, ""},
 }
 
-// streamed are the further panels of a sweep.
+// streamed holds the further panels of a sweep.
 var streamed = []panel{
 	{"time to first token, p50", []string{"p50-ttft-ns"}, ""},
 	{"time to first token, mean", []string{"mean-ttft-ns"}, "p50-ttft-ns"},
@@ -52,7 +53,7 @@ var streamed = []panel{
 }
 
 // Headline draws what matters most over the load: the throughput, and how long users wait. It
-// returns nil without a load.
+// returns nil if the group has no load.
 func Headline(g *systems.Group) *Picture {
 	load, all, _ := g.Swept()
 	if load == "" {
@@ -65,13 +66,13 @@ func Headline(g *systems.Group) *Picture {
 	}, 2)
 	if p != nil {
 		p.Title = g.Title
-		p.Table = Table{} // the sweep has it
+		p.Table = Table{} // the table of the sweep has the same values
 	}
 	return p
 }
 
-// Sweep draws a group's figures over the load: a plot for each figure, with a line for each
-// system. It returns nil without a load.
+// Sweep draws the metrics of a group over the load. Each metric has a plot, with a line for each
+// system. It returns nil if the group has no load.
 func Sweep(g *systems.Group) *Picture {
 	load, all, left := g.Swept()
 	if load == "" {
@@ -87,7 +88,7 @@ func Sweep(g *systems.Group) *Picture {
 	return p
 }
 
-// overLoad draws panels over the load, a line for each system.
+// overLoad draws panels over the load, with a line for each system.
 func overLoad(kind string, g *systems.Group, load string, all []*systems.System, panels []panel, columns int) *Picture {
 	p := &Picture{ID: Slug(kind, g.Title), columns: columns}
 	var shown []column
@@ -95,7 +96,7 @@ func overLoad(kind string, g *systems.Group, load string, all []*systems.System,
 	for _, of := range panels {
 		var lines []*chart.Series
 		largest, points := 0.0, 0
-		unit := "" // of the first point
+		unit := "" // the unit of the first point
 		for _, s := range all {
 			l := &chart.Series{Name: s.Name, Look: lookOf(all, s)}
 			for _, r := range s.Rows {
@@ -144,14 +145,14 @@ func overLoad(kind string, g *systems.Group, load string, all []*systems.System,
 	return p
 }
 
-// A column is a figure of a table over the load.
+// A column is a metric in a table over the load.
 type column struct {
 	panel
 	scale human.Scale
 }
 
 // figures fills the table of a picture over the load. It reports whether samples differ, and
-// whether figures are in doubt.
+// whether values are in doubt.
 func (p *Picture) figures(load string, all []*systems.System, shown []column) (banded, doubted bool) {
 	p.Table.Head = append(systemHead(all), load)
 	for _, c := range shown {
@@ -177,7 +178,7 @@ func (p *Picture) figures(load string, all []*systems.System, shown []column) (b
 	return banded, doubted
 }
 
-// offered returns the line of the rate that an open loop's schedule asks for.
+// offered returns the line that shows the rate of an open loop's schedule.
 func offered(all []*systems.System) *chart.Series {
 	l := &chart.Series{Name: "offered rate", Look: chart.Look{Color: chart.Soft, Dash: chart.Dotted}, Bare: true}
 	seen := map[float64]bool{}
@@ -199,8 +200,8 @@ func offered(all []*systems.System) *chart.Series {
 	return l
 }
 
-// systemHead returns the head of the column of systems, which one system without a name does
-// not have.
+// systemHead returns the head of the column that names the systems. If there is only one system and
+// it has no name, there is no such column.
 func systemHead(all []*systems.System) []string {
 	if len(all) == 1 && all[0].Name == "" {
 		return nil
@@ -208,7 +209,7 @@ func systemHead(all []*systems.System) []string {
 	return []string{"system"}
 }
 
-// systemCell returns the cell of a system in that column.
+// systemCell returns the cell of a system in the column that names the systems.
 func systemCell(all []*systems.System, s *systems.System) []Cell {
 	if systemHead(all) == nil {
 		return nil
@@ -223,7 +224,7 @@ func capital(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// forSystems returns " for" and the names of systems.
+// forSystems returns " for" followed by the names of the systems.
 func forSystems(all []*systems.System) string {
 	var names []string
 	for _, s := range all {

@@ -14,20 +14,21 @@ type Table struct {
 	Head []string
 	Rows [][]string
 
-	// Exact has the exact values of cells that are shown with fewer digits, in the order of
-	// Rows. A reader sees them under the pointer, and rows are sorted by them. Where Exact is
-	// shorter or empty, cells are exact.
+	// Exact holds the exact values of cells that are shown with fewer digits. It has the same order
+	// as Rows. A reader sees these values under the pointer, and rows are sorted by them. A cell is
+	// exact itself if its value here is missing or empty.
 	Exact [][]string
 }
 
-// A Cell is a text, or a number with its exact value.
+// A Cell is a text or a number. A number has its exact value too.
 type Cell struct {
 	Text  string
-	Exact string // the value or the samples with all digits, and the unit of benchmark files; "" of a text
-	Doubt string // why the number may be wrong, or ""
+	Exact string // the value or the samples with all digits, and the unit of benchmark files; "" for a text
+	Doubt string // says why the number may be wrong, or ""
 }
 
-// Mark is behind numbers of a table that are in doubt. The warnings and the chart say why.
+// Mark follows each number of a table that is in doubt. The warnings and the chart say why it is in
+// doubt.
 const Mark = "†"
 
 // Add adds a row.
@@ -43,7 +44,7 @@ func (t *Table) Add(cells ...Cell) {
 	t.Rows, t.Exact = append(t.Rows, texts), append(t.Exact, exact)
 }
 
-// Texts returns cells without numbers.
+// Texts returns cells that hold texts.
 func Texts(all ...string) (cells []Cell) {
 	for _, s := range all {
 		cells = append(cells, Cell{Text: s})
@@ -51,15 +52,15 @@ func Texts(all ...string) (cells []Cell) {
 	return cells
 }
 
-// Number returns the cell of a value of a unit, which a scale shows.
+// Number returns the cell of a value of a unit. The value is shown on a scale.
 func Number(scale human.Scale, unit string, v float64) Cell {
 	return Cell{Text: scale.Number(v), Exact: Exactly(v) + " " + unit}
 }
 
-// brief returns the cell of a value whose exact one is in the chart.
+// brief returns the cell of a value. Its exact value is in the chart only.
 func brief(scale human.Scale, v float64) Cell { return Cell{Text: scale.Number(v)} }
 
-// count returns the cell of a number that is shown as it is.
+// count returns the cell of a number that is shown without a unit.
 func count(v float64) Cell {
 	s := human.Scale{Factor: 1}
 	c := Cell{Text: s.Number(v)}
@@ -69,8 +70,8 @@ func count(v float64) Cell {
 	return c
 }
 
-// Figure returns the cell of a unit of a row: the median, and the range and the number of
-// several samples.
+// Figure returns the cell for a unit of a row. It shows the median. If there are several samples,
+// it also shows their range and their number.
 func Figure(r *results.Row, scale human.Scale, unit string) Cell {
 	v := r.Values[unit]
 	if len(v) == 0 {
@@ -89,10 +90,10 @@ func Figure(r *results.Row, scale human.Scale, unit string) Cell {
 	return c
 }
 
-// Exactly spells a value with the fewest digits that read back as the same value.
+// Exactly returns a value as text, with the fewest digits from which the same value can be read.
 func Exactly(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// headed returns the head of a column of values on a scale.
+// headed returns the head of a column whose values are shown on a scale.
 func headed(title string, scale human.Scale) string {
 	if scale.Unit == "" {
 		return title

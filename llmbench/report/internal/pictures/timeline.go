@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// maxBins is the largest number of equal times that a pass is divided into.
+	// maxBins is the largest number of bins of equal length into which a pass is divided.
 	maxBins = 100
-	// gapsPerBin is the least number of median token gaps in such a time. Streams of a batch
-	// get their tokens at the same instants. If a bin has about one such instant, bins with
-	// one more or less look like a beat that the server does not have.
+	// gapsPerBin is the smallest number of median token gaps that a bin must be long. The streams
+	// of a batch get their tokens at the same instants. If a bin contained about one such instant,
+	// the bins with one more or one less would look like a rhythm that the server does not have.
 	gapsPerBin = 10
 )
 
-// A course is what happened in each bin of a pass.
+// A course says what happened in each bin of a pass.
 type course struct {
 	width                      time.Duration
-	gaps                       float64   // median token gaps in a bin; 0 if there are none
-	tokens, inFlight, failures []float64 // tokens of successful requests; mean requests in flight; failed requests
+	gaps                       float64   // the length of a bin in median token gaps; 0 if there are no gaps
+	tokens, inFlight, failures []float64 // the tokens of successful requests, the mean number of requests in flight, and the number of failed requests
 	failed                     bool
 }
 
@@ -56,7 +56,7 @@ func courseOf(run *records.Run) course {
 			c.failed = true
 		}
 		switch {
-		case !q.OK(): // the tokens of a failed request are no output, as in output-tok/s
+		case !q.OK(): // as in output-tok/s, the tokens of a failed request do not count as output
 		case q.Deltas > 0: // the tokens are spread evenly over the deltas
 			each := float64(q.OutputTokens) / float64(q.Deltas)
 			at := q.First
@@ -76,12 +76,12 @@ func courseOf(run *records.Run) course {
 	return c
 }
 
-// tableRows is about the number of rows of the table of a course.
+// tableRows is the approximate number of rows in the table of a course.
 const tableRows = 12
 
-// Timeline draws the course of the first pass of a row's first run: tokens, requests in
-// flight, and failures if there are any; and the steady part that [sample.SteadyStates] finds.
-// It returns nil if the pass is so short that it has a single bin.
+// Timeline draws the course of the first pass of a row's first run. It shows the tokens, the
+// requests in flight, the failures if there are any, and the steady part that [sample.SteadyStates]
+// finds. It returns nil if the pass is so short that it has a single bin.
 func Timeline(id, title string, r *results.Row) *Picture {
 	run := r.Runs[0]
 	c, steady := courseOf(run), run.Steady(0)

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 )
 
-// Verdict draws the comparison of package gate: for each gated row, the 95 % confidence
-// intervals of both medians as shares of the old median, and the margin.
+// Verdict draws the comparison of package gate. For each gated row it shows the margin and the 95 %
+// confidence intervals of both medians, as shares of the old median.
 func Verdict(r *gate.Report) *Picture {
 	p := &Picture{ID: "verdict", Title: "Old against new: " + string(r.Verdict)}
 	p.Table.Head = []string{"benchmark and unit", "verdict", "change", "margin", "old", "new", "p worse", "n"}

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// relative lists the figures that Versus draws as multiples of one system's figures.
+// relative holds the metrics that Versus draws as multiples of those of one system.
 var relative = []panel{
 	{"output tokens per second", outputUnits, ""}, {"requests per second", []string{"req/s"}, outputUnits[0]},
 	{"latency", []string{"p50-e2e-ns", "mean-e2e-ns"}, ""},
@@ -19,7 +19,7 @@ var relative = []panel{
 	{"time per output token", []string{"mean-tpot-ns"}, ""},
 }
 
-// Versus draws the figures of systems as multiples of one system's figures at the same load. It
+// Versus draws the metrics of systems as multiples of those of one system at the same load. It
 // returns nil unless two systems have several loads.
 func Versus(g *systems.Group) *Picture {
 	load, all, _ := g.Swept()
@@ -42,7 +42,7 @@ func Versus(g *systems.Group) *Picture {
 	p := &Picture{ID: Slug("versus", g.Title), Title: g.Title + ": relative to " + base.Name, columns: 2}
 	p.Table.Head = []string{"system", load}
 	var titles []string
-	cells := map[string][]Cell{} // by system and load, a cell for each panel
+	cells := map[string][]Cell{} // a cell for each panel, by system and load
 	var order []string
 	for _, of := range relative {
 		plane := &chart.Panel{Title: of.title, X: loadAxis(load, all), Y: chart.Axis{Unit: "times", Both: true}}
@@ -87,7 +87,7 @@ func Versus(g *systems.Group) *Picture {
 	return p
 }
 
-// ratios returns a figure of a system divided by the base's figure at the same loads.
+// ratios returns the metric of a system divided by that of the base, at each load that both have.
 func ratios(of panel, base, s *systems.System) *chart.Series {
 	l := &chart.Series{Name: s.Name}
 	for _, rows := range systems.Shared(base, s) {
@@ -108,7 +108,7 @@ func ratios(of panel, base, s *systems.System) *chart.Series {
 	return l
 }
 
-// spans reports whether the largest value of lines is more than factor times the smallest.
+// spans reports whether the largest value of all lines is more than factor times the smallest.
 func spans(lines []*chart.Series, factor float64) bool {
 	least, most := lines[0].Points[0].Value, 0.0
 	for _, l := range lines {
@@ -119,9 +119,9 @@ func spans(lines []*chart.Series, factor float64) bool {
 	return most > factor*least
 }
 
-// Standing draws a figure, the first of units that a row has, of systems at the load that most of
-// them share with the first one: a bar for each. It returns nil if the picture over the load
-// shows the first two of them.
+// Standing draws a bar for each system. The bar shows the first of the units that a row has, at the
+// load that the largest number of systems share with the first one. Standing returns nil if the
+// picture over the load already shows the first two systems.
 func Standing(g *systems.Group, compared []*systems.System, units []string) *Picture {
 	_, swept, _ := g.Swept()
 	swept = slices.DeleteFunc(slices.Clone(swept), func(s *systems.System) bool { return len(s.Rows) < 2 })
@@ -162,7 +162,7 @@ func Standing(g *systems.Group, compared []*systems.System, units []string) *Pic
 	}
 	bars := &chart.Series{Name: what, Kind: chart.Bars, Bare: true, Values: true}
 	plane := &chart.Panel{Y: axisOf(what, scale), Series: []*chart.Series{bars}}
-	plane.Y.Both, plane.Y.To = false, 1.08*largest // room for the values behind the bars
+	plane.Y.Both, plane.Y.To = false, 1.08*largest // leaves room for the values behind the bars
 	p := &Picture{ID: Slug("standing", g.Title), Title: g.Title}
 	p.Table.Head = []string{"system", headed(what, scale)}
 	for _, r := range rows {
@@ -191,13 +191,13 @@ func Standing(g *systems.Group, compared []*systems.System, units []string) *Pic
 	return p
 }
 
-// overlaid are the latencies whose distributions are drawn for each load: the first two of
-// them that systems have.
+// overlaid holds the latencies whose distributions are drawn for each load. The first two that the
+// systems have are drawn.
 var overlaid = []string{"ttft-ns", "itl-ns", "e2e-ns"}
 
-// Overlaid draws the distributions of systems over each other, a panel for each load that two of
-// them have records of, and a picture for each of two latencies. It returns none unless there is
-// such a load.
+// Overlaid draws the distributions of systems over each other. It returns a picture for each of two
+// latencies. A picture has a panel for each load of which at least two systems have records. If
+// there is no such load, Overlaid returns nothing.
 func Overlaid(g *systems.Group) (all []*Picture) {
 	load, swept, _ := g.Swept()
 	if load == "" {
@@ -215,7 +215,7 @@ func Overlaid(g *systems.Group) (all []*Picture) {
 	return all
 }
 
-// overlay draws the distributions of a latency, or returns nil.
+// overlay draws the distributions of one latency, or returns nil.
 func overlay(g *systems.Group, load string, swept []*systems.System, l latency) *Picture {
 	p := &Picture{ID: Slug("overlaid", l.unit, g.Title), Title: fmt.Sprintf("%s: %s at each %s", g.Title, l.title, load), columns: 3}
 	d := &distributions{Picture: p}

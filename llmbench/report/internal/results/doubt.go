@@ -10,21 +10,21 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Doubt is a reason why figures of a row may be wrong, or mean something else than they
-// seem to.
+// A Doubt is a reason why values of a row may be wrong, or may mean something other than they seem
+// to mean.
 type Doubt struct {
 	Text  string
-	Kind  string   // that of a records.Note; "" for what a benchmark's own code logged
-	Units []string // that the doubt is about; nil if it is about all
-	Note  bool     // worth knowing, but the figures are right
+	Kind  string   // the kind of the records.Note; "" for a text that a benchmark's own code logged
+	Units []string // the units that the doubt is about; nil means all units
+	Note  bool     // if true, the text is worth knowing, but the values are right
 }
 
-// toleratedError is the largest client-err-%, in percent, of figures that are believed: a
-// benchmark withholds figures that the client distorts by more.
+// toleratedError is the largest client-err-%, in percent, at which values are believed. A benchmark
+// withholds the values that the client distorts by more.
 const toleratedError = 5
 
-// Doubt returns why figures of the row may be wrong, or "": of these units, or of all if
-// there are none.
+// Doubt returns why values of the row may be wrong, or "" if there is no reason. It checks the
+// given units. If none are given, it checks all units.
 func (r *Row) Doubt(units ...string) string {
 	var reasons []string
 	for _, d := range r.Doubts {
@@ -35,8 +35,8 @@ func (r *Row) Doubt(units ...string) string {
 	return strings.Join(reasons, "; ")
 }
 
-// about returns the text without the units that are not among these, or "" if the doubt is not
-// about them.
+// about returns the text of the doubt, without the units that are not in the list. If the doubt is
+// about none of the units in the list, it returns "".
 func (d *Doubt) about(units []string) string {
 	if len(units) == 0 || d.Units == nil {
 		return d.Text
@@ -50,7 +50,7 @@ func (d *Doubt) about(units []string) string {
 		if !found || !named {
 			return d.Text
 		}
-		for _, next := range d.Units { // the part may have commas
+		for _, next := range d.Units { // the part of the text about a unit may contain commas
 			part, _, _ = strings.Cut(part, ", "+next+" ")
 		}
 		return head + ": " + u + " " + part
@@ -58,14 +58,15 @@ func (d *Doubt) about(units []string) string {
 	return ""
 }
 
-// doubt adds a reason, unless the row has it.
+// doubt adds a reason, unless the row has the same reason already.
 func (r *Row) doubt(d Doubt) {
 	if !slices.ContainsFunc(r.Doubts, func(o Doubt) bool { return o.Text == d.Text }) {
 		r.Doubts = append(r.Doubts, d)
 	}
 }
 
-// doubts finds reasons in the row's records and own figures, where the log has not said so.
+// doubts looks for reasons in the row's records and in its own values. It adds those that the log
+// has not given.
 func (r *Row) doubts() {
 	known := func(units []string) bool {
 		return slices.ContainsFunc(r.Doubts, func(d Doubt) bool {
@@ -79,7 +80,7 @@ func (r *Row) doubts() {
 		for _, n := range run.End.Notes {
 			r.doubt(doubtOf(n))
 		}
-		// Older records have no notes.
+		// Older records contain no notes.
 		if units := run.End.Withheld; len(units) > 0 && !known(units) {
 			r.doubt(Doubt{Text: "the client distorted " + strings.Join(units, ", "), Kind: records.NoteClient, Units: units})
 		}
@@ -93,14 +94,14 @@ func (r *Row) doubts() {
 	}
 }
 
-// doubtOf returns the doubt that a note of the harness is.
+// doubtOf returns the doubt that a note of the harness causes.
 func doubtOf(n records.Note) Doubt {
 	return Doubt{Text: cmp.Or(FirstLine(n.Text), n.Kind), Kind: n.Kind, Units: n.Units, Note: !n.Doubt}
 }
 
-// logged returns what a text that a benchmark logged says. A text without the form of the
-// harness' notes, now or in older releases, is a remark of the benchmark's own code. It puts
-// nothing in doubt.
+// logged returns the doubt that a text causes which a benchmark logged. If the text has neither the
+// form of the harness's notes nor the form that older releases used, the benchmark's own code wrote
+// it. Such a text puts no value in doubt.
 func logged(text string, known []string) Doubt {
 	if n, ok := records.ParseNote(text); ok {
 		return doubtOf(n)

@@ -12,8 +12,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// join gives each run to the row of its benchmark in a benchmark file, or else to a row of its
-// own. A run that did not end well has no line in a benchmark file, and gets a row in Broken.
+// join gives each run to the row of its benchmark in a benchmark file. If there is no such row, it
+// makes a row for the run. A run that did not end well has no line in a benchmark file. It gets a
+// row in Broken.
 func (d *Data) join() {
 	texts := len(d.Rows)
 	named := map[string][]*Row{}
@@ -67,10 +68,10 @@ func (d *Data) join() {
 	for _, row := range d.Rows {
 		row.doubts()
 	}
-	slices.SortStableFunc(d.Rows[texts:], Compare) // folders have "16" before "2"
+	slices.SortStableFunc(d.Rows[texts:], Compare) // folders list "16" before "2"
 }
 
-// tell adds to what is said of a source.
+// tell adds a text to the description of a source.
 func (d *Data) tell(path, text string) {
 	for i := range d.Sources {
 		if d.Sources[i].Path == path {
@@ -79,9 +80,10 @@ func (d *Data) tell(path, text string) {
 	}
 }
 
-// rowOf returns the row among rows of a name that has a run's figures, or nil. If several have
-// the run's configuration, it is the first with a sample that has the values of the run;
-// files have about four digits of them.
+// rowOf returns the row that a run belongs to, among the rows with the name of its benchmark. If
+// several rows have the run's configuration, it returns the first one with a sample whose values
+// are those of the run, or else the first one. If no row has the configuration, it returns nil.
+// Values are compared to about four digits, because benchmark files have no more.
 func rowOf(run *records.Run, named []*Row) *Row {
 	var all []*Row
 	for _, r := range named {
@@ -105,7 +107,8 @@ func rowOf(run *records.Run, named []*Row) *Row {
 	return all[0]
 }
 
-// equal reports whether the i-th sample has these values, within the rounding of files.
+// equal reports whether the i-th sample has these values, apart from the rounding in benchmark
+// files.
 func (r *Row) equal(i int, figures map[string]float64) bool {
 	compared := 0
 	for unit, values := range r.Values {

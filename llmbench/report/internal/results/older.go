@@ -8,8 +8,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// older are the notes that older releases logged without a form, each with what its whole text
-// begins with. Their notes that put nothing in doubt are not here: a text that is not known is
+// older holds the notes that older releases logged, in no fixed form. Each entry has the beginning
+// of the whole text. Notes that put nothing in doubt are left out, because an unknown text causes
 // no doubt either.
 var older = []struct {
 	kind  string
@@ -23,8 +23,8 @@ var older = []struct {
 	{records.NoteCache, regexp.MustCompile(`^the server took [\d.e+]+% of the prompts' tokens from its cache, `)},
 }
 
-// oldNote returns the note of an older release that a text is. The note is about the
-// known units that the text names, and a note about a cache about the TTFT.
+// oldNote recognizes a note of an older release. It returns the note, which is about the known
+// units that the text names. A note about a cache is about the TTFT.
 func oldNote(text string, known []string) (n records.Note, ok bool) {
 	for _, o := range older {
 		if !o.begin.MatchString(text) {

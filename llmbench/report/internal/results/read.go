@@ -17,16 +17,16 @@ import (
 
 // Data is the input of a report.
 type Data struct {
-	// Rows are the rows of benchmark files in the order of the files, and then rows of runs
-	// whose benchmark is in no benchmark file.
+	// Rows holds the rows of benchmark files, in the order of the files. Behind them are the rows
+	// of runs whose benchmark is in no benchmark file.
 	Rows []*Row
-	// Broken are the benchmarks that have no result: their rows have a reason, and no values.
+	// Broken holds the benchmarks that have no result. Their rows have a reason, and no values.
 	Broken  []*Row
 	Runs    []*records.Run
 	Sources []Source
 }
 
-// A Source is an input file, with what was read from it or why nothing was.
+// A Source is an input file. It says what was read from the file, or why nothing was read.
 type Source struct{ Path, Kind string }
 
 // Read reads benchmark files, result files of other tools and files of records. A path is a file, a
@@ -167,7 +167,7 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// without says how many benchmarks of a file have no result.
+// without says that n benchmarks of a file have no result.
 func without(n int) string {
 	if n == 0 {
 		return ""
@@ -178,7 +178,7 @@ func without(n int) string {
 // file reads a file of a tool, of benchmarks or of records.
 func (d *Data) file(path string) error {
 	if slices.ContainsFunc(d.Sources, func(s Source) bool { return filepath.Clean(s.Path) == filepath.Clean(path) }) {
-		return nil // read already
+		return nil // the file was already read
 	}
 	f, err := resultfile.Read(path, tools)
 	switch {

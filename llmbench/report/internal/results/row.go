@@ -12,23 +12,23 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// A Row is the results of one benchmark with one configuration in one file: for each unit,
-// a value for every sample.
+// A Row is the results of one benchmark with one configuration in one file. For each unit it has
+// the value of every sample.
 type Row struct {
 	File   string
-	Line   int    // of the first sample; 0 if the row was made from records
-	Name   string // without "Benchmark"
-	Base   string // as benchfile.Name has it
+	Line   int    // the line of the first sample; 0 if the row was made from records
+	Name   string // the name without "Benchmark"
+	Base   string // the part of the name that benchfile.Name calls Base
 	Keys   []benchfile.Setting
 	Config []benchfile.Setting
-	Units  []string // in the order of the file
+	Units  []string // the units, in the order of the file
 	Values map[string][]float64
-	Runs   []*records.Run // records of its samples, in the order of their files
-	Failed string         // why the figures are no result; "" if they are
+	Runs   []*records.Run // the records of the samples, in the order of their files
+	Failed string         // says why the values are not a result; "" if they are one
 	Doubts []Doubt
 }
 
-// newRow returns a row without values. GOMAXPROCS is a key of it.
+// newRow returns a row without values. GOMAXPROCS becomes one of its keys.
 func newRow(name benchfile.Name) *Row {
 	row := &Row{Name: name.Full, Base: name.Base, Keys: name.Keys, Values: map[string][]float64{}}
 	if name.Procs != "" {
@@ -37,7 +37,7 @@ func newRow(name benchfile.Name) *Row {
 	return row
 }
 
-// Named returns a row without values, of a benchmark's name.
+// Named returns a row without values for the name of a benchmark.
 func Named(name string) *Row { return newRow(benchfile.ParseName(name)) }
 
 func (r *Row) add(unit string, v float64) {
@@ -47,9 +47,9 @@ func (r *Row) add(unit string, v float64) {
 	r.Values[unit] = append(r.Values[unit], v)
 }
 
-// Identity returns the configuration that distinguishes systems, without versions and times.
-// It is ordered by key, because the order of configuration lines means nothing, and
-// changes when a line is cleared and set again. A key without a value is one that was cleared.
+// Identity returns the part of a configuration that distinguishes systems, without versions and
+// times. It is sorted by key, because the order of configuration lines means nothing: it changes
+// when a line is cleared and set again. A key whose value is empty was cleared, so it is left out.
 func Identity(config []benchfile.Setting) []benchfile.Setting {
 	kept := slices.DeleteFunc(slices.Clone(config), func(s benchfile.Setting) bool {
 		return s.Value == "" || s.Key == "pkg" || slices.Contains(gate.Ignored(), s.Key)
@@ -58,26 +58,27 @@ func Identity(config []benchfile.Setting) []benchfile.Setting {
 	return kept
 }
 
-// Key returns the value of a key of the name, or "".
+// Key returns the value of a key in the name, or "".
 func (r *Row) Key(name string) string { return benchfile.Lookup(r.Keys, name) }
 
 // Setting returns the value of a configuration line, or "".
 func (r *Row) Setting(key string) string { return benchfile.Lookup(r.Config, key) }
 
-// SpedUp reports whether the row is of a simulated server whose time runs faster or slower than the time of
-// the server that it imitates (LLMBENCH_MOCK_SPEED).
+// SpedUp reports whether the row comes from a simulated server whose time runs faster or slower
+// than that of the server that it imitates (LLMBENCH_MOCK_SPEED).
 func (r *Row) SpedUp() bool {
 	speed := r.Setting("mock-speed")
 	return speed != "" && speed != "1"
 }
 
-// Loads are the keys that are a load. If a name has several, the first of this list counts.
+// Loads holds the keys that describe a load. If a name has several of them, the one that comes
+// first in this list is its load.
 var Loads = []string{"concurrency", "rate", "streams", "qps"}
 
-// Open reports whether the load of a key is a rate of arrivals, not a number of users.
+// Open reports whether a load is a rate of arrivals. Otherwise it is a number of users.
 func Open(load string) bool { return load == "rate" || load == "qps" }
 
-// Load returns the key of the row's load, and its value. Without a load, key is "".
+// Load returns the key of the row's load, and its value. If the row has no load, the key is "".
 func (r *Row) Load() (key string, v float64) {
 	for _, key := range Loads {
 		if v, err := strconv.ParseFloat(r.Key(key), 64); err == nil && v > 0 && !math.IsInf(v, 0) {
@@ -93,8 +94,8 @@ type Spread struct {
 	N              int
 }
 
-// Spread returns the spread of the first of units that the row has, and that unit. Without
-// any, the unit is "".
+// Spread returns the spread of the first of the units that the row has, and that unit. If the row
+// has none of them, the unit is "".
 func (r *Row) Spread(units ...string) (s Spread, unit string) {
 	for _, u := range units {
 		if v := r.Values[u]; len(v) > 0 {
@@ -104,14 +105,14 @@ func (r *Row) Spread(units ...string) (s Spread, unit string) {
 	return Spread{}, ""
 }
 
-// SpreadOf returns the spread of values, of which there must be one or more.
+// SpreadOf returns the spread of values. There must be at least one value.
 func SpreadOf(values []float64) Spread {
 	v := slices.Sorted(slices.Values(values))
 	n := len(v)
 	return Spread{Mid: (v[(n-1)/2] + v[n/2]) / 2, Low: v[0], High: v[n-1], N: n}
 }
 
-// Samples returns the largest number of values of a unit.
+// Samples returns the number of samples: the largest number of values of any unit.
 func (r *Row) Samples() (n int) {
 	for _, v := range r.Values {
 		n = max(n, len(v))
@@ -119,11 +120,11 @@ func (r *Row) Samples() (n int) {
 	return n
 }
 
-// Compare orders rows by name, numbers in names by their values.
+// Compare orders rows by name. Numbers in names are ordered by value.
 func Compare(a, b *Row) int { return Natural(a.Name, b.Name) }
 
-// Natural compares texts like cmp.Compare, but runs of digits by their value, so that
-// "concurrency=2" is before "concurrency=16".
+// Natural compares texts like cmp.Compare, but compares runs of digits as numbers. So
+// "concurrency=2" comes before "concurrency=16".
 func Natural(a, b string) int {
 	digits := func(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
 	for a != "" && b != "" {

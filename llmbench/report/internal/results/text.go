@@ -12,19 +12,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// largest is the largest value that can be drawn: sums and multiples of it are finite.
+// largest is the largest value that can be drawn. Sums and multiples of such values are still
+// finite.
 const largest = 1e100
 
-// Parse reads a file in Go benchmark format. Results of one benchmark with one configuration
-// are one row. A line that a benchmark logged is a doubt of its row; lines of benchmarks
-// without results are in failed, which has a row without values for each.
+// Parse reads a file in Go benchmark format. All results of one benchmark with one configuration
+// form one row. A line that a benchmark logged becomes a doubt of its row. If a benchmark has no
+// result, it has a row without values in failed, which gets its log lines.
 func Parse(data []byte, name string) (rows, failed []*Row, err error) {
 	results, err := benchfile.Read(bytes.NewReader(data), name)
 	if err != nil {
 		return nil, nil, err
 	}
 	byID := map[string]*Row{}
-	at := map[string][]result{} // by name
+	at := map[string][]result{} // the results of each name
 	for _, res := range results {
 		id := fmt.Sprintf("%q%q", res.Name.Full, Identity(res.Config))
 		row := byID[id]
@@ -47,7 +48,7 @@ func Parse(data []byte, name string) (rows, failed []*Row, err error) {
 		row := before(at[l.benchmark], l.line)
 		empty := FirstLine(l.text) == ""
 		if empty && (row != nil || missing[l.benchmark] != nil) {
-			continue // it says nothing
+			continue // an empty text says nothing
 		}
 		if row == nil {
 			if row = missing[l.benchmark]; row == nil {
@@ -75,14 +76,14 @@ func Parse(data []byte, name string) (rows, failed []*Row, err error) {
 	return rows, failed, nil
 }
 
-// A result is a line with a result of a row.
+// A result is a line of the file with a result, and the row that it belongs to.
 type result struct {
 	line int
 	row  *Row
 }
 
-// before returns the row of the last result before a line, or the first if there is none
-// before it; nil if there is none at all.
+// before returns the row of the last result before a line. If there is none before the line, it
+// returns the row of the first result. If there are no results, it returns nil.
 func before(all []result, line int) (row *Row) {
 	for _, r := range all {
 		if row == nil || r.line < line {
@@ -92,16 +93,16 @@ func before(all []result, line int) (row *Row) {
 	return row
 }
 
-// A logLine is a text that a benchmark logged, of one or several lines.
+// A logLine is a text that a benchmark logged. It may have several lines.
 type logLine struct {
-	benchmark string // without "Benchmark"
-	line      int    // in the file, from 1
+	benchmark string // the name without "Benchmark"
+	line      int    // the number of the line in the file, from 1
 	text      string
 }
 
-// logsOf returns what benchmarks logged. Package testing prints a line "--- BENCH: name", or
-// FAIL or SKIP, and then each text, indented by four spaces, with the file and line that
-// logged it before it; further lines of a text are indented by eight.
+// logsOf returns what benchmarks logged. Package testing prints a line "--- BENCH: name" (or FAIL
+// or SKIP), and then the texts. Each text is indented by four spaces, and begins with the file and
+// the line that logged it. The further lines of a text are indented by eight spaces.
 func logsOf(data []byte) (all []logLine) {
 	benchmark, n := "", 0
 	for line := range strings.Lines(string(data)) {
@@ -120,7 +121,7 @@ func logsOf(data []byte) (all []logLine) {
 		default:
 			file, said, found := strings.Cut(text, ": ")
 			if strings.HasPrefix(strings.TrimSpace(text), "---") {
-				continue // of a benchmark below it
+				continue // the line begins the log of a sub-benchmark
 			}
 			if !found || !strings.Contains(file, ".go:") {
 				said = text

@@ -10,28 +10,28 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 
-// A Group has the rows of one picture: those with the same values of the keys that separate
-// pictures.
+// A Group holds the rows that are shown in the same pictures. They have the same base name, and the
+// same values of the keys that separate pictures.
 type Group struct {
 	Title   string
-	Rows    []*results.Row // by system, and then by load
+	Rows    []*results.Row // sorted by system, and then by load
 	Systems []*System
 }
 
-// A System is a line of a picture: rows that differ only in their load.
+// A System is a line of a picture. Its rows differ only in their load.
 type System struct {
-	Name string // "" if the group has one system
+	Name string // "" if it is the only system of the group
 	Load string // the key of the load, or ""
 	Rows []*results.Row
-	// Found: the rows are what a search over loads found, such as a knee. They are no further
-	// system, but an answer about the others.
+	// Found is true if a search over loads, such as the search for a knee, found the rows. Then
+	// they are not a system to compare, but an answer about the others.
 	Found bool
 }
 
-// DefaultParts are the keys of names that separate pictures.
+// DefaultParts holds the keys of names that separate pictures, unless others are chosen.
 var DefaultParts = []string{"workload", "model"}
 
-// Groups divides rows into groups, by their base names and by keys.
+// Groups divides rows into groups, by the base names and by the values of the keys in parts.
 func Groups(rows []*results.Row, parts []string) []*Group {
 	var all []*Group
 	by := map[string]*Group{}
@@ -95,7 +95,7 @@ func name(all []*System) {
 	names := Labels(first, loads...)
 	for i, s := range all {
 		s.Name = names[i]
-		for j, o := range all { // systems that differ only in the kind of their load
+		for j, o := range all { // these systems differ only in the kind of their load
 			if names[j] == names[i] && o.Load != s.Load {
 				s.Name = strings.TrimSpace(names[i] + " over " + cmp.Or(s.Load, "no load"))
 			}
@@ -107,12 +107,13 @@ func without(all []benchfile.Setting, keys ...string) []benchfile.Setting {
 	return slices.DeleteFunc(slices.Clone(all), func(s benchfile.Setting) bool { return slices.Contains(keys, s.Key) })
 }
 
-// maxLines is the largest number of lines in a legible picture. If there are more systems,
-// those with a single load are only in the table of figures.
+// maxLines is the largest number of lines with which a picture is legible. If there are more
+// systems, those with a single load are only in the table of values.
 const maxLines = 12
 
-// Swept returns the systems to draw over a load that has two or more values in one of them,
-// and the number of systems that are left out. Without such a load, load is "".
+// Swept finds a load that has at least two values in one of the systems. It returns the load, the
+// systems to draw over it, and the number of systems that are left out. If there is no such load,
+// load is "".
 func (g *Group) Swept() (load string, all []*System, left int) {
 	for _, load := range results.Loads {
 		most := 0

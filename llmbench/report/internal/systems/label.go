@@ -9,14 +9,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 
-// Labels returns a label for each row: the keys in which the rows differ, and only those. All
-// keys of names that differ are in the labels, except those that are named in except. A key of
-// the configuration, and then the file, is only in the labels if rows would else have the same
-// one. Labels of rows that differ only in excepted keys are equal. If nothing differs, the
-// labels are "".
+// Labels returns a label for each row. A label contains the keys of the names in which the rows
+// differ, and no others. Keys that are named in except are left out. If two rows would then have
+// the same label, keys of the configuration are added, and then the file. Rows that differ only in
+// excepted keys have equal labels. If the rows do not differ, the labels are "".
 func Labels(rows []*results.Row, except ...string) []string {
 	facts := make([]map[string]string, len(rows))
-	var names, configs []string // keys in the order of their first occurrence
+	var names, configs []string // the keys in the order of their first occurrence
 	add := func(keys *[]string, i int, key, value string) {
 		if slices.Contains(except, key) || facts[i][key] != "" {
 			return
@@ -69,17 +68,17 @@ func Labels(rows []*results.Row, except ...string) []string {
 	return labels
 }
 
-// Keys of facts that are neither in names nor in configurations.
+// These are keys of facts that are neither in the names nor in the configurations.
 const (
 	base  = "."
 	file  = "/"
 	procs = "gomaxprocs"
 )
 
-// order puts loads behind all other keys of a label.
+// order puts the keys of loads behind all other keys of a label.
 func order(key string) int { return slices.Index(results.Loads, key) }
 
-// distinct returns the different combinations of values of keys.
+// distinct returns the set of the combinations of values that the keys have.
 func distinct(facts []map[string]string, keys []string) map[string]bool {
 	all := map[string]bool{}
 	for _, f := range facts {
@@ -92,7 +91,7 @@ func distinct(facts []map[string]string, keys []string) map[string]bool {
 	return all
 }
 
-// spoken returns a fact as part of a label.
+// spoken returns a fact as a part of a label.
 func spoken(key, value string) string {
 	switch key {
 	case base, file, "backend", "mock-profile", "quant", "quantization", "hardware", "hw", "model", "workload", "via":
@@ -101,8 +100,8 @@ func spoken(key, value string) string {
 	return key + "=" + value
 }
 
-// differing returns the parts of the rows' files that are not the same for all: names of files,
-// or of the folders above them.
+// differing returns the parts of the rows' file paths that are not the same for all rows. A part is
+// the name of the file, or of a folder above it.
 func differing(rows []*results.Row) []string {
 	parts := make([][]string, len(rows))
 	for i, r := range rows {

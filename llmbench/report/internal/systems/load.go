@@ -10,16 +10,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
 )
 
-// Units of the throughput and of the median latency, of llmbench and of published studies, the
-// first that a row has.
+// These are the units of the throughput and of the median latency, in llmbench and in published
+// studies. The first unit that a row has is used.
 var (
 	Throughput = []string{"output-tok/s", "tok/s", "req/s"}
 	latency    = []string{"p50-e2e-ns", "mean-e2e-ns"}
 )
 
-// Knee returns the row of the system's knee, as [search.Knee] defines it, of the medians of
-// samples. Rows that lack a throughput or a latency above 0 are left out. The error says why
-// there is no knee.
+// Knee returns the row at the system's knee, which [search.Knee] finds from the medians of the
+// samples. Rows without a throughput and a latency above 0 are left out. If there is no knee, the
+// error says why.
 func (s *System) Knee() (*results.Row, error) {
 	var points []search.Point
 	var rows []*results.Row
@@ -39,7 +39,7 @@ func (s *System) Knee() (*results.Row, error) {
 	return rows[at], nil
 }
 
-// Peak returns the row with the greatest throughput, or nil if no row has any.
+// Peak returns the row with the greatest throughput, or nil if no row has a throughput.
 func (s *System) Peak() (best *results.Row) {
 	most := 0.0
 	for _, r := range s.Rows {
@@ -50,14 +50,14 @@ func (s *System) Peak() (best *results.Row) {
 	return best
 }
 
-// An SLO is limits, and the share of requests that must keep them.
+// An SLO is limits on latencies, and the share of the requests that must keep these limits.
 type SLO struct {
-	Limits sample.SLO // zero: those of good-req/s, which the benchmark file does not name
+	Limits sample.SLO // zero means the limits of good-req/s, which the benchmark file does not name
 	Share  float64
-	Given  bool // by the reader: good-req/s counts requests within other limits
+	Given  bool // the reader gave the limits; good-req/s then counts requests within other limits
 }
 
-// DefaultShare is the share of requests that BenchmarkSLO wants to keep the limits.
+// DefaultShare is the share of the requests that must keep the limits in BenchmarkSLO.
 const DefaultShare = 0.95
 
 // String returns a text like "the SLO (95 % of requests within ttft=500ms)".
@@ -69,8 +69,8 @@ func (o SLO) String() string {
 	return fmt.Sprintf("the SLO (%g %% of requests within %s)", 100*o.Share, strings.ReplaceAll(limits, ",", ", "))
 }
 
-// SLOOf returns the SLO that the records of rows have in common, with the default share. It has
-// no limits if there are none, or several.
+// SLOOf returns the SLO that is common to the records of the rows, with the default share. If the
+// records have no limits, or different ones, the SLO has no limits.
 func SLOOf(rows []*results.Row) SLO {
 	var found sample.SLO
 	for _, r := range rows {
@@ -85,9 +85,10 @@ func SLOOf(rows []*results.Row) SLO {
 	return SLO{Limits: found, Share: DefaultShare}
 }
 
-// Kept returns the share of a row's requests that kept the limits: of its records, or else as
-// good-req/s tells it, if the benchmark had the same limits. Requests that failed kept
-// none. The share is unknown where a simulated server has a time of its own: limits are of real time.
+// Kept returns the share of a row's requests that kept the limits. A failed request kept none. The
+// share comes from the row's records. Without records it comes from good-req/s, if the benchmark
+// had the same limits. The share is unknown if a simulated server ran faster or slower than real
+// time, because the limits are in real time.
 func (o SLO) Kept(r *results.Row) (share float64, known bool) {
 	if r.SpedUp() {
 		return 0, false
@@ -113,15 +114,15 @@ func (o SLO) Kept(r *results.Row) (share float64, known bool) {
 	return good.Mid / rate.Mid * (1 - failed.Mid/100), true
 }
 
-// A Carried says which load a system carries within an SLO.
+// A Carried says up to which load a system meets an SLO.
 type Carried struct {
-	Met    *results.Row // of the highest load of which all lower ones kept the SLO too; nil if the lowest missed it
-	Missed *results.Row // of the next load; nil if the highest kept it
+	Met    *results.Row // the highest load up to which every load met the SLO; nil if the lowest load missed it
+	Missed *results.Row // the lowest load that missed the SLO; nil if none did
 	Shares map[*results.Row]float64
 }
 
-// Carries returns the load that the system carries within an SLO. Rows of which the share is
-// unknown are left out. It returns nil if that leaves none.
+// Carries returns up to which load the system meets an SLO. Rows whose share is unknown are left
+// out. If no rows are left, it returns nil.
 func (s *System) Carries(o SLO) *Carried {
 	c := &Carried{Shares: map[*results.Row]float64{}}
 	for _, r := range s.Rows {
@@ -144,11 +145,12 @@ func (s *System) Carries(o SLO) *Carried {
 	return c
 }
 
-// workKeys are the keys of names that say what is asked of a server. Benchmarks that differ in
-// one of these are no systems to compare.
+// workKeys holds the keys of names that say what the server is asked to do. Benchmarks that differ
+// in one of these keys are not compared as systems.
 var workKeys = []string{"workload", "stream", "input", "output", "turns", "tokens", "prefix"}
 
-// Shared returns pairs of rows of two systems with equal loads and equal work.
+// Shared returns pairs of rows of two systems. Both rows of a pair have the same load and the same
+// work.
 func Shared(a, b *System) (pairs [][2]*results.Row) {
 	for _, key := range workKeys {
 		if a.Rows[0].Key(key) != b.Rows[0].Key(key) {
