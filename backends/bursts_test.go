@@ -29,18 +29,18 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// TestBursts measures a mock server directly and through real proxies, and checks which answers
-// are recognised as bursts. The tokens are so far apart that a busy machine, which delays single
-// ones, does not make most of them bursts, or most bursts something else.
+// TestBursts measures a mock server directly and through real proxies, and checks which answers are
+// recognised as bursts. A busy machine delays single tokens. The tokens are so far apart that such
+// delays neither turn most tokens into bursts, nor hide most bursts.
 func TestBursts(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		proxy   *nginxtest.Options // nil: no proxy
+		proxy   *nginxtest.Options // nil means no proxy
 		shape   shape.Shape
-		pace    time.Duration // of tokens
-		tokens  int           // of an answer
+		pace    time.Duration // the time between two tokens
+		tokens  int           // the number of tokens of an answer
 		streams int
-		behind  int // the first delta comes behind so many tokens
+		behind  int // the number of tokens that the server has sent before the first delta arrives
 		found   bool
 	}{
 		{"nginx", &nginxtest.Options{}, shape.Shape{}, 10 * time.Millisecond, 64, 4, 15, true},
@@ -59,7 +59,7 @@ func TestBursts(t *testing.T) {
 		{"each delta in two parts", nil, shape.Shape{Split: shape.SplitJSON}, 100 * time.Millisecond, 20, 4, 1, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.found { // the others are measured one at a time: servers that are delayed send bursts
+			if tt.found { // the other cases are measured one at a time, because a server that is delayed sends bursts
 				t.Parallel()
 			}
 			srv, mock := backends.Mock{Config: &mockserver.Config{TTFT: 10 * time.Millisecond, PerToken: tt.pace, Shape: tt.shape}}.Serve(t)
@@ -73,8 +73,8 @@ func TestBursts(t *testing.T) {
 				load.Requests[i] = llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: tt.tokens, FixedOutput: true}
 			}
 			result, units, err := burstPass(t, target, load)
-			// Bursts may not be recognised by a client that gets too little CPU to read them in
-			// time. Other streams must never be taken for bursts.
+			// A client that gets too little CPU may not read bursts in time, so it may miss them.
+			// But it must never take other streams for bursts.
 			for range 20 {
 				if !tt.found || sample.FindBursts(result.All()).Found() {
 					break
@@ -96,7 +96,7 @@ func TestBursts(t *testing.T) {
 	}
 }
 
-// A flusher is a proxy that passes an answer on in pieces of its own.
+// A flusher is a proxy that passes an answer on in different pieces.
 type flusher struct {
 	upstream string
 	pass     func(w io.Writer, flush func(), events <-chan []byte) // writes the events of an answer
@@ -125,8 +125,8 @@ func (f flusher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.pass(w, w.(http.Flusher).Flush, events)
 }
 
-// TestFlushers measures a mock server through proxies that hold answers back. What they spoil is left
-// out, and the client is not blamed.
+// TestFlushers measures a mock server through proxies that hold answers back. The values that the
+// proxies spoil must be left out, and the client must not be blamed for them.
 func TestFlushers(t *testing.T) {
 	everyTime := func(w io.Writer, flush func(), events <-chan []byte) {
 		tick := time.NewTicker(50 * time.Millisecond)
@@ -178,8 +178,8 @@ func TestFlushers(t *testing.T) {
 			_, mock := backends.Mock{Config: &mockserver.Config{TTFT: 20 * time.Millisecond, PerToken: 5 * time.Millisecond}}.Serve(t)
 			proxy := httptest.NewServer(flusher{mock.URL, pass})
 			defer proxy.Close()
-			// On a busy machine the client may change rates by some percent. An answer that was held back was blamed with
-			// 1000 %.
+			// On a busy machine the client may change rates by a few percent. If it were blamed for
+			// an answer that a proxy held back, that would be 1000 %.
 			load := llmbench.Load{Concurrency: 4, Requests: make([]llmbench.Request, 16), ClientBound: llmbench.BoundWithheld, MaxDistortion: 0.5}
 			for i := range load.Requests {
 				load.Requests[i] = llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: 64, FixedOutput: true}
@@ -195,8 +195,8 @@ func TestFlushers(t *testing.T) {
 	}
 }
 
-// burstPass makes one pass. It returns the units that were withheld because of bursts, and the error
-// of the pass.
+// burstPass makes one pass. It returns the units that were withheld because of bursts, and the
+// error that the pass returned.
 func burstPass(t *testing.T, target llmbench.Target, load llmbench.Load) (result *llmbench.Result, units []string, err error) {
 	t.Helper()
 	load.Withheld = func(withheld []string, why error) {
@@ -210,10 +210,10 @@ func burstPass(t *testing.T, target llmbench.Target, load llmbench.Load) (result
 	return result, units, err
 }
 
-// checkBehind checks samples against the log of the mock server: an answer has all its tokens, its
-// first delta came after the server had sent as many tokens as behind, and its last delta after
-// all of them. That is what the TTFT means behind a proxy that buffers, and why the E2E latency is
-// right.
+// checkBehind compares samples with the log of the mock server. Each answer must have all its
+// tokens. Its first delta must come after the server has sent a number of tokens, which is behind.
+// Its last delta must come after all tokens. This shows what the TTFT means behind a proxy that
+// buffers, and why the E2E latency is right.
 func checkBehind(t *testing.T, srv *mockserver.Server, result *llmbench.Result, behind int) {
 	t.Helper()
 	log := map[string]mockserver.Entry{}
@@ -224,7 +224,7 @@ func checkBehind(t *testing.T, srv *mockserver.Server, result *llmbench.Result, 
 		e := log[s.ID]
 		assert.Equal(t, s.Outcome, sample.OK, "%v", s.Err)
 		assert.Equal(t, s.OutputTokens, e.OutputTokens)
-		sent := func(token int) time.Duration { // on the clock of the sample
+		sent := func(token int) time.Duration { // in the clock of the sample
 			return time.Unix(0, srv.EpochUnixNano()).Add(e.Tokens[token-1]).Sub(s.Epoch) - sample.ClockError
 		}
 		assert.Assert(t, s.First >= sent(behind), "the first delta came at %v, token %d was sent at %v", s.First, behind, sent(behind))
@@ -232,8 +232,8 @@ func checkBehind(t *testing.T, srv *mockserver.Server, result *llmbench.Result, 
 	}
 }
 
-// TestServeBehindProxy runs BenchmarkServe in a process of its own behind an nginx that buffers. The
-// figures that mean nothing are left out, the log says why, and the records name them.
+// TestServeBehindProxy runs BenchmarkServe in a separate process, behind an nginx that buffers. The
+// values that mean nothing must be left out, the log must say why, and the records must name them.
 func TestServeBehindProxy(t *testing.T) {
 	t.Parallel()
 	_, mock := backends.Mock{Config: &mockserver.Config{TTFT: 10 * time.Millisecond, PerToken: 10 * time.Millisecond}}.Serve(t)

@@ -93,7 +93,7 @@ func TestParseConfigErrors(t *testing.T) {
 	}
 }
 
-// TestList checks what LLMBENCH_BACKEND=list and an unknown name say.
+// TestList checks what is printed for LLMBENCH_BACKEND=list and for an unknown name.
 func TestList(t *testing.T) {
 	_, err := FromConfig(Config{Backends: []string{"list"}}, nil)
 	assert.ErrorContains(t, err, "LLMBENCH_BACKEND=list: nothing is measured; the servers are:\n"+List())

@@ -18,17 +18,17 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// A counting server answers completions, and has the metrics of another server.
+// A counting server answers completions, and has the metrics of some other server.
 type counting struct {
 	*mockserver.Server
-	path    string                                    // of the metrics
-	metrics func(requests, prompt, output int) string // nil has none
+	path    string                                    // the path of the metrics
+	metrics func(requests, prompt, output int) string // nil means that the server has no metrics
 
 	mu    sync.Mutex
-	asked []string // the requests that are no completions, with their Authorization
+	asked []string // the requests that are not completions, with their Authorization headers
 }
 
-// newCounting starts a server. Further requests are answered by other.
+// newCounting starts a counting server. Requests that it does not know are answered by other.
 func newCounting(t *testing.T, path string, metrics func(requests, prompt, output int) string, other http.HandlerFunc) (*counting, *httptest.Server) {
 	t.Helper()
 	mock, err := mockserver.New(mockserver.Config{})
@@ -49,7 +49,7 @@ func newCounting(t *testing.T, path string, metrics func(requests, prompt, outpu
 		other(w, r)
 	}))
 	t.Cleanup(srv.Close)
-	backends.ForgetMissing() // an earlier server without metrics may have had this port
+	backends.ForgetMissing() // an earlier server without metrics may have used the same port
 	return c, srv
 }
 
@@ -63,7 +63,7 @@ func (c *counting) counts() (requests, prompt, output int) {
 	return requests, prompt, output
 }
 
-// requests returns and forgets the requests that were no completions.
+// requests returns the requests that were not completions, and forgets them.
 func (c *counting) requests() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +83,7 @@ func fromEnv(t *testing.T, environ ...string) backends.Backend {
 	return all[0]
 }
 
-// exposition returns metrics in the text format, of lines "name type value", or "name
+// exposition returns metrics in the text format. Each of the lines is "name type value" or "name
 // histogram sum count".
 func exposition(lines ...string) string {
 	var b bytes.Buffer
@@ -104,7 +104,7 @@ func exposition(lines ...string) string {
 	return b.String()
 }
 
-// vllmMetrics are those of vLLM 0.11, as far as they matter here.
+// vllmMetrics returns the metrics of vLLM 0.11 that matter here.
 func vllmMetrics(requests, prompt, output int) string {
 	const labels = `{engine="0",model_name="mock"}`
 	return exposition(
@@ -122,7 +122,7 @@ func vllmMetrics(requests, prompt, output int) string {
 	)
 }
 
-// TestCounters reads the counters of servers at a URL, as the environment names them.
+// TestCounters reads the counters of servers at a URL. The environment names the servers.
 func TestCounters(t *testing.T) {
 	all := llmbench.Counts{Requests: 2, PromptTokens: 8, OutputTokens: 10}
 	for _, c := range []struct {
@@ -181,7 +181,7 @@ func TestCounters(t *testing.T) {
 				assert.Assert(t, asked == "GET /prometheus/metrics Bearer k" || asked == "GET /metrics Bearer k", "%s", asked)
 			}
 			o := target.Observe().(llmbench.Counter)
-			waitFor(t, server, 1) // the completion of the start
+			waitFor(t, server, 1) // the completion that the start sends
 			assert.NilError(t, o.Before(t.Context()))
 			for range 2 {
 				s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "a b c d", MaxTokens: 5, FixedOutput: true}, true)
@@ -199,8 +199,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// waitFor waits until the server has logged n answers: it does so after the client has read
-// them.
+// waitFor waits until the server has logged n answers. It logs an answer only after the client has
+// read it.
 func waitFor(t *testing.T, c *counting, n int) {
 	t.Helper()
 	poll.WaitOn(t, func(poll.LogT) poll.Result {
@@ -211,8 +211,8 @@ func waitFor(t *testing.T, c *counting, n int) {
 	}, poll.WithDelay(time.Millisecond), poll.WithTimeout(2*time.Minute))
 }
 
-// A noting testing.TB keeps what is logged, except that a start takes long, as it may on a busy
-// machine.
+// A noting is a testing.TB that keeps what is logged. It does not keep the message that a start
+// takes long, which is normal on a busy machine.
 type noting struct {
 	testing.TB
 	notes []string
@@ -224,8 +224,9 @@ func (n *noting) Log(args ...any) {
 	}
 }
 
-// TestMissingCounters checks that a server without counters is measured, and that one line
-// says what is missing. If the user names the address of the metrics, it is an error.
+// TestMissingCounters checks that a server without counters is measured, and that one line says
+// what is missing. But if the user has given the address of the metrics, missing counters are an
+// error.
 func TestMissingCounters(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -271,11 +272,12 @@ func TestMissingCounters(t *testing.T) {
 	assert.Equal(t, named, "backends: url: metrics: GET /metrics from 127.0.0.1:1: connection refused")
 }
 
-// TestMetricsAddress checks who is asked for metrics, and with which credentials.
+// TestMetricsAddress checks which servers are asked for metrics, and which credentials the requests
+// carry.
 func TestMetricsAddress(t *testing.T) {
 	server, srv := newCounting(t, "/metrics", vllmMetrics, http.NotFound)
 	other, otherSrv := newCounting(t, "/custom", vllmMetrics, http.NotFound)
-	elsewhere := strings.Replace(otherSrv.URL, "127.0.0.1", "localhost", 1) // which is another host as far as can be told
+	elsewhere := strings.Replace(otherSrv.URL, "127.0.0.1", "localhost", 1) // the client cannot know that this is the same host
 	observe := func(env ...string) {
 		target := fromEnv(t, append(env, "LLMBENCH_URL="+srv.URL, "LLMBENCH_HEADER=Authorization: secret")...).Start(t)
 		o := target.Observe()
@@ -290,7 +292,7 @@ func TestMetricsAddress(t *testing.T) {
 	observe("LLMBENCH_METRICS=" + elsewhere + "/custom")
 	assert.DeepEqual(t, other.requests(), []string{"GET /custom", "GET /custom", "GET /custom"})
 
-	observe("LLMBENCH_METRICS=" + elsewhere + "/custom, " + srv.URL) // two replicas
+	observe("LLMBENCH_METRICS=" + elsewhere + "/custom, " + srv.URL) // the addresses of two replicas
 	assert.DeepEqual(t, other.requests(), []string{"GET /custom", "GET /custom", "GET /custom"})
 	assert.DeepEqual(t, server.requests(), []string{"GET /prometheus/metrics secret", "GET /metrics secret", "GET /metrics secret", "GET /metrics secret"})
 
@@ -299,14 +301,14 @@ func TestMetricsAddress(t *testing.T) {
 	assert.DeepEqual(t, server.requests(), []string(nil))
 }
 
-// TestResetCacheAtURL checks that the cache of a server that may have other users is emptied
-// only if that is asked for, and that a server which does not do so ends the benchmark.
+// TestResetCacheAtURL checks a server that may have other users. Its cache must be emptied only if
+// the user asks for that. If the server then does not empty it, the benchmark must end.
 func TestResetCacheAtURL(t *testing.T) {
 	const reset = "POST /reset_prefix_cache"
 	for _, c := range []struct {
 		name    string
 		env     string
-		answer  http.HandlerFunc // to the request
+		answer  http.HandlerFunc // the answer to the request to empty the cache
 		asked   int
 		wantErr string
 	}{

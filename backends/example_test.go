@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// The simulated server starts in the parent benchmark. In a benchmark of your own,
-// llmbench.Run measures the target in sub-benchmarks, instead of llmbench.Do.
+// In this example the simulated server starts in the parent benchmark. A real benchmark would
+// measure the target in sub-benchmarks with llmbench.Run, instead of calling llmbench.Do.
 func ExampleMock() {
 	parent := func(b *testing.B) {
 		target := backends.Mock{}.Start(b)
@@ -21,8 +21,8 @@ func ExampleMock() {
 	// Output: map[backend:mock] ok 8 tokens
 }
 
-// A server that already runs. Here it is the simulated server, whose metrics have
-// the names of vLLM's.
+// This example uses a server that already runs. Here that is the simulated server. Its metrics have
+// the names of vLLM's metrics.
 func ExampleURL() {
 	parent := func(b *testing.B) {
 		running := backends.Mock{Model: "tiny"}.Start(b)
@@ -38,8 +38,8 @@ func ExampleURL() {
 	// Output: map[backend:gateway model:tiny] ok 8 tokens
 }
 
-// The docker command of vLLM on two GPUs, with a model from the Hugging Face Hub.
-// Package backends/container runs it.
+// This example prints the docker command for vLLM on two GPUs, with a model from the Hugging Face
+// Hub. Package backends/container runs such commands.
 func ExampleVLLM() {
 	spec, err := backends.VLLM{
 		Container:   backends.Container{Model: "Qwen/Qwen3-8B", GPUs: "0,1"},
@@ -60,7 +60,8 @@ func ExampleVLLM() {
 	// <nil>
 }
 
-// runOnce runs a parent benchmark once: a benchmark that skips is not repeated.
+// runOnce runs a parent benchmark once. It is not repeated, because a benchmark that is skipped
+// runs only once.
 func runOnce(parent func(b *testing.B)) {
 	testing.Benchmark(func(b *testing.B) {
 		parent(b)

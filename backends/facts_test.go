@@ -20,8 +20,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 )
 
-// TestFacts holds every golden command, and all that is asked of the server that it
-// starts, against what the server's own source says.
+// TestFacts compares every golden command, and everything that the client asks the server that it
+// starts, with what the server's own source says.
 func TestFacts(t *testing.T) {
 	all, err := facts.Load("testdata/facts")
 	assert.NilError(t, err)
@@ -30,11 +30,11 @@ func TestFacts(t *testing.T) {
 			spec, err := c.server.Spec()
 			assert.NilError(t, err)
 			f, doubt, found := facts.For(all, c.backend, spec.Image)
-			if c.backend == "mock-container" { // the tests of package container run it
+			if c.backend == "mock-container" { // the tests of package container check this server
 				return
 			}
 			assert.Assert(t, found, "testdata/facts has no file of %s", c.backend)
-			assert.Assert(t, doubt == "" || strings.Contains(spec.Image, "@sha256:"), doubt) // a digest names no version
+			assert.Assert(t, doubt == "" || strings.Contains(spec.Image, "@sha256:"), doubt) // a digest does not tell the version
 			if reflect.ValueOf(c.server).FieldByName("Container").FieldByName("Image").IsZero() && !strings.Contains(spec.Image, "@sha256:") {
 				i := slices.IndexFunc(f.Images, func(i facts.Image) bool { return i.Name == spec.Image })
 				assert.Assert(t, i >= 0, "image %s is not attested", spec.Image)
@@ -54,8 +54,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestFactsNotice checks that a wrong name or value anywhere in a Spec contradicts
-// the facts.
+// TestFactsNotice checks that a wrong name or value contradicts the facts, wherever in a Spec it
+// is.
 func TestFactsNotice(t *testing.T) {
 	all, err := facts.Load("testdata/facts")
 	assert.NilError(t, err)
@@ -96,11 +96,11 @@ func TestFactsNotice(t *testing.T) {
 	}
 }
 
-// A contradiction collector compares a Spec with facts.
+// A collector collects the contradictions between a Spec and facts.
 type collector struct {
 	facts    facts.Facts
 	spec     launch.Spec
-	set      facts.Settings // by the command, the environment and documents
+	set      facts.Settings // what the command, the environment and documents set
 	problems []string
 }
 
@@ -135,8 +135,8 @@ func contradictions(f facts.Facts, spec launch.Spec) []string {
 	return c.problems
 }
 
-// checkSettings checks the command, the variables, the files and the requests that
-// set the server up, and collects what they set.
+// checkSettings checks the command, the environment variables, the files and the requests that set
+// up the server. It also collects what they set.
 func (c *collector) checkSettings() {
 	take := func(set facts.Settings, err error) {
 		if err != nil {
@@ -155,7 +155,7 @@ func (c *collector) checkSettings() {
 	for _, f := range c.spec.Files {
 		files[f.Path] = f.Content
 	}
-	if n := len(words); n > 0 && files[words[n-1]] != "" { // a script of ours, which runs the command that follows it
+	if n := len(words); n > 0 && files[words[n-1]] != "" { // one of our scripts, which runs the command that follows it
 		delete(files, words[n-1])
 		words = nil
 	}
@@ -164,13 +164,13 @@ func (c *collector) checkSettings() {
 	for name := range c.spec.PassEnv {
 		env[name] = "text"
 	}
-	for name := range c.spec.Devices.Env() { // the driver reads them, and not the server
+	for name := range c.spec.Devices.Env() { // the driver reads these variables, not the server
 		delete(env, name)
 	}
 	take(c.facts.Environment(env))
 	for name, content := range files {
 		if slices.ContainsFunc(c.spec.Setup, func(s probe.Step) bool { return slices.Contains(s.Exec, name) }) {
-			continue // a command of the setup reads it, and not the server
+			continue // a command of the setup reads this variable, not the server
 		}
 		if !slices.ContainsFunc(c.facts.Fields, func(d facts.Field) bool { return d.In == name }) {
 			c.add("no facts say that the server reads %s", name)
@@ -185,17 +185,17 @@ func (c *collector) checkSettings() {
 	}
 }
 
-// checkModel checks that the server gives its model the name that is looked for in its
-// list, and the name that requests have.
+// checkModel checks that the server gives its model the name under which the client looks for it in
+// the server's list, and the name that requests carry.
 func (c *collector) checkModel() {
 	m, name := c.facts.Model, c.facts.ModelName(c.set)
 	switch {
 	case m.Behind != "":
-		// The server behind this one has the model, and has facts of its own.
+		// The server behind this one has the model. That server has its own facts.
 	case name == "":
 		c.add("nothing gives the model a name: want one of %v", m.Settings)
 	case c.spec.AdoptModel:
-		// Requests have the name that the server lists, whatever that is.
+		// Requests carry the name that the server lists, whatever it is.
 	case m.Listed == "own":
 		c.add("the server makes a name of its own for the model, which is not adopted")
 	case c.spec.ListedModel != "" && c.spec.ListedModel != name:
@@ -205,7 +205,8 @@ func (c *collector) checkModel() {
 	}
 }
 
-// checkRoutes checks that the server answers what is asked of it, and where.
+// checkRoutes checks that the server answers the requests that the client sends, at the paths and
+// ports where the client sends them.
 func (c *collector) checkRoutes() {
 	main := c.spec.Port
 	c.checkRoute("POST", "/v1/chat/completions", main)
@@ -221,12 +222,12 @@ func (c *collector) checkRoutes() {
 	if c.spec.MetricsPort != 0 {
 		main = c.spec.MetricsPort
 	}
-	if c.spec.MetricsOf == "" { // otherwise the facts of that container are asked
+	if c.spec.MetricsOf == "" { // otherwise the facts of the other container are asked
 		c.checkRoute("GET", c.spec.Metrics.Path, main)
 	}
 }
 
-// checkRoute checks one route; a path "" means that nothing is asked.
+// checkRoute checks one route. If the path is "", there is no such request.
 func (c *collector) checkRoute(method, pathAndQuery string, port int) {
 	asked, _, _ := strings.Cut(pathAndQuery, "?")
 	if asked == "" {
@@ -256,7 +257,7 @@ func (c *collector) checkRoute(method, pathAndQuery string, port int) {
 	}
 }
 
-// checkMetrics checks the names of metrics and their types.
+// checkMetrics checks the names and the types of metrics.
 func (c *collector) checkMetrics() {
 	n := c.spec.Metrics
 	for _, m := range []struct {
@@ -311,8 +312,8 @@ func alternatives(expression string) (all []string) {
 	return append(all, expression[from:])
 }
 
-// TestFactsInReadme checks that backends/README.md says of every file of facts which
-// source tree it was read from, whether that is the released one, and when.
+// TestFactsInReadme checks what backends/README.md says about every file of facts: from which
+// source tree it was read, whether that tree is a release, and when it was read.
 func TestFactsInReadme(t *testing.T) {
 	all, err := facts.Load("testdata/facts")
 	assert.NilError(t, err)

@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestEveryFieldHasGoldenCase checks that the golden files leave out no field.
+// TestEveryFieldHasGoldenCase checks that every field occurs in the golden files.
 func TestEveryFieldHasGoldenCase(t *testing.T) {
 	set := map[string]bool{}
 	types := map[reflect.Type]bool{}
@@ -31,8 +31,8 @@ func TestEveryFieldHasGoldenCase(t *testing.T) {
 	}
 }
 
-// TestInvalidFields checks that errors name the field, its value and the allowed
-// values, for all invalid fields at once.
+// TestInvalidFields checks that an error names the field, its value and the allowed values. One
+// error must do so for all invalid fields together.
 func TestInvalidFields(t *testing.T) {
 	ok := Container{Model: "m"}
 	with := func(change func(*Container)) Container {
@@ -123,7 +123,7 @@ func TestInvalidFields(t *testing.T) {
 	}
 }
 
-// TestGGUFQuantization reads names in the forms that people use.
+// TestGGUFQuantization reads quantizations in file names of several common forms.
 func TestGGUFQuantization(t *testing.T) {
 	for name, want := range map[string]string{
 		"llama-2-7b-chat.F16.gguf": "F16", "m-bf16.gguf": "BF16", "m-fp16.gguf": "F16", "qwen3-8b-q4_k_m.gguf": "Q4_K_M", "Q8_0": "Q8_0",
@@ -138,8 +138,8 @@ func TestGGUFQuantization(t *testing.T) {
 func TestParallelism(t *testing.T) {
 	for _, c := range []struct {
 		server Server
-		want   string // options; "" means none
-		used   string // gpus-used of the configuration lines
+		want   string // the options; "" means none
+		used   string // the value of gpus-used in the configuration lines
 	}{
 		{VLLM{Container: Container{Model: "m"}}, "", ""},
 		{VLLM{Container: Container{Model: "m", GPUs: "0"}}, "", "1"},

@@ -43,7 +43,7 @@ var goldenCases = []struct {
 	{"tgi", "every field", TGI{Container: Container{Model: "m", ModelsDir: "/data", GPUs: "0,1", ShmSize: 2 << 30}, DType: "bfloat16", NumShard: 2, MaxConcurrentRequests: 512, MaxInputTokens: 4096, MaxTotalTokens: 8192, MaxBatchPrefillTokens: 8192,
 		MaxBatchTotalTokens: 65536, MaxWaitingTokens: 20, CUDAMemoryFraction: .9, KVCacheDType: "fp8_e5m2", Speculate: 2}},
 	{"tgi", "one commit, on an AMD GPU", TGI{Container: Container{Model: "m", Revision: "0123456789012345678901234567890123456789", TrustRemoteCode: true, Offline: true, GPUs: "amd:0"}}},
-	{"tgi", "without its prefix cache", TGI{Container: Container{Model: "m", GPUs: "0"}, PrefixCaching: Off}}, // not with KVCacheDType, which needs FlashInfer, which needs the prefix cache
+	{"tgi", "without its prefix cache", TGI{Container: Container{Model: "m", GPUs: "0"}, PrefixCaching: Off}}, // does not set KVCacheDType, because that needs FlashInfer, which needs the prefix cache
 
 	{"sglang", "as the model is", SGLang{Container: Container{Model: "Qwen/Qwen3-8B", GPUs: "all"}}},
 	{"sglang", "one revision of a base model, on an AMD GPU", SGLang{Container: Container{Model: "a:b", Revision: "v1", ChatTemplate: "/data/chatml.jinja", TrustRemoteCode: true, Offline: true, GPUs: "amd:0"}}},
@@ -142,9 +142,9 @@ func TestGolden(t *testing.T) {
 	assert.Equal(t, len(texts), len(servers))
 }
 
-// TestStudies checks that each experiment of the studies whose server is known has a
-// case of TestGolden, so that its configuration can be expressed by fields. The names of
-// the cases begin with those of the experiments. D13 has no results.
+// TestStudies checks the experiments of the studies of which the server is known. Each must have a
+// case of TestGolden, which shows that fields can express its configuration. The name of the case
+// begins with that of the experiment. D13 has no results.
 func TestStudies(t *testing.T) {
 	has := map[string]bool{}
 	for _, c := range goldenCases {

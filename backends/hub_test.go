@@ -11,7 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
 )
 
-// minimal returns a server of each kind with as few settings as it allows.
+// minimal returns the server with a name, with as few settings as the server allows.
 func minimal(name string, c Container) Server {
 	switch name {
 	case "textgen", "mindie":
@@ -31,8 +31,8 @@ func minimal(name string, c Container) Server {
 	return servers[name](c)
 }
 
-// TestNoSettingIsIgnored checks that each server either follows a setting that all
-// servers share, or refuses it.
+// TestNoSettingIsIgnored checks settings that all servers share. Each server must either follow
+// such a setting or refuse it.
 func TestNoSettingIsIgnored(t *testing.T) {
 	for name := range servers {
 		plain, err := minimal(name, Container{Model: "m"}).Spec()
@@ -74,7 +74,7 @@ func TestRevision(t *testing.T) {
 	}
 	spec, err := VLLM{Container: Container{Model: "m", ModelsDir: "/data"}}.Spec()
 	assert.NilError(t, err)
-	assert.Equal(t, spec.CommitFile, "") // nothing is downloaded
+	assert.Equal(t, spec.CommitFile, "") // nothing was downloaded
 }
 
 // TestImageForDevices checks that a server gets an image that can use its devices.
@@ -105,19 +105,19 @@ func TestImageForDevices(t *testing.T) {
 	}
 }
 
-// TestChoices checks that a field takes exactly the values that the server takes.
+// TestChoices checks that a field accepts exactly the values that the server accepts.
 func TestChoices(t *testing.T) {
 	all, err := facts.Load("testdata/facts")
 	assert.NilError(t, err)
 	for _, c := range []struct {
 		server, option string
 		with           func(value string) Server
-		except         []string // values that the field leaves out on purpose
+		except         []string // values that the field deliberately leaves out
 	}{
 		{"vllm", "--quantization", func(v string) Server { return VLLM{Container: Container{Model: "m", Quantization: v}} },
-			[]string{"fbgemm_fp8", "fp_quant", "deepseek_v4_fp8"}}, // deprecated, or of one model
+			[]string{"fbgemm_fp8", "fp_quant", "deepseek_v4_fp8"}}, // these are deprecated, or for one model only
 		{"sglang", "--quantization", func(v string) Server { return SGLang{Container: Container{Model: "m", Quantization: v}} },
-			[]string{"modelslim", "mxfp_w4a8", "mlx_q4", "mlx_q8"}}, // of NPUs and Apple's GPUs
+			[]string{"modelslim", "mxfp_w4a8", "mlx_q4", "mlx_q8"}}, // these are for NPUs and for Apple's GPUs
 		{"sglang", "--kv-cache-dtype", func(v string) Server { return SGLang{Container: Container{Model: "m"}, KVCacheDType: v} }, nil},
 		{"sglang", "--schedule-policy", func(v string) Server { return SGLang{Container: Container{Model: "m"}, SchedulePolicy: v} }, nil},
 		{"tgi", "--quantize", func(v string) Server { return TGI{Container: Container{Model: "m", Quantization: v}} }, nil},

@@ -9,14 +9,14 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestReadmeServers checks that the table of servers in README.md has the images and the units
-// that each server has by default.
+// TestReadmeServers checks that the table of servers in README.md shows the default image and the
+// units of each server.
 func TestReadmeServers(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	assert.NilError(t, err)
-	rows := map[string][]string{} // cells by name of the server
+	rows := map[string][]string{} // the cells of each server, by its name
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|.*$").FindAllStringSubmatch(string(text), -1) {
-		if rows[row[1]] == nil { // the first table
+		if rows[row[1]] == nil { // only the first table counts
 			rows[row[1]] = strings.Split(strings.Trim(row[0], "|"), "|")
 		}
 	}

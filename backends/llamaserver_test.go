@@ -39,13 +39,14 @@ func TestRealServer(t *testing.T) {
 	}
 }
 
-// TestDraftsOfRealServer checks what a real llama-server that drafts by n-grams states of its drafts: the
-// answer and the server's counters agree. The server drafts only now and then, so that the mean of all
-// decode steps, which answers state, is below that of the steps with a draft.
+// TestDraftsOfRealServer checks what a real llama-server that drafts by n-grams reports about its
+// drafts. The answer and the server's counters must agree. The server makes drafts only now and
+// then. So the mean over all decode steps, which answers report, is smaller than the mean over the
+// steps with a draft.
 func TestDraftsOfRealServer(t *testing.T) {
 	t.Parallel()
 	url := llamatest.Start(t, llamatest.Options{Args: []string{"--spec-default", "--metrics"}})
-	target := backends.URL{URL: url, Dialect: dialect.LlamaCPP{}, Body: json.RawMessage(`{"temperature":0}`)}.Start(t) // greedy, it repeats itself
+	target := backends.URL{URL: url, Dialect: dialect.LlamaCPP{}, Body: json.RawMessage(`{"temperature":0}`)}.Start(t) // with greedy decoding the model repeats itself
 	o := target.Observe()
 	assert.NilError(t, o.Before(t.Context()))
 	s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "a" + strings.Repeat(" a", 15), MaxTokens: 800, FixedOutput: true}, true)
@@ -66,8 +67,8 @@ func serve(t *testing.T, url string, env ...string) string {
 	return bench(t, "Serve", url, env...)
 }
 
-// bench runs the benchmark of a scenario in a process of its own against a real llama-server at url,
-// and returns its output.
+// bench runs the benchmark of a scenario in a separate process, against a real llama-server at url.
+// It returns the output of the benchmark.
 func bench(t *testing.T, scenario, url string, env ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -107,9 +108,9 @@ func TestServeOnRealServer(t *testing.T) {
 	}
 }
 
-// TestShortAnswersOfRealServer checks that answers are reported which a real llama-server ends
-// before the fixed length that was asked for, because its context is full. benchgate must not
-// compare them with whole answers.
+// TestShortAnswersOfRealServer checks answers that a real llama-server ends before the requested
+// length, because its context is full. They must be reported. benchgate must not compare them with
+// whole answers.
 func TestShortAnswersOfRealServer(t *testing.T) {
 	t.Parallel()
 	const short = "answers are shorter than asked: mean 32 of 64 output tokens"
@@ -133,9 +134,9 @@ func TestShortAnswersOfRealServer(t *testing.T) {
 	assert.Assert(t, strings.Contains(string(report), "the median of out-tok/req is 32, but 64 in"), "%s", report)
 }
 
-// TestKeptConnections sends many requests over kept connections to a real llama-server, which
-// closes each connection after its first streamed answer without saying so. No request may
-// fail. At most one request of each worker may be sent again: then the client knows.
+// TestKeptConnections sends many requests over kept connections to a real llama-server. After its
+// first streamed answer, the server closes each connection without announcing it. No request may
+// fail. Each worker may send at most one request again, because after that the client knows.
 func TestKeptConnections(t *testing.T) {
 	t.Parallel()
 	url := llamatest.Start(t, llamatest.Options{})
@@ -162,8 +163,9 @@ func TestKeptConnections(t *testing.T) {
 	}
 }
 
-// TestAgreementOnRealServer checks what BenchmarkAgreement says of a real llama-server: a server
-// agrees with itself if it answers one user, and quantized weights give other answers.
+// TestAgreementOnRealServer checks the results of BenchmarkAgreement for a real llama-server. A
+// server must agree with itself if it answers one user. Quantized weights must give different
+// answers.
 func TestAgreementOnRealServer(t *testing.T) {
 	t.Parallel()
 	answers := filepath.Join(t.TempDir(), "answers")
@@ -179,7 +181,7 @@ func TestAgreementOnRealServer(t *testing.T) {
 	}
 	whole, quantized := results(tinygguf.F16), results(tinygguf.Q8_0)
 	assert.Equal(t, agreement(tinygguf.F16, "1", whole), 100.0)
-	for _, users := range []string{"1", "16"} { // of 16 at once the server answers 4
+	for _, users := range []string{"1", "16"} { // the server answers 4 of 16 requests at the same time
 		same, other := agreement(tinygguf.F16, users, whole), agreement(tinygguf.Q8_0, users, quantized)
 		assert.Assert(t, other < same, "%s at once: Q8_0 %v, F16 %v", users, other, same)
 	}

@@ -10,6 +10,6 @@ func TestMain(m *testing.M) {
 	if role := roles[os.Getenv(roleVariable)]; role != nil {
 		role(os.Args[1])
 	}
-	_ = flag.Set("test.parallel", "16") // tests that are parallel mostly wait
+	_ = flag.Set("test.parallel", "16") // parallel tests mostly wait
 	os.Exit(m.Run())
 }

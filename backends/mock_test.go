@@ -18,7 +18,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// TestMock checks that the mock answers as its fields say.
+// TestMock checks that the mock server behaves as its fields say.
 func TestMock(t *testing.T) {
 	srv, target := backends.Mock{Speed: 10}.Serve(t)
 	s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "one two three", MaxTokens: 5}, true)
@@ -30,8 +30,9 @@ func TestMock(t *testing.T) {
 	assert.Assert(t, strings.Contains(startError(t, backends.Mock{Profile: "h100"}), `profile "h100": not known`))
 }
 
-// TestMockTruth compares figures with those that the server's log has: its own times, without the way to the client,
-// and in an open loop from the instants at which requests were due.
+// TestMockTruth compares the client's values with those in the server's log. The log holds the
+// server's own times, which do not include the way to the client. In an open loop these times start
+// when requests were due.
 func TestMockTruth(t *testing.T) {
 	target := backends.Mock{Config: &mockserver.Config{TTFT: 20 * time.Millisecond, PerToken: 2 * time.Millisecond, Slots: 4}}.Start(t)
 	assert.Equal(t, target.Truth.Speed, "TTFT 20ms, TPOT 2ms, 4 requests at once")
@@ -55,7 +56,7 @@ func TestMockTruth(t *testing.T) {
 		measured := sample.Summarize(result.All(), result.Elapsed, sample.SLO{}).Metrics
 		for _, unit := range c.want {
 			assert.Assert(t, truth[unit] > 0, "%s: %s is not in %v", c.name, unit, truth)
-			if unit != "mean-tpot-ns" { // an answer arrives after it was written, and its request was sent before it came
+			if unit != "mean-tpot-ns" { // an answer arrives after it was written, and a request is sent before it arrives
 				assert.Assert(t, truth[unit] < measured[unit], "%s: %s: %v by the log, %v measured", c.name, unit, truth[unit], measured[unit])
 			}
 		}
@@ -66,7 +67,7 @@ func TestMockTruth(t *testing.T) {
 	}
 }
 
-// TestMockProfiles sends a request to each profile that LLMBENCH_MOCK can name.
+// TestMockProfiles sends a request to each profile that LLMBENCH_MOCK can select.
 func TestMockProfiles(t *testing.T) {
 	names := profiles.Names()
 	assert.Assert(t, len(names) > 20, "%q", names)
@@ -87,8 +88,8 @@ func TestMockProfiles(t *testing.T) {
 	}
 }
 
-// TestMockCounts compares what the mock counts in a pass with what was sent. A
-// request that ends just before the pass must not be counted.
+// TestMockCounts compares what the mock server counts in a pass with what was sent. A request that
+// ends just before the pass must not be counted.
 func TestMockCounts(t *testing.T) {
 	target := backends.Mock{Config: &mockserver.Config{}}.Start(t)
 	send := func(tokens int) {
@@ -115,8 +116,8 @@ func TestMockCounts(t *testing.T) {
 	}
 }
 
-// TestMockCountsOpenRequest begins a pass while an earlier request is open. The
-// counts will include that request, so that they must not claim to be complete.
+// TestMockCountsOpenRequest begins a pass while an earlier request is still open. The counts will
+// include that request, so they must not claim to be complete.
 func TestMockCountsOpenRequest(t *testing.T) {
 	target := backends.Mock{Config: &mockserver.Config{TTFT: time.Hour}}.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -137,7 +138,7 @@ func TestMockCountsOpenRequest(t *testing.T) {
 	<-done
 }
 
-// metricsOf returns the metrics of a server as it serves them.
+// metricsOf returns the metrics of a server in the form in which it serves them.
 func metricsOf(t *testing.T, target llmbench.Target) string {
 	t.Helper()
 	res, err := http.Get(target.URL + "/metrics")
@@ -148,8 +149,8 @@ func metricsOf(t *testing.T, target llmbench.Target) string {
 	return string(text)
 }
 
-// TestMockReset checks that the prefix cache of a mock is emptied before each
-// pass, and that the mock states how well the cache works.
+// TestMockReset checks that the prefix cache of a mock server is emptied before each pass, and that
+// the mock server reports how well the cache works.
 func TestMockReset(t *testing.T) {
 	profile, err := mockserver.Load("vllm-qwen2-7b-t4")
 	assert.NilError(t, err)
@@ -170,7 +171,8 @@ func TestMockReset(t *testing.T) {
 		figures, err = o.After(t.Context())
 		assert.NilError(t, err)
 	}
-	// Each pass misses once and hits once, apart from the last block of a prompt.
+	// In each pass one request misses the cache and one hits it, apart from the last block of a
+	// prompt.
 	hit := figures["srv-prefix-hit-%"]
 	assert.Assert(t, hit > 40 && hit <= 50, "%v", figures)
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
 )
 
-// TestCheckedVersions checks that the versions that the program names as checked are
-// those of the files of facts and of the images in them.
+// TestCheckedVersions checks the versions that the program says were checked. They must be those in
+// the files of facts, and those of the images in these files.
 func TestCheckedVersions(t *testing.T) {
 	all, err := facts.Load("testdata/facts")
 	assert.NilError(t, err)
-	known := map[string][]string{} // images by server, and one of each file's version
+	known := map[string][]string{} // for each server, the images in its files of facts, and an image with the version of each file
 	for _, f := range all {
 		if servers[f.Server] == nil {
 			continue
@@ -37,7 +37,7 @@ func TestCheckedVersions(t *testing.T) {
 	}
 }
 
-// TestUncheckedImage checks what is said of an image of another version.
+// TestUncheckedImage checks what is logged about an image of another version.
 func TestUncheckedImage(t *testing.T) {
 	for image, unchecked := range map[string]bool{"": false, "vllm/vllm-openai:v0.31.0-cu129": false, "r:5000/vllm:v0.19.1": false, "vllm/vllm-openai:v0.29.0": true, "vllm/vllm-openai:v0.31.01": true, "vllm@sha256:" + strings.Repeat("0", 64): true} {
 		spec, err := VLLM{Container: Container{Image: image, Model: "m"}}.Spec()
@@ -57,8 +57,7 @@ func TestTagVersion(t *testing.T) {
 	}
 }
 
-// TestTensorRTLLMMetrics checks that figures are promised only where the server has
-// the metric.
+// TestTensorRTLLMMetrics checks that values are only promised if the server has the metric.
 func TestTensorRTLLMMetrics(t *testing.T) {
 	for image, has := range map[string]bool{"": false, "a:1.2.1": false, "a:1.3.0rc4": false, "a:1.3.0rc5": true, "a:1.3.0rc12": true, "a:1.3.0": true, "a:mine": true} {
 		spec, err := TensorRTLLM{Container: Container{Image: image, Model: "m"}}.Spec()

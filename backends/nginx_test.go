@@ -14,13 +14,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestNginx measures a mock server behind real nginx, as the environment says how to reach it.
+// TestNginx measures a mock server behind a real nginx. The environment says how to reach it.
 func TestNginx(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		proxy   nginxtest.Options
 		environ func(s *nginxtest.Server) []string
-		user    bool // the instants are those of reads
+		user    bool // the instants are those at which the client reads
 	}{
 		{"a private CA", nginxtest.Options{TLS: true}, func(s *nginxtest.Server) []string {
 			return []string{"LLMBENCH_URL=" + s.URL + "/v1", "LLMBENCH_CA=" + s.CAFile}
@@ -63,7 +63,7 @@ func TestNginx(t *testing.T) {
 				load.Requests = append(load.Requests, llmbench.Request{Prompt: "a b c", MaxTokens: tokens, FixedOutput: true})
 			}
 			result, err := llmbench.Pass(t.Context(), "", target, load)
-			assert.Assert(t, result != nil, "%v", err) // on a busy machine the error may say that deltas came in bursts
+			assert.Assert(t, result != nil, "%v", err) // on a busy machine, the error may say that deltas came in bursts
 			defer result.Close()
 			n, kernel := 0, 0
 			for s := range result.All() {

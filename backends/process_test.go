@@ -23,8 +23,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// roleVariable makes this test binary one of the servers in roles, which listen on the port in their first
-// argument.
+// roleVariable is the environment variable that turns this test binary into one of the servers in
+// roles. These servers listen on the port in their first argument.
 const roleVariable = "PROCESS_TEST_ROLE"
 
 var roles = map[string]func(port string){
@@ -80,7 +80,7 @@ var roles = map[string]func(port string){
 	},
 }
 
-// mock returns a simulated server that answers at once.
+// mock returns a simulated server that answers without delay.
 func mock() http.Handler {
 	server, err := mockserver.New(mockserver.Config{Model: "m", Speed: 1000})
 	if err != nil {
@@ -97,7 +97,7 @@ func listen(port string, handler http.Handler) {
 	os.Exit(1)
 }
 
-// program returns this test binary in a role.
+// program returns a program that runs this test binary in a role.
 func program(t *testing.T, role string, args ...string) backends.Program {
 	t.Helper()
 	self, err := os.Executable()
@@ -105,7 +105,7 @@ func program(t *testing.T, role string, args ...string) backends.Program {
 	return backends.Program{Command: append([]string{self, "{port}"}, args...), Env: map[string]string{roleVariable: role}}
 }
 
-// TestProcess starts programs that become ready, and sends a request to each.
+// TestProcess starts programs that become ready, and sends a request to each of them.
 func TestProcess(t *testing.T) {
 	healthy := program(t, "serve")
 	healthy.Health = "/up"
@@ -187,7 +187,8 @@ func TestProcessErrors(t *testing.T) {
 	}
 }
 
-// An errorRecorder is a testing.TB that keeps the text of Errorf and runs cleanups when asked.
+// An errorRecorder is a testing.TB that keeps the text of Errorf, and runs its cleanups when a test
+// calls for that.
 type errorRecorder struct {
 	testing.TB
 	text     string
@@ -197,8 +198,8 @@ type errorRecorder struct {
 func (e *errorRecorder) Errorf(format string, args ...any) { e.text += fmt.Sprintf(format, args...) }
 func (e *errorRecorder) Cleanup(f func())                  { e.cleanups = append(e.cleanups, f) }
 
-// TestProcessCrash checks that a program that ends during the requests is a failure that says how it
-// has ended, and that its log is in a file.
+// TestProcessCrash checks a program that ends during the requests. The failure must say how the
+// program has ended, and the program's log must be in a file.
 func TestProcessCrash(t *testing.T) {
 	dir := t.TempDir()
 	e := &errorRecorder{TB: t}
@@ -226,7 +227,7 @@ func TestProcessCrash(t *testing.T) {
 	assert.Equal(t, string(log), "out of memory\n")
 }
 
-// TestProcessFromConfig checks the variables of the environment.
+// TestProcessFromConfig checks the environment variables.
 func TestProcessFromConfig(t *testing.T) {
 	dir := t.TempDir()
 	c, err := backends.ParseConfig([]string{"LLMBENCH_BACKEND=process", "LLMBENCH_READY=/up,5m", "LLMBENCH_NAME=mine", "LLMBENCH_BUILD=" + dir,

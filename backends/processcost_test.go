@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestCostOfTokens checks that CPU time is divided by tokens, and not by deltas, of which an answer that is not streamed has
-// none.
+// TestCostOfTokens checks that the CPU time is divided by the number of tokens, not of deltas. An
+// answer that is not streamed has no deltas.
 func TestCostOfTokens(t *testing.T) {
 	c := costs{cpu: 3 * time.Second}
 	figures := c.FiguresOf(sample.All(

@@ -22,25 +22,26 @@ import (
 )
 
 const (
-	// maxRoundNoise is the largest ratio of two rounds of one load at which TestReplay
-	// judges the prediction.
+	// maxRoundNoise limits the noise at which TestReplay judges the prediction. It is the largest
+	// accepted ratio of two rounds of the same load.
 	maxRoundNoise = 1.1
-	// maxPredictionError is the ratio of prediction and measurement, or its inverse,
-	// above which the prediction is wrong.
+	// maxPredictionError is the largest accepted ratio of the prediction to the measurement, or of
+	// the measurement to the prediction.
 	maxPredictionError = 2
 )
 
-// judgedUnits are the units whose prediction TestReplay judges. It only logs the
-// prediction of other units: TTFT and TPOT depend on the extent to which requests run
-// in step.
+// judgedUnits holds the units whose prediction TestReplay judges. It only logs the prediction of
+// other units, because TTFT and TPOT depend on how far the requests run in step.
 var judgedUnits = []string{"output-tok/s", "mean-e2e-ns"}
 
-// TestReplay measures a real server at 1, 2, 4 and 8 requests at once, fits an engine
-// to the records, and compares the engine's prediction for 16 requests at once with a
-// measurement. Numbers of tokens must be exact. With LLMBENCH_FULL=1 times are judged as well. They
-// need a quiet machine, because server, client and other tests share the CPU cores; then each figure
-// is the median of three rounds. The test fails if two attempts predict times wrongly although
-// their rounds agree. It is skipped if the rounds are too noisy to tell.
+// TestReplay measures a real server with 1, 2, 4 and 8 requests at the same time. It fits an engine
+// to the records, predicts the results for 16 requests at the same time, and compares this
+// prediction with a measurement.
+//
+// Numbers of tokens must be exact. With LLMBENCH_FULL=1, times are judged too. They need a quiet
+// machine, because the server, the client and other tests share the CPU cores. Each value is then
+// the median of three rounds. The test fails if the rounds of each of two attempts agree and both
+// predictions of times are wrong. If the rounds are too noisy, the test is skipped.
 func TestReplay(t *testing.T) {
 	full := os.Getenv("LLMBENCH_FULL") != ""
 	if !full {
@@ -48,7 +49,7 @@ func TestReplay(t *testing.T) {
 	}
 	url := llamatest.Start(t, llamatest.Options{
 		Parallel: 16, Context: 2048, Model: tinygguf.Options{Dim: 512, Layers: 2, Heads: 8, KVHeads: 4, FF: 1024},
-		Args: []string{"--cache-ram", "0", "--no-cache-prompt"}, // the engine has no prompt cache
+		Args: []string{"--cache-ram", "0", "--no-cache-prompt"}, // the engine simulates no prompt cache
 	})
 	r := replay{dir: t.TempDir(), url: url, scenarios: scenariostest.Program(t)}
 	run(t, nil, "go", "build", "-o", r.dir, "../mockserver/cmd/calibrate", "../mockserver/cmd/simulate")
@@ -69,15 +70,15 @@ func TestReplay(t *testing.T) {
 	t.Fatalf("the fitted engine's prediction for 16 requests at once is wrong by more than a factor of %d", maxPredictionError)
 }
 
-// A replay is what the attempts of TestReplay have in common.
+// A replay holds what the attempts of TestReplay share.
 type replay struct {
-	dir       string // has the programs calibrate and simulate
-	url       string // of the server
-	scenarios string // the test program of package scenarios
+	dir       string // the folder of the programs calibrate and simulate
+	url       string // the URL of the server
+	scenarios string // the path of the test program of package scenarios
 }
 
-// attempt measures in so many rounds, fits and predicts. It returns the judged units whose prediction
-// is wrong, and the largest ratio of two rounds of one load.
+// attempt measures in the given number of rounds, fits an engine and predicts. It returns the
+// judged units whose prediction is wrong, and the largest ratio of two rounds of the same load.
 func (r replay) attempt(t *testing.T, n, rounds int) (wrong []string, noise float64) {
 	t.Helper()
 	records := filepath.Join(r.dir, fmt.Sprint(n))
@@ -111,8 +112,8 @@ func (r replay) measure(t *testing.T, env ...string) string {
 	return run(t, env, r.scenarios, "-test.run=^$", "-test.bench=Serve", "-test.benchtime=1x")
 }
 
-// predict fits an engine to so many files of records and returns the simulated results at 16
-// requests at once.
+// predict fits an engine to n files of records. It returns the simulated results for 16 requests at
+// the same time.
 func (r replay) predict(t *testing.T, records string, n int, inputTokens float64) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(records, "*.jsonl"))
@@ -138,7 +139,7 @@ func run(t *testing.T, env []string, name string, args ...string) string {
 	return out.String()
 }
 
-// roundNoise returns the largest ratio of two rounds of one load in a judged unit.
+// roundNoise returns the largest ratio of two rounds of the same load, over the judged units.
 func roundNoise(t *testing.T, results string) float64 {
 	t.Helper()
 	noise := 1.0
@@ -153,12 +154,12 @@ func roundNoise(t *testing.T, results string) float64 {
 	return noise
 }
 
-// median returns the median of an odd number of values, and the greater of the middle
-// two of an even number.
+// median returns the median of an odd number of values. For an even number it returns the greater
+// of the two values in the middle.
 func median(v []float64) float64 { return slices.Sorted(slices.Values(v))[len(v)/2] }
 
-// unitValues returns one value of each unit, which reduce makes of the values of all
-// results whose name ends in lastPart.
+// unitValues returns one value for each unit. The function reduce computes it from the values of
+// all results whose name ends in lastPart.
 func unitValues(t *testing.T, results, lastPart string, reduce func([]float64) float64) map[string]float64 {
 	t.Helper()
 	all := map[string][]float64{}
@@ -169,7 +170,7 @@ func unitValues(t *testing.T, results, lastPart string, reduce func([]float64) f
 			t.Fatalf("%v in:\n%s", rec, results)
 		case *benchfmt.Result:
 			name := string(rec.Name.Full())
-			last, _, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], "-") // without GOMAXPROCS
+			last, _, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], "-") // removes GOMAXPROCS
 			if last != lastPart {
 				continue
 			}

@@ -16,10 +16,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/scenariostest"
 )
 
-// TestSaltOnRealServer measures one real llama-server from several processes. The server
-// finds nothing but the chat template in its cache, unless a process repeats the salt of
-// an earlier one. The numbers of tokens and the configuration lines do not depend on the
-// salt.
+// TestSaltOnRealServer measures one real llama-server from several processes. The server must find
+// only the chat template in its cache, except if a process uses the same salt as an earlier one.
+// The numbers of tokens and the configuration lines must not depend on the salt.
 func TestSaltOnRealServer(t *testing.T) {
 	t.Parallel()
 	url := llamatest.Start(t, llamatest.Options{Parallel: 4, Context: 1024})
@@ -62,12 +61,12 @@ func TestSaltOnRealServer(t *testing.T) {
 		}
 		without, none := process("LLMBENCH_SALT=0")
 		assert.Equal(t, none, "")
-		check("the second concurrency without a salt", without[1], 90, 100) // the same questions again
+		check("the second concurrency without a salt", without[1], 90, 100) // the same questions as before
 		assert.Equal(t, tokensOf(without[1]), tokensOf(first[1]))
 	}
 }
 
-// tokensOf returns the mean numbers of tokens of a result's prompts and answers.
+// tokensOf returns the mean numbers of tokens of the prompts and of the answers of a result.
 func tokensOf(r *benchfmt.Result) string {
 	in, _ := r.Value("in-tok/req")
 	out, _ := r.Value("out-tok/req")
@@ -89,7 +88,7 @@ func resultsOf(t *testing.T, out string) (all []*benchfmt.Result) {
 	return all
 }
 
-// writeQuestions writes a file of ten different questions, and returns its path.
+// writeQuestions writes ten different questions to a file, and returns its path.
 func writeQuestions(t *testing.T, dir string) string {
 	t.Helper()
 	questions := []string{

@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestAPIKey checks that requests carry the key that the server asks for.
+// TestAPIKey checks that requests carry the key that the server requires.
 func TestAPIKey(t *testing.T) {
 	for _, c := range []struct {
 		container Container
@@ -34,8 +34,8 @@ func TestAPIKey(t *testing.T) {
 	}
 }
 
-// TestAPIKeyFromConfig checks that LLMBENCH_API_KEY is also the key of a server in
-// a container, and that requests carry this key if Args have several.
+// TestAPIKeyFromConfig checks that LLMBENCH_API_KEY is also the key of a server in a container. If
+// Args contain several keys, requests must carry this one.
 func TestAPIKeyFromConfig(t *testing.T) {
 	cfg, err := ParseConfig([]string{"LLMBENCH_BACKEND=vllm", "LLMBENCH_MODEL=m", "LLMBENCH_API_KEY=k2", "LLMBENCH_ARGS=--api-key k k2"})
 	assert.NilError(t, err)
@@ -57,8 +57,8 @@ func TestKwargsHideSecrets(t *testing.T) {
 	assert.Assert(t, !strings.Contains(launch.String()+spec.Config["launch"], "planted"))
 }
 
-// TestSettingsAreComparable checks that the configuration lines show each changed
-// setting, for servers that take options, variables and files.
+// TestSettingsAreComparable checks that each setting that was changed is visible in the
+// configuration lines. It does so for servers that take options, environment variables and files.
 func TestSettingsAreComparable(t *testing.T) {
 	m := Container{Model: "m", ModelsDir: "/data", GPUs: "ascend:0"}
 	for _, c := range [][2]Server{
@@ -84,13 +84,13 @@ func TestSettingsAreComparable(t *testing.T) {
 	}
 }
 
-// TestXinferenceStarts checks what a fresh Xinference needs to take requests and to
-// use the GPUs that it gets.
+// TestXinferenceStarts checks the requests that a new Xinference needs before it answers and uses
+// the GPUs that it was given.
 func TestXinferenceStarts(t *testing.T) {
 	for _, c := range []struct {
 		x    Xinference
-		want string // in the request that launches the model
-		used string // gpus-used of the configuration lines
+		want string // a part of the request that launches the model
+		used string // the value of gpus-used in the configuration lines
 	}{
 		{Xinference{Container: Container{Model: "m", GPUs: "0,1"}, Engine: "vLLM"}, `"n_gpu":2`, "2"},
 		{Xinference{Container: Container{Model: "m", GPUs: "all"}, Engine: "vLLM"}, "", "1"},
@@ -115,7 +115,7 @@ func TestXinferenceStarts(t *testing.T) {
 	}
 }
 
-// TestImageOfVendor checks that a GPU gets an image that can use it.
+// TestImageOfVendor checks that the image fits the vendor of the GPU.
 func TestImageOfVendor(t *testing.T) {
 	for _, c := range []struct {
 		server Server
@@ -134,8 +134,8 @@ func TestImageOfVendor(t *testing.T) {
 	}
 }
 
-// TestTextGenHome checks that HOME is the project's folder, whatever its name is in
-// the image.
+// TestTextGenHome checks that HOME is the folder of the project, whatever the name of that folder
+// is in the image.
 func TestTextGenHome(t *testing.T) {
 	spec, err := TextGen{Container: Container{Image: "a:4.7.3", Model: "m", ModelsDir: "/data"}}.Spec()
 	assert.NilError(t, err)
@@ -155,12 +155,12 @@ func TestTextGenHome(t *testing.T) {
 	assert.Equal(t, string(out), real+" "+strings.Join(spec.Cmd[1:], " ")+"\n")
 }
 
-// TestDynamoScript checks that the script of Dynamo's container runs the front-end without the
-// worker's port of metrics, ends with the status of the process that ends first, and lets both
-// processes end when it is told to stop.
+// TestDynamoScript checks the script of Dynamo's container. It must run the front-end without the
+// worker's port of metrics. It must end with the status of the process that ends first. When it is
+// told to stop, it must give both processes time to end.
 func TestDynamoScript(t *testing.T) {
 	dir := t.TempDir()
-	wait := "for i in {1..1200}; do sleep .05; done\n" // a minute, and any signal is noticed between two sleeps
+	wait := "for i in {1..1200}; do sleep .05; done\n" // this takes a minute, and a signal is noticed between two sleeps
 	frontend := "#!/bin/bash\ntrap 'echo front-end stopped; exit' TERM\necho \"front-end ${DYN_SYSTEM_PORT-none} $*\"\ntouch \"${0%/*}/up\"\n" + wait
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "python3"), []byte(frontend), 0o755))
 	script := filepath.Join(dir, "run.sh")

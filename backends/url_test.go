@@ -22,12 +22,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// startError returns the error with which b ends the test that starts it, or "".
+// startError returns the error with which b ends the test that starts it. If there is no error, it
+// returns "".
 func startError(t *testing.T, b backends.Backend) string {
 	t.Helper()
 	f := &fatalRecorder{TB: t}
 	done := make(chan struct{})
-	go func() { // Fatalf ends the goroutine
+	go func() { // Fatalf ends only this goroutine
 		defer close(done)
 		b.Start(f)
 	}()
@@ -46,7 +47,7 @@ func (f *fatalRecorder) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// trusting returns the configuration of a client that trusts a server's certificate.
+// trusting returns the configuration of a client that trusts the certificate of a server.
 func trusting(server *httptest.Server) *tls.Config {
 	return server.Client().Transport.(*http.Transport).TLSClientConfig
 }
@@ -55,8 +56,8 @@ func trusting(server *httptest.Server) *tls.Config {
 func TestURLErrors(t *testing.T) {
 	t.Parallel()
 	const twoModels = `{"data":[{"id":"a"},{"id":"b"}]}`
-	// wait is the limit of a wait that ends with the error of an earlier try. It is long
-	// enough for one try on a busy machine.
+	// wait is the time limit of a wait that ends with the error of an earlier try. It is long
+	// enough for one try, even on a busy machine.
 	const wait = 5 * time.Second
 	serve := func(models, completion http.HandlerFunc) string {
 		mux := http.NewServeMux()
@@ -122,13 +123,13 @@ func TestURLErrors(t *testing.T) {
 	}
 }
 
-// TestURLRequests checks what each request carries: those of the start, those of a load and those for
-// metrics.
+// TestURLRequests checks what each request carries. These are the requests of the start, of a load
+// and for metrics.
 func TestURLRequests(t *testing.T) {
 	mock, err := mockserver.New(mockserver.Config{})
 	assert.NilError(t, err)
 	var mu sync.Mutex
-	bodies := map[string]string{} // the last of each path
+	bodies := map[string]string{} // the last body for each path
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		assert.Check(t, err)
@@ -177,8 +178,8 @@ func TestURLRequests(t *testing.T) {
 	assert.Equal(t, target.Redact("no abcdefghi, no 2024-10-21"), "no [redacted], no [redacted]")
 }
 
-// TestURLOfRequests checks a URL that is that of requests, at a server whose paths have no /v1 and that has
-// no other path.
+// TestURLOfRequests checks a URL to which the requests themselves are sent. The server has no other
+// path, and no path with /v1.
 func TestURLOfRequests(t *testing.T) {
 	mock, err := mockserver.New(mockserver.Config{})
 	assert.NilError(t, err)

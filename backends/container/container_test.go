@@ -44,7 +44,7 @@ func needDocker(t *testing.T) *engine.Engine {
 	return nil
 }
 
-// mock returns the simulated server in a container, with these flags.
+// mock returns the simulated server in a container. The server gets the given flags.
 func mock(t *testing.T, args ...string) backends.MockContainer {
 	t.Helper()
 	e := needDocker(t)
@@ -124,7 +124,7 @@ func TestMockContainer(t *testing.T) {
 	assert.Equal(t, len(ownContainers(t)), 0, "the container is left after the test")
 }
 
-// TestImageIsBuilt checks that the simulated server needs no image.
+// TestImageIsBuilt checks that the simulated server works if no image of it exists yet.
 func TestImageIsBuilt(t *testing.T) {
 	needDocker(t)
 	t.Run("runs", func(t *testing.T) {
@@ -135,8 +135,8 @@ func TestImageIsBuilt(t *testing.T) {
 	assert.Equal(t, len(ownContainers(t)), 0)
 }
 
-// TestStopLetsStreamsEnd checks that a server has time to finish its answers:
-// here a stream of two seconds.
+// TestStopLetsStreamsEnd checks that a server that is stopped has time to finish its answers. Here
+// that is a stream of two seconds.
 func TestStopLetsStreamsEnd(t *testing.T) {
 	i, err := start(t.Context(), specOf(t, mock(t, "-per-token=100ms")), t.Logf)
 	assert.NilError(t, err)
@@ -163,8 +163,8 @@ func TestFailureAfterLastStage(t *testing.T) {
 	assert.Equal(t, len(ownContainers(t)), 0)
 }
 
-// TestBrokenServer checks that each way to fail gives one clear error, without
-// waiting for the deadlines of later stages, and leaves nothing behind.
+// TestBrokenServer checks that each kind of failure gives one clear error, that it does so before
+// the deadlines of later stages, and that nothing is left behind.
 func TestBrokenServer(t *testing.T) {
 	needDocker(t)
 	with := func(m backends.MockContainer, change func(*backends.MockContainer)) backends.MockContainer {
@@ -189,15 +189,15 @@ func TestBrokenServer(t *testing.T) {
 	})
 }
 
-// A failureCase is a server that cannot start.
+// A failureCase is a server that cannot start, and the error that it must give.
 type failureCase struct {
 	name   string
 	server backends.Server
-	want   []string // in the error
+	want   []string // parts of the error
 }
 
-// testFailures starts each server, and checks the error and that no container is
-// left. The limit of each start is far below the deadlines of the stages.
+// testFailures starts each server. It checks the error, and that no container is left. Each start
+// has a time limit far below the deadlines of the stages.
 func testFailures(t *testing.T, cases []failureCase) {
 	t.Helper()
 	e := needDocker(t)
@@ -225,8 +225,8 @@ func testFailures(t *testing.T, cases []failureCase) {
 	assert.Equal(t, len(ownContainers(t)), 0)
 }
 
-// TestLastWords checks that a container of which the engine says that it has ended is
-// waited for, so that an error has its exit status and its last lines.
+// TestLastWords checks a start during which the engine reports that the container has ended. The
+// start must wait for the container, so that the error has its exit status and its last lines.
 func TestLastWords(t *testing.T) {
 	i, err := start(t.Context(), specOf(t, mock(t)), t.Logf)
 	assert.NilError(t, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// vLLM on two GPUs, with a model from the Hugging Face Hub. The server starts in the
-// parent benchmark, and sub-benchmarks measure it.
+// This example runs vLLM on two GPUs, with a model from the Hugging Face Hub. The server starts in
+// the parent benchmark, and sub-benchmarks measure it.
 func ExampleStart() {
 	requests := []llmbench.Request{{Prompt: "Tell me about the sea.", MaxTokens: 128, FixedOutput: true}}
 	benchmark := func(b *testing.B) {
@@ -26,8 +26,8 @@ func ExampleStart() {
 	_ = benchmark // func BenchmarkServing(b *testing.B)
 }
 
-// The servers that an environment names; os.Environ returns that of the process.
-// The Start method of each server returns a target.
+// This example lists servers that environments select; os.Environ returns the environment of the
+// process. Each server's method Start returns a target.
 func ExampleNew() {
 	cfg, err := backends.ParseConfig([]string{"LLMBENCH_BACKEND=mock,vllm", "LLMBENCH_MODEL=Qwen/Qwen3-8B"})
 	if err != nil {

@@ -18,7 +18,7 @@ func TestGPUs(t *testing.T) {
 		requested string
 		visible   visibleGPUs
 		used      int
-		want      string // in the error; "" is success
+		want      string // a part of the error; "" means success
 	}{
 		{"all", two, 0, ""},
 		{"all", two, 2, ""},

@@ -22,13 +22,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/scenariostest"
 )
 
-// helperImage is the variable that makes [TestHelperProcess] a helper process.
-// Its value is an image of the simulated server.
+// helperImage is the environment variable that turns [TestHelperProcess] into a helper process. Its
+// value is an image of the simulated server.
 const helperImage = "TEST_HELPER_IMAGE"
 
-// TestHelperProcess is not a test: it is the helper process of TestLeftovers. It
-// starts a server, prints its URL, and ends when its standard input is closed. If
-// something was written there, it ends with a panic.
+// TestHelperProcess is not a test but the helper process of TestLeftovers. It starts a server,
+// prints its URL, and ends when its standard input is closed. If something was written to its
+// standard input, it panics.
 func TestHelperProcess(t *testing.T) {
 	image := os.Getenv(helperImage)
 	if image == "" {
@@ -36,7 +36,7 @@ func TestHelperProcess(t *testing.T) {
 	}
 	target := Start(t, backends.MockContainer{Container: backends.Container{Image: image}})
 	fmt.Println("URL", target.URL)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // in case nobody ends it
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // if nobody ends it earlier
 	defer cancel()
 	input := make(chan []byte, 1)
 	go func() {
@@ -66,8 +66,8 @@ func startHelper(t *testing.T, image string) helperProcess {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestHelperProcess$")
-	// The other LLMBENCH_ variables are for this process only. The proxy does not
-	// exist, so that any request through it fails.
+	// The other LLMBENCH_ variables are meant for this process only. The proxy does not exist. So
+	// any request through it would fail.
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })
 	cmd.Env = append(env, helperImage+"="+image, "HTTP_PROXY=http://127.0.0.1:1", "NO_PROXY=")
 	input, err := cmd.StdinPipe()
@@ -101,9 +101,9 @@ func (p helperProcess) isHealthy() bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// TestLeftovers ends processes by a signal and by a panic, so that they cannot
-// remove their containers. The next process must remove them, and must not touch
-// the containers of a process that is alive.
+// TestLeftovers ends processes by a signal and by a panic, so that they cannot remove their
+// containers. The next process must remove these containers. It must not touch the containers of a
+// process that is still running.
 func TestLeftovers(t *testing.T) {
 	image := mock(t).Image
 	killed, panics, alive := startHelper(t, image), startHelper(t, image), startHelper(t, image)
@@ -125,7 +125,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// TestInterrupt ends a benchmark as Ctrl-C does.
+// TestInterrupt ends a benchmark with the signal that Ctrl-C sends.
 func TestInterrupt(t *testing.T) {
 	image := mock(t).Image
 	binary := scenariostest.Program(t)

@@ -88,7 +88,7 @@ func TestBrokenLlamaCPP(t *testing.T) {
 	})
 }
 
-// TestColdStartInContainer runs BenchmarkColdStart in a process of its own.
+// TestColdStartInContainer runs BenchmarkColdStart in a separate process.
 func TestColdStartInContainer(t *testing.T) {
 	l := llama(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -113,9 +113,8 @@ func TestColdStartInContainer(t *testing.T) {
 	assert.Equal(t, rows, 1, "%s", text)
 }
 
-// TestChatInContainer runs the streams of BenchmarkChat in a process of its own, on a
-// real llama.cpp in a container, and compares the records with the server's own
-// timings.
+// TestChatInContainer runs the streams of BenchmarkChat in a separate process, against a real
+// llama.cpp in a container. It compares the records with the server's own timings.
 func TestChatInContainer(t *testing.T) {
 	l := llama(t)
 	out := t.TempDir()
@@ -160,8 +159,8 @@ func TestChatInContainer(t *testing.T) {
 	assert.Equal(t, len(logs), 1)
 }
 
-// compareTimings checks that the server's own durations are not longer than the
-// client's, and returns the number of requests.
+// compareTimings checks that no duration that the server measured is longer than the one that the
+// client measured. It returns the number of requests.
 func compareTimings(t *testing.T, file string) (n int) {
 	t.Helper()
 	f, err := os.Open(file)

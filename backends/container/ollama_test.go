@@ -19,8 +19,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/ollamatest"
 )
 
-// ollamaImage returns an image with a real Ollama and the libraries of this machine that
-// it is linked with.
+// ollamaImage returns an image with the real Ollama of this machine, and the libraries that it is
+// linked with.
 func ollamaImage(t *testing.T, e *engine.Engine) string {
 	t.Helper()
 	hash := sha256.New()
@@ -32,7 +32,7 @@ func ollamaImage(t *testing.T, e *engine.Engine) string {
 		hash.Write(content)
 		files = append(files, engine.File{Name: strings.TrimPrefix(name, "/"), Content: content})
 	}
-	files = append(files, engine.File{Name: "tmp/empty"}) // for the folder
+	files = append(files, engine.File{Name: "tmp/empty"}) // so that the folder exists
 	image := fmt.Sprintf("llmbench/ollama:%.16x", hash.Sum(nil))
 	if !e.Has(t.Context(), image) {
 		assert.NilError(t, e.Import(t.Context(), image, "/bin/ollama", files))
@@ -40,10 +40,10 @@ func ollamaImage(t *testing.T, e *engine.Engine) string {
 	return image
 }
 
-// TestOllamaContainer starts a real Ollama in a container: it makes its model of a
-// file, loads it, and answers a load.
+// TestOllamaContainer starts a real Ollama in a container. The server must make its model from a
+// file, load the model, and answer a load.
 func TestOllamaContainer(t *testing.T) {
-	t.Setenv("LLMBENCH_CLIENT_BOUND", "report") // the answers are checked, and not the figures
+	t.Setenv("LLMBENCH_CLIENT_BOUND", "report") // the test checks the answers, not the values
 	e := needDocker(t)
 	image := ollamaImage(t, e)
 	model := llamatest.Model(t, tinygguf.Options{})
@@ -52,7 +52,7 @@ func TestOllamaContainer(t *testing.T) {
 		Context:   2048, Parallel: 2,
 	}
 	spec := specOf(t, server)
-	spec.Entrypoint = []string{"/bin/ollama", "serve"} // as the command of Ollama's own image is
+	spec.Entrypoint = []string{"/bin/ollama", "serve"} // the command in Ollama's own image
 	i, err := start(t.Context(), spec, t.Logf)
 	assert.NilError(t, err)
 	assert.Equal(t, i.target.Config["server-version"], ollamatest.Version)

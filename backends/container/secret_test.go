@@ -21,9 +21,9 @@ func TestNoSecretIsShown(t *testing.T) {
 	var shown strings.Builder
 	logf := func(format string, args ...any) { fmt.Fprintf(&shown, format+"\n", args...) }
 
-	// OpenLLM gets HF_TOKEN. The simulated server does not know OpenLLM's command,
-	// and repeats it in its error. The key is known from Args only. The server
-	// prints it in a text of its own, as vLLM does with all its settings.
+	// OpenLLM gets HF_TOKEN. The simulated server does not know OpenLLM's command, and repeats it
+	// in its error. The key is only known from Args. The server prints the key in a longer text, as
+	// vLLM does with all its settings.
 	image := mock(t).Image
 	const key = "sk-PlantedKeyThatNobodyMaySee"
 	spec := specOf(t, backends.OpenLLM{Container: backends.Container{Image: image, Model: "m", LogDir: dir, Args: []string{"--api-key", key}}})
@@ -53,7 +53,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	}
 }
 
-// TestHiddenSecrets checks that values which only look like secrets stay visible.
+// TestHiddenSecrets checks that values that only look like secrets stay visible.
 func TestHiddenSecrets(t *testing.T) {
 	spec := specOf(t, backends.VLLM{Container: backends.Container{Model: "m", Env: map[string]string{
 		"HF_HUB_DISABLE_IMPLICIT_TOKEN": "1", "HF_TOKEN": "hf_abcdefgh", "OTHER_TOKEN": "hf_abcdefghijkl", "MY_PASSWORD": "sha",

@@ -23,8 +23,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
-// served returns an instance whose server is the handler. Requests do not use the
-// network, so that tests can run in a bubble of [testing/synctest].
+// served returns an instance whose server is the handler. Requests do not use the network, so tests
+// can run in a bubble of [testing/synctest].
 func served(t *testing.T, spec launch.Spec, handler http.HandlerFunc) *instance {
 	t.Helper()
 	ln := memnet.Listen()
@@ -37,8 +37,8 @@ func served(t *testing.T, spec launch.Spec, handler http.HandlerFunc) *instance 
 	return i
 }
 
-// TestStages checks stages against servers that are functions, for answers of
-// real servers that would need a GPU or a missing model.
+// TestStages checks the stages with servers that are functions. They give answers that a real
+// server would only give with a GPU, or if a model was missing.
 func TestStages(t *testing.T) {
 	model := func(i *instance) stage { return stage{"model", time.Second, i.getModel} }
 	setup := func(i *instance) stage { return stage{"setup", time.Second, i.getSetup} }
@@ -46,8 +46,8 @@ func TestStages(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		stage   func(i *instance) stage
-		answers map[string]string // by path; other paths are 404
-		want    string            // in the error; "" is success
+		answers map[string]string // the answer for each path; other paths return 404
+		want    string            // a part of the error; "" means success
 	}{
 		{"the model is listed", model,
 			map[string]string{"/v1/models": `{"data":[{"id":"a"},{"id":"m:latest"}]}`, "/api/version": `{"version":"0.35.1"}`}, ""},
@@ -90,15 +90,15 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestKnownFailures checks that a known line of a server's log is a failure, and
-// that the error gives advice. The lines are copied from the servers' logs.
+// TestKnownFailures checks that known lines in a server's log are recognized as failures, and that
+// the error gives advice. The lines were copied from the servers' logs.
 func TestKnownFailures(t *testing.T) {
 	gpu := backends.Container{Model: "m", GPUs: "0"}
 	cpu := backends.Container{Model: "m"}
 	for _, c := range []struct {
 		server backends.Server
 		line   string
-		advice string // "" is no failure
+		advice string // "" means that the line is no failure
 	}{
 		{backends.VLLM{Container: gpu}, "ValueError: To serve at least one request with the models's max seq len (32768), (4.00 GiB KV cache is needed, which is larger than the available KV cache memory (1.20 GiB).", "lower MaxModelLen"},
 		{backends.VLLM{Container: gpu}, "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.", "raise GPUMemoryUtilization"},
@@ -148,8 +148,8 @@ func TestKnownFailures(t *testing.T) {
 	assert.ErrorContains(t, newJournal(other, t.Logf).failure("port", errors.New("it ended")), "\n  note: the image vllm/vllm-openai:v0.9.0 names none of the versions")
 }
 
-// TestReported checks that the results name the context that Ollama chose, which may
-// be smaller than its default.
+// TestReported checks that the results name the context that Ollama chose. It may be smaller than
+// Ollama's default.
 func TestReported(t *testing.T) {
 	answer := `{"models":[{"name":"m:latest","context_length":8192}]}`
 	i := served(t, specOf(t, backends.Ollama{Container: backends.Container{Model: "m"}}), func(w http.ResponseWriter, r *http.Request) {
@@ -159,10 +159,10 @@ func TestReported(t *testing.T) {
 	i.readReported(t.Context())
 	assert.Equal(t, i.describe()["context"], "8192")
 	answer = "{}"
-	i.readReported(t.Context()) // an old version: this is only logged
+	i.readReported(t.Context()) // an old version cannot report it, which is only logged
 }
 
-// TestCommit checks that the result names the commit of the model that was downloaded.
+// TestCommit checks that the results name the commit of the model that was downloaded.
 func TestCommit(t *testing.T) {
 	commit := strings.Repeat("0123456789", 4)
 	for _, c := range []struct {
@@ -189,7 +189,7 @@ func TestCommit(t *testing.T) {
 	}
 }
 
-// TestChatTemplate checks that results tell chat templates of the same name apart.
+// TestChatTemplate checks that results distinguish chat templates with the same name.
 func TestChatTemplate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.jinja")
 	describe := func() (string, error) {
@@ -209,8 +209,8 @@ func TestChatTemplate(t *testing.T) {
 	assert.Assert(t, one != two)
 }
 
-// TestAdoptModel checks that requests carry the only name that a server lists if
-// the server makes up names.
+// TestAdoptModel checks a server that makes up the names of its models. If it lists only one name,
+// requests must carry that name.
 func TestAdoptModel(t *testing.T) {
 	list := `{"data":[{"id":"01-ai--yi-6b-chat"}]}`
 	i := served(t, specOf(t, backends.OpenLLM{Container: backends.Container{Model: "01-ai/Yi-6B-Chat"}}), func(w http.ResponseWriter, r *http.Request) {
@@ -223,14 +223,14 @@ func TestAdoptModel(t *testing.T) {
 	assert.ErrorContains(t, i.findModel(t.Context()), "the server lists 2 models: a, b")
 }
 
-// TestWait checks, on a fake clock, how long probes and refusals are waited for,
-// and that long waits are logged.
+// TestWait checks, on a fake clock, how long a start waits if probes are refused or not answered.
+// It also checks that long waits are logged.
 func TestWait(t *testing.T) {
 	refuse := func(status int) error { return fmt.Errorf("a: %w", probe.StatusError{Code: status}) }
 	for _, c := range []struct {
 		name   string
-		try    func(ctx context.Context, n int) error // n counts from 1
-		want   string                                 // in the error; "" is success
+		try    func(ctx context.Context, n int) error // n is the number of the call, from 1
+		want   string                                 // a part of the error; "" means success
 		min    time.Duration
 		max    time.Duration
 		logged bool
@@ -273,7 +273,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestReach checks which of a server's two addresses is used.
+// TestReach checks which of the two addresses of a server is used.
 func TestReach(t *testing.T) {
 	dial := func(_ context.Context, _, addr string) (net.Conn, error) {
 		switch addr {
@@ -285,7 +285,7 @@ func TestReach(t *testing.T) {
 			return nil, os.ErrDeadlineExceeded
 		}
 		client, server := net.Pipe()
-		if addr == "proxy" { // of a server that does not listen
+		if addr == "proxy" { // a proxy accepts the connection, but no server listens behind it
 			server.Close()
 		}
 		return client, nil

@@ -33,9 +33,9 @@ import (
 // standIns are stand-ins for all servers, in containers of one image.
 type standIns struct {
 	image   string
-	volumes string // prefix of the names of their volumes
+	volumes string // the prefix of the names of their volumes
 	facts   []facts.Facts
-	servers map[string]backends.Server // by the name of the backend
+	servers map[string]backends.Server // the servers, by the name of the backend
 }
 
 // standInProgram returns the program that all stand-ins run.
@@ -47,9 +47,9 @@ var standInProgram = sync.OnceValues(func() ([]byte, error) {
 	return compile(context.Background(), e, "github.com/seed-2b9cec6d/llmbench/backends/container/internal/standin")
 })
 
-// newStandIns builds the image, and a folder of models that are empty files. The
-// stand-ins' volumes have names of their own, so that those of a real server are not
-// touched, and are removed after t.
+// newStandIns builds the image, and a folder of models that are empty files. The volumes of the
+// stand-ins have different names from those of a real server, whose volumes are not touched. They
+// are removed after t.
 func newStandIns(t *testing.T) standIns {
 	t.Helper()
 	e := needDocker(t)
@@ -91,7 +91,7 @@ func newStandIns(t *testing.T) standIns {
 	return s
 }
 
-// inBin returns the path of a program that is found by its name.
+// inBin returns the path of a program. A name without a slash becomes a path in /bin.
 func inBin(program string) string {
 	if strings.Contains(program, "/") {
 		return program
@@ -99,7 +99,7 @@ func inBin(program string) string {
 	return "/bin/" + program
 }
 
-// readStandIns returns stand-ins without an image. Their models are in dir.
+// readStandIns returns stand-ins that have no image. Their models are in the folder dir.
 func readStandIns(t testing.TB, dir string) standIns {
 	t.Helper()
 	all, err := facts.Load("../testdata/facts")
@@ -132,15 +132,15 @@ func readStandIns(t testing.TB, dir string) standIns {
 	}}
 }
 
-// spec returns how the stand-in for a server is launched: as the server itself, but in
-// the stand-ins' image, without devices and the folders of their drivers, and without
-// limits that not every engine may raise.
+// spec returns how the stand-in for a server is started. It is started like the server itself, but
+// in the image of the stand-ins. It gets no devices, no folders of their drivers, and no limits
+// that some engines are not allowed to raise.
 func (s standIns) spec(t testing.TB, name string) (launch.Spec, facts.Facts) {
 	t.Helper()
 	return s.standIn(t, specOf(t, s.servers[name]))
 }
 
-// standIn makes the stand-in of a server out of how the server is launched.
+// standIn changes how a server is started into how its stand-in is started.
 func (s standIns) standIn(t testing.TB, spec launch.Spec) (launch.Spec, facts.Facts) {
 	t.Helper()
 	for i := range spec.Beside {
@@ -158,7 +158,7 @@ func (s standIns) standIn(t testing.TB, spec launch.Spec) (launch.Spec, facts.Fa
 	spec.Image = s.image
 	spec.Env["STANDIN"] = f.Server + "-" + f.Version
 	spec.Devices, spec.DevicesUsed, spec.Ulimits, spec.Groups = launch.Devices{}, 0, nil, nil
-	spec.Deadlines.Running = 5 * time.Minute // an engine on a busy machine starts several at once
+	spec.Deadlines.Running = 5 * time.Minute // an engine on a busy machine starts several containers at the same time
 	spec.Mounts = slices.DeleteFunc(spec.Mounts, func(m launch.Mount) bool { return filepath.IsAbs(m.Source) && !exists(m.Source) })
 	for i, m := range spec.Mounts {
 		if !filepath.IsAbs(m.Source) {
@@ -168,7 +168,7 @@ func (s standIns) standIn(t testing.TB, spec launch.Spec) (launch.Spec, facts.Fa
 	return spec, f
 }
 
-// each runs a test for each server, several at a time.
+// each runs a test for each server. Several of the tests run at the same time.
 func (s standIns) each(t *testing.T, test func(t *testing.T, spec launch.Spec, f facts.Facts)) {
 	t.Helper()
 	for name := range s.servers {
@@ -180,10 +180,10 @@ func (s standIns) each(t *testing.T, test func(t *testing.T, spec launch.Spec, f
 	}
 }
 
-// TestStandIns starts a stand-in for every server as the server itself is started,
-// measures it, and removes it.
+// TestStandIns starts a stand-in for every server in the way in which the server itself is started.
+// It measures the stand-in and removes it.
 func TestStandIns(t *testing.T) {
-	t.Setenv("LLMBENCH_CLIENT_BOUND", "report") // the answers are checked, and not the figures
+	t.Setenv("LLMBENCH_CLIENT_BOUND", "report") // the test checks the answers, not the values
 	s := newStandIns(t)
 	for _, name := range backends.Names() {
 		assert.Assert(t, s.servers[name] != nil || strings.HasPrefix(name, "mock") || name == "process", "no stand-in for %s", name)
@@ -211,7 +211,8 @@ func TestStandIns(t *testing.T) {
 	assert.Equal(t, networksOf(t, os.Getpid()), 0)
 }
 
-// measureStandIn makes one pass, and checks the answers and the server's own figures.
+// measureStandIn makes one pass. It checks the answers and the values that the server itself
+// reports.
 func measureStandIn(t *testing.T, i *instance) {
 	t.Helper()
 	const n, tokens = 8, 8
@@ -244,8 +245,8 @@ func measureStandIn(t *testing.T, i *instance) {
 	}
 }
 
-// TestBesideEnds checks that a server of several containers is given up when one of them
-// ends, that the error names that one and has its last words, and that nothing is left.
+// TestBesideEnds checks a server that has several containers, of which one ends. The start must
+// fail, the error must name that container and have its last lines, and nothing may be left.
 func TestBesideEnds(t *testing.T) {
 	s := newStandIns(t)
 	spec, _ := s.spec(t, "vllm-disagg")
@@ -257,7 +258,7 @@ func TestBesideEnds(t *testing.T) {
 	assert.Equal(t, networksOf(t, os.Getpid()), 0)
 }
 
-// networksOf returns how many networks a process has created that are left.
+// networksOf returns how many of the networks that a process has created still exist.
 func networksOf(t *testing.T, pid int) int {
 	t.Helper()
 	cli, err := client.New(client.FromEnv)
@@ -268,8 +269,8 @@ func networksOf(t *testing.T, pid int) int {
 	return len(all.Items)
 }
 
-// TestStandInFailures checks for every server that a start which cannot succeed ends at
-// the line of the log that says so, with advice, although the server's process goes on.
+// TestStandInFailures checks a start that cannot succeed, for every server. It must end when the
+// log says so, and give advice, although the server's process keeps running.
 func TestStandInFailures(t *testing.T) {
 	s := newStandIns(t)
 	t.Run("servers", func(t *testing.T) {
@@ -290,8 +291,8 @@ func TestStandInFailures(t *testing.T) {
 	assert.Equal(t, len(ownContainers(t)), 0)
 }
 
-// TestStandInRefusesOption checks for a server of each style of command line that an option which the
-// server does not have ends the start with the message of the server's own parser.
+// TestStandInRefusesOption checks one server for each style of command line. An option that the
+// server does not know must end the start, with the message of the server's own parser.
 func TestStandInRefusesOption(t *testing.T) {
 	messages := map[string]string{
 		"argparse": "error: unrecognized arguments: --no-such-option", "clap": "error: unexpected argument '--no-such-option' found",
@@ -321,8 +322,8 @@ func TestStandInRefusesOption(t *testing.T) {
 	assert.Equal(t, len(ownContainers(t)), 0)
 }
 
-// The variables that make [BenchmarkStandInProcess] a helper process: the image, a
-// folder for the models, and the prefix of the volumes.
+// These environment variables turn [BenchmarkStandInProcess] into a helper process. They hold the
+// image, a folder for the models, and the prefix of the volumes.
 const (
 	processImage   = "TEST_STANDIN_IMAGE"
 	processModels  = "TEST_STANDIN_MODELS"
@@ -330,25 +331,24 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "12") // tests that are parallel mostly wait for the engine
+	_ = flag.Set("test.parallel", "12") // parallel tests mostly wait for the engine
 	os.Exit(llmbench.Main(m))
 }
 
-// A launched is a server whose Spec is made already.
+// A launched is a server whose Spec is already made.
 type launched launch.Spec
 
 func (l launched) Spec() (launch.Spec, error) { return launch.Spec(l), nil }
 
-// ending are the servers of TestStandInsEnd: one of each way in which a model gets into a container, and
-// one that has several containers.
+// ending holds the servers of TestStandInsEnd. There is one for each way in which a model gets into
+// a container, and one that has several containers.
 var ending = []string{"llamacpp", "ollama", "vllm", "xinference", "vllm-disagg"}
 
-// endingContainers are the containers of these servers: vllm-disagg has three.
+// endingContainers is the number of the containers of these servers: vllm-disagg has three.
 var endingContainers = len(ending) + 2
 
-// BenchmarkStandInProcess is not a benchmark: it is the helper process of
-// TestStandInsEnd. It starts stand-ins for several servers, says so, and waits until it is
-// interrupted.
+// BenchmarkStandInProcess is not a benchmark but the helper process of TestStandInsEnd. It starts
+// stand-ins for several servers, reports that they are ready, and waits until it is interrupted.
 func BenchmarkStandInProcess(b *testing.B) {
 	image := os.Getenv(processImage)
 	if image == "" {
@@ -361,14 +361,15 @@ func BenchmarkStandInProcess(b *testing.B) {
 		Start(b, launched(spec))
 		fmt.Println("READY", name)
 	}
-	ctx, cancel := context.WithTimeout(llmbench.Context(b), 5*time.Minute) // in case nobody ends it
+	ctx, cancel := context.WithTimeout(llmbench.Context(b), 5*time.Minute) // if nobody ends it earlier
 	defer cancel()
 	<-ctx.Done()
 	b.Fatal(context.Cause(ctx))
 }
 
-// TestStandInsEnd ends a process that has started several servers by Ctrl-C and by SIGKILL.
-// Its containers must be gone when it has ended, or when the next process has begun.
+// TestStandInsEnd ends a process that has started several servers, once with Ctrl-C and once with
+// SIGKILL. After Ctrl-C its containers must be gone when it has ended. After SIGKILL they must be
+// gone when the next process has begun.
 func TestStandInsEnd(t *testing.T) {
 	s := newStandIns(t)
 	for _, c := range []struct {
@@ -410,7 +411,7 @@ func TestStandInsEnd(t *testing.T) {
 				out, err := next.CombinedOutput()
 				assert.NilError(t, err, "%s", out)
 			}
-			// Another process that has just begun may be removing some of them.
+			// Another process that has just begun may already be removing some of them.
 			poll.WaitOn(t, func(poll.LogT) poll.Result {
 				if n, networks := containersOf(t, cmd.Process), networksOf(t, cmd.Process.Pid); n+networks > 0 {
 					return poll.Continue("%d containers and %d networks are left", n, networks)

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// TestBeside checks where metrics are read, and that the credentials of a server go to no
-// other host, and not over a connection that others can read.
+// TestBeside checks from which addresses metrics are read. The credentials of a server must not go
+// to another host, nor over a connection that others can read.
 func TestBeside(t *testing.T) {
 	for _, c := range []struct {
 		server, raw         string
@@ -70,8 +70,8 @@ func TestBesideErrors(t *testing.T) {
 	}
 }
 
-// FuzzBeside checks that an address which is accepted can be asked, and has the header of
-// the server only if it is the server's own host.
+// FuzzBeside checks the addresses that are accepted. It must be possible to send a request to each.
+// The request may carry the header of the server only if it goes to the server's own host.
 func FuzzBeside(f *testing.F) {
 	for _, raw := range []string{"http://host:8000/metrics", "https://HOST/a%2Fb?c=d", "unix:///run/x.sock:/m", "http://[::1%25lo]/", "http://host@other/", "http://host\\@other/"} {
 		f.Add(raw)

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// The metrics of a server that this module does not know. llmbench.Run calls
-// Before and After around each pass if Observe is in the target.
+// This example reads the metrics of a server that this module does not know. If Observe is in the
+// target, llmbench.Run calls Before and After around each pass.
 func ExampleSource_Observe() {
 	var queries, hits atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

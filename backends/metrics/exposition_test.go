@@ -7,8 +7,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// FuzzParse checks that no text of a server leads to a figure that is not finite, and that
-// differences of what was read can be taken.
+// FuzzParse checks that no text of a server gives a value that is not finite. It also checks that
+// the differences between two texts can be computed.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"# TYPE a counter\na{x=\"1\"} 1\na{x=\"2\"} 2e3\nh_count 3\n",

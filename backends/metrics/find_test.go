@@ -14,20 +14,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 )
 
-// kinds are two kinds of servers with metrics at different paths.
+// kinds holds two kinds of servers, whose metrics are at different paths.
 var kinds = []metrics.Kind{
 	{Name: "A", Mark: "a_", Names: metrics.Names{Path: "/a/metrics", Requests: metrics.Alternatives{"a_requests_total"}}},
 	{Name: "B", Mark: "b_", Names: metrics.Names{Path: "/metrics", Requests: metrics.Alternatives{"b_requests_total"}}},
 }
 
-// at returns the address of a server that handles the path of an address as told.
+// at returns the address of a server whose handler answers requests at the given path.
 func at(t *testing.T, path string, handler http.HandlerFunc) metrics.Address {
 	a := source(t, metrics.Names{}, handler).Addresses[0]
 	a.Path = path
 	return a
 }
 
-// serving answers with a text at one path.
+// serving returns a handler that answers with a text at one path.
 func serving(path, text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != path {
@@ -43,7 +43,7 @@ func TestFind(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		addresses  []metrics.Address
-		kind, path string // of the last address
+		kind, path string // the path of the last address
 		err        string
 	}{
 		{"the first kind", []metrics.Address{at(t, "", serving("/a/metrics", a))}, "A", "/a/metrics", ""},
@@ -82,8 +82,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindWaits checks that a server which does not answer, and an answer that does not
-// end, delay a benchmark for a limited time, and that an interrupt ends the wait.
+// TestFindWaits checks that a server that does not answer, or whose answer does not end, delays a
+// benchmark only for a limited time. It also checks that an interrupt ends the wait.
 func TestFindWaits(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"no answer": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },

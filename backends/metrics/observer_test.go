@@ -18,8 +18,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
-// source returns a server whose metrics are the answers of handler. Requests do
-// not use the network, so that tests can run in a bubble of [testing/synctest].
+// source returns a server whose metrics are the answers of handler. Requests do not use the
+// network, so tests can run in a bubble of [testing/synctest].
 func source(t *testing.T, names metrics.Names, handler http.HandlerFunc) metrics.Source {
 	t.Helper()
 	ln := memnet.Listen()
@@ -88,7 +88,7 @@ vllm:request_queue_time_seconds_sum{model_name="m"} %g
 			return fmt.Sprintf("# TYPE sglang:spec_accept_length gauge\nsglang:spec_accept_length{tp_rank=\"0\"} %d\n", 1+pass)
 		}, map[string]float64{"srv-accept-len": 3}},
 		{"SGLang that does not draft", backends.SGLang{}.Metrics(), func(int) string { return "# TYPE sglang:spec_accept_length gauge\nsglang:spec_accept_length 0\n" }, map[string]float64{}},
-		{"TGI that drafts", backends.TGI{}.Metrics(), func(pass int) string { // ten requests a pass, of 11 steps with the prefill
+		{"TGI that drafts", backends.TGI{}.Metrics(), func(pass int) string { // ten requests in each pass, with 11 steps including the prefill
 			return fmt.Sprintf("tgi_request_success %d\n# TYPE tgi_request_skipped_tokens histogram\ntgi_request_skipped_tokens_sum %d\ntgi_request_skipped_tokens_count %d\n", 10*pass, 150*pass, 110*pass)
 		}, map[string]float64{"srv-accept-len": 2.5}},
 		{"TGI that does not draft", backends.TGI{}.Metrics(), func(pass int) string {
@@ -100,7 +100,7 @@ vllm:request_queue_time_seconds_sum{model_name="m"} %g
 		{"nothing of interest", backends.TGI{}.Metrics(), func(int) string { return "other 1\n" }, map[string]float64{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // no reading falls into a pass by chance
+			synctest.Test(t, func(t *testing.T) { // in the bubble no reading can fall into a pass by chance
 				scrapes := 0
 				o := metrics.NewObserver(source(t, c.names, func(w http.ResponseWriter, r *http.Request) {
 					assert.Equal(t, r.Method+" "+r.URL.Path, "GET /metrics")
@@ -121,8 +121,8 @@ vllm:request_queue_time_seconds_sum{model_name="m"} %g
 	}
 }
 
-// drafting returns counters of 100 drafts of 4 tokens in each pass, with 1.5 accepted on average, on
-// two engines.
+// drafting returns the counters of two engines. In each pass there are 100 drafts of 4 tokens, of
+// which 1.5 are accepted on average.
 func drafting(prefix string) func(pass int) string {
 	return func(pass int) string {
 		text := ""
@@ -163,8 +163,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestDuringPass checks that nothing is asked of the server during a pass, unless
-// the peak of the KV cache is wanted.
+// TestDuringPass checks that the server is asked for nothing during a pass, unless the peak of the
+// KV cache is wanted.
 func TestDuringPass(t *testing.T) {
 	for _, c := range []struct {
 		watchKV bool
@@ -184,7 +184,7 @@ func TestDuringPass(t *testing.T) {
 				fmt.Fprintf(w, "# TYPE vllm:kv_cache_usage_perc gauge\nvllm:kv_cache_usage_perc %g\n", usage)
 			}), c.watchKV)
 			assert.NilError(t, o.Before(t.Context()))
-			time.Sleep(11 * time.Second) // a pass, on the fake clock
+			time.Sleep(11 * time.Second) // the duration of a pass, on the fake clock
 			got, err := o.After(t.Context())
 			assert.NilError(t, err)
 			assert.DeepEqual(t, got, c.want)
@@ -193,8 +193,8 @@ func TestDuringPass(t *testing.T) {
 	}
 }
 
-// TestBrokenMetrics checks what an answer without metrics leads to: an error that is
-// returned once.
+// TestBrokenMetrics checks that an answer without metrics gives an error, and that this error is
+// returned only once.
 func TestBrokenMetrics(t *testing.T) {
 	asked := 0
 	o := source(t, backends.VLLM{}.Metrics(), func(w http.ResponseWriter, _ *http.Request) { asked++; fmt.Fprint(w, "<html>") }).Observe().(llmbench.Counter)
@@ -214,8 +214,7 @@ func TestBrokenMetrics(t *testing.T) {
 	assert.Equal(t, asked, 1)
 }
 
-// TestHangingMetrics checks that a server which does not answer any more delays a
-// benchmark once.
+// TestHangingMetrics checks that a server that no longer answers delays a benchmark only once.
 func TestHangingMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := 0
@@ -241,15 +240,15 @@ func TestHangingMetrics(t *testing.T) {
 	})
 }
 
-// TestPartialMetrics checks that a counter may appear during a pass, and that a
-// failure in one pass removes the figures of all later passes. The error is returned
-// after the pass in which it came.
+// TestPartialMetrics checks that a counter may appear during a pass. It also checks that a failure
+// in one pass removes the values of all later passes. The error is returned after the pass in which
+// the failure occurred.
 func TestPartialMetrics(t *testing.T) {
 	const restarted = ": the server was restarted, or several servers answer at this address in turn"
 	for _, c := range []struct {
 		name    string
-		metrics []string // before and after each pass: the value of a counter, "" for status 500, or other metrics
-		failed  int      // the pass that fails, from 1; 0 is none
+		metrics []string // for before and after each pass: the value of a counter, "" for status 500, or other metrics
+		failed  int      // the number of the pass that fails, from 1; 0 means none
 		want    string   // its error
 	}{
 		{"a scrape before the second pass fails", []string{"1", "2", "", "", "5", "6"}, 2, "GET /metrics: status 500 Internal Server Error: "},
@@ -316,7 +315,7 @@ func TestReplicas(t *testing.T) {
 	assert.ErrorContains(t, err, "GET /metrics: status 403 Forbidden")
 }
 
-// replica is a server whose counters grow from one answer to the next.
+// replica returns a server whose counters increase from one answer to the next.
 func replica(by int) http.HandlerFunc {
 	answers := 0
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -325,13 +324,13 @@ func replica(by int) http.HandlerFunc {
 	}
 }
 
-// TestRounded checks that counters are not used any more when the server prints too few
-// of their digits.
+// TestRounded checks that counters are no longer used when the server prints too few of their
+// digits.
 func TestRounded(t *testing.T) {
 	unknown := llmbench.Counts{Requests: -1, PromptTokens: -1, OutputTokens: -1}
 	for _, c := range []struct {
 		name     string
-		from, by float64 // what the counters are before a pass, and grow by
+		from, by float64 // the values of the counters before a pass, and by how much they increase
 		figures  map[string]float64
 		err      string
 		counts   llmbench.Counts
@@ -369,13 +368,13 @@ func text(err error) string {
 	return err.Error()
 }
 
-// TestCounts reads counters in the servers' own formats. Counters that a server
-// does not have are -1.
+// TestCounts reads counters in the servers' own formats. A counter that a server does not have is
+// -1.
 func TestCounts(t *testing.T) {
 	vllm, sglang := backends.VLLM{}.Metrics(), backends.SGLang{}.Metrics()
 	for _, c := range []struct {
 		names   metrics.Names
-		metrics string // with numbers that grow by 1, 10 and 100 from one answer to the next
+		metrics string // the numbers increase by 1, 10 and 100 from one answer to the next
 		want    llmbench.Counts
 	}{
 		{vllm, "# TYPE vllm:request_success_total counter\nvllm:request_success_total{finished_reason=\"stop\"} %[1]d\nvllm:request_success_total{finished_reason=\"length\"} %[1]d\n" +

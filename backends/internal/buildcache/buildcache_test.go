@@ -40,7 +40,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestGet checks that a folder is built once, appears complete, and is built again after an error.
+// TestGet checks that a folder is built only once, that it only appears when it is complete, and
+// that it is built again after an error.
 func TestGet(t *testing.T) {
 	t.Setenv("LLMBENCH_CACHE", t.TempDir())
 	_, found, err := Find("server", "key")
@@ -77,7 +78,7 @@ func TestGet(t *testing.T) {
 	assert.Equal(t, builds.Load(), int32(1))
 }
 
-// TestGetWaits checks that the limit ends the wait for another build.
+// TestGetWaits checks that the wait for another build ends at the limit.
 func TestGetWaits(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("LLMBENCH_CACHE", cache)

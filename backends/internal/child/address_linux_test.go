@@ -9,8 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestTimeWait checks that a port of a connection in the state TIME_WAIT is not taken for free, although package net
-// could listen there.
+// TestTimeWait checks that a port whose connection is in the state TIME_WAIT does not count as
+// free, although package net could listen there.
 func TestTimeWait(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
@@ -19,7 +19,7 @@ func TestTimeWait(t *testing.T) {
 	assert.NilError(t, err)
 	server, err := l.Accept()
 	assert.NilError(t, err)
-	assert.NilError(t, server.Close()) // the side that closes first waits
+	assert.NilError(t, server.Close()) // the side that closes first gets the state TIME_WAIT
 	_, err = client.Read(make([]byte, 1))
 	assert.Equal(t, err, io.EOF)
 	assert.NilError(t, client.Close())

@@ -14,10 +14,10 @@ func TestWaitReady(t *testing.T) {
 	loading := errors.New("loading")
 	for name, tt := range map[string]struct {
 		ready  time.Duration // when the process becomes ready
-		call   time.Duration // time of a call
-		ends   time.Duration // when the process ends; 0: never
-		cancel time.Duration // when the context ends; 0: never
-		want   string        // the error
+		call   time.Duration // how long a call takes
+		ends   time.Duration // when the process ends; 0 means never
+		cancel time.Duration // when the context ends; 0 means never
+		want   string        // the expected error
 		after  time.Duration // when WaitReady returns
 	}{
 		"at once":             {},

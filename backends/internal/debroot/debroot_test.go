@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// TestPins checks the format of the pins. A malformed line would leave a package out, or
-// unchecked.
+// TestPins checks the format of the pins. With a malformed line, a package would be missing or
+// would not be checked.
 func TestPins(t *testing.T) {
 	pin := regexp.MustCompile(`^[0-9a-f]{64}  pool/main/[a-z0-9.+-]+/[a-z0-9.+-]+/[a-z0-9.+-]+_[^_/]+_(amd64|all)\.deb$`)
 	files, err := filepath.Glob("../*/packages.sha256")
@@ -44,8 +44,8 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// TestRootfsScriptRefuses checks the script's messages with a mirror that has one
-// package, in a version that is not the pinned one.
+// TestRootfsScriptRefuses checks the messages of the script. It uses a mirror that has one package,
+// whose version is not the pinned one.
 func TestRootfsScriptRefuses(t *testing.T) {
 	for _, tool := range []string{"bash", "curl", "xz", "dpkg-deb", "tar"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -71,13 +71,13 @@ func TestRootfsScriptRefuses(t *testing.T) {
 	}
 	mirror := httptest.NewServer(mux)
 	defer mirror.Close()
-	const closed = "http://127.0.0.1:1" // where nothing listens
+	const closed = "http://127.0.0.1:1" // nothing listens at this address
 
 	for _, test := range []struct {
 		name   string
 		mirror string
 		suite  string
-		pinned string // version
+		pinned string // the version
 		want   []string
 		status int
 	}{

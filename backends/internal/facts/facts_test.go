@@ -23,7 +23,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// valid is a file to spoil.
+// valid is a correct file, which the test cases then spoil.
 const valid = `{"server": "s", "version": "1.2", "tree": {"repository": "https://example.com/s", "commit": "0123abc", "tag": "", "date": "2026-01-02"},
 "checked": {"date": "2026-01-03", "how": "read"},
 "images": [{"name": "a/s:1.2", "for": "cpu", "attested": "somewhere", "see": "https://example.com/tags"}],
@@ -68,7 +68,7 @@ func TestParse(t *testing.T) {
 		{`"at once"`, `"soon"`, `opens "soon": want one of`},
 		{`"GET"`, `"FETCH"`, `method "FETCH": want one of`},
 		{`"gauge"`, `"number"`, `metric m: type "number": want one of`},
-		{`"failures"`, `"includes": ["x"], "failures"`, ""}, // Load resolves them
+		{`"failures"`, `"includes": ["x"], "failures"`, ""}, // Load replaces the names by what is included
 	} {
 		text := strings.Replace(valid, c.old, c.new, 1)
 		assert.Assert(t, text != valid, c.old)
@@ -151,7 +151,7 @@ func TestEnvironmentAndDocument(t *testing.T) {
 	}
 }
 
-// TestFor checks which facts describe an image.
+// TestFor checks which facts apply to an image.
 func TestFor(t *testing.T) {
 	all := []Facts{
 		{Server: "s", Version: "3.9", Images: []Image{{Name: "a/s:old"}}},
@@ -175,7 +175,7 @@ func TestFor(t *testing.T) {
 	assert.Assert(t, !TagHas("local/s@sha256:ab11312f", "b11312"), "a digest is no tag")
 }
 
-// TestModelName checks how servers list the name of their model.
+// TestModelName checks under which name each server lists its model.
 func TestModelName(t *testing.T) {
 	for listed, want := range map[string]string{"": "A/b", "tagged": "A/b:latest", "base": "b", "own": "a--b"} {
 		f := Facts{Model: Model{Settings: []string{"--name", "model"}, Listed: listed}}

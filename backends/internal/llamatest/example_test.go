@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
 )
 
-// A server with one slot, and a model that ends its turns after about 150 tokens. Tests
-// call Start instead, which skips the test if the server cannot run.
+// This example starts a server with one slot. Its model ends its turns after about 150 tokens.
+// Tests call Start instead, which skips the test if the server cannot run.
 func ExampleRun() {
 	s, err := llamatest.Run(context.Background(), llamatest.Options{
 		Parallel: 1,

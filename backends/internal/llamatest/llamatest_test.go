@@ -27,7 +27,7 @@ func TestStartContainer(t *testing.T) {
 	checkServer(t, Start(t, Options{Parallel: 2, Context: 1024, Container: true}))
 }
 
-// checkServer checks what every test of a client needs from the server.
+// checkServer checks what tests of a client need from the server.
 func checkServer(t *testing.T, url string) {
 	t.Helper()
 	if status, body := get(t, url+"/health"); status != http.StatusOK {
@@ -70,8 +70,8 @@ func do(t *testing.T, method, url string, in io.Reader) (status int, body []byte
 	return res.StatusCode, body
 }
 
-// chat streams one answer of 24 tokens. It returns the number of tokens that usage
-// states, and whether [DONE] ended the stream.
+// chat streams one answer of 24 tokens. It returns the number of tokens that the usage reports, and
+// whether [DONE] ended the stream.
 func chat(t *testing.T, url string) (tokens int, done bool) {
 	t.Helper()
 	status, body := do(t, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(`{
@@ -114,8 +114,8 @@ func run(t *testing.T, o Options) *Server {
 	return s
 }
 
-// TestCloseWithOpenStream checks that Close ends a server with an open stream, which
-// ignores SIGTERM.
+// TestCloseWithOpenStream checks that Close ends a server that ignores SIGTERM because a stream is
+// open.
 func TestCloseWithOpenStream(t *testing.T) {
 	for _, o := range []Options{{}, {Container: true}} {
 		t.Run(fmt.Sprintf("container=%t", o.Container), func(t *testing.T) {
@@ -153,8 +153,7 @@ func dial(base string) error {
 	return err
 }
 
-// TestRunReportsLog checks that the error of a server that cannot start has the last
-// lines of the log.
+// TestRunReportsLog checks that, if a server cannot start, the error has the last lines of the log.
 func TestRunReportsLog(t *testing.T) {
 	for _, o := range []Options{{}, {Container: true}} {
 		t.Run(fmt.Sprintf("container=%t", o.Container), func(t *testing.T) {
@@ -171,8 +170,8 @@ func TestRunReportsLog(t *testing.T) {
 	}
 }
 
-// TestServerDiesWithKilledProcess checks that the server ends when the process that
-// runs it is killed. The test runs itself in another process for that.
+// TestServerDiesWithKilledProcess checks that the server ends when the process that runs it is
+// killed. For that, the test runs itself in another process.
 func TestServerDiesWithKilledProcess(t *testing.T) {
 	const variable = "LLAMATEST_HELPER"
 	if mode := os.Getenv(variable); mode != "" {

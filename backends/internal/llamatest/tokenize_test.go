@@ -21,8 +21,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 )
 
-// tokenizers are one vocabulary with three ways to split a text. Their tokens show where
-// a text was split.
+// tokenizers holds one vocabulary with three ways to split a text. The tokens show where a text was
+// split.
 var tokenizers = []tinygguf.Options{
 	{Pre: tinygguf.PreGPT2, Pairs: true, Vocab: 2560},
 	{Pre: tinygguf.PreQwen2, Pairs: true, Vocab: 2560},
@@ -42,8 +42,8 @@ func huggingFace(t *testing.T, o tinygguf.Options) *tokenizer.HuggingFace {
 	return tok
 }
 
-// TestTokenizer compares package tokenizer's reading of a tokenizer.json
-// with what llama-server makes of the same vocabulary.
+// TestTokenizer compares what package tokenizer makes of a tokenizer.json with what llama-server
+// makes of the same vocabulary.
 func TestTokenizer(t *testing.T) {
 	for _, o := range tokenizers {
 		t.Run(string(o.Pre), func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestTokenizer(t *testing.T) {
 	}
 }
 
-// inServerTerms returns the text that the server has to be asked for to get
-// the tokens of text, or why there is none.
+// inServerTerms returns the text for which the server gives the tokens of text. If there is no such
+// text, it returns the reason.
 func inServerTerms(pre tinygguf.Pre, text string) (question, why string) {
 	if strings.ContainsFunc(text, func(r rune) bool { return 0x2ebf0 <= r && r <= 0x2ee5d }) {
 		return "", "these are letters (CJK Extension I) since Unicode 15.1, which the server knows; Go 1.26 knows 15.0"
@@ -107,10 +107,10 @@ func tokenize(t *testing.T, url, text string, special bool) []int {
 	return answer.Tokens
 }
 
-// TestTextsDistinguishTokenizers checks that the texts of TestTokenizer find a tokenizer
-// that splits like one of the other two.
+// TestTextsDistinguishTokenizers checks that the texts of TestTokenizer are different enough: they
+// must show when a tokenizer splits like one of the other two.
 func TestTextsDistinguishTokenizers(t *testing.T) {
-	ids := make([][][]int, len(tokenizers)) // by tokenizer and text
+	ids := make([][][]int, len(tokenizers)) // indexed by tokenizer and text
 	for i, o := range tokenizers {
 		tok := huggingFace(t, o)
 		for _, text := range texts() {
@@ -132,7 +132,7 @@ func TestTextsDistinguishTokenizers(t *testing.T) {
 	}
 }
 
-// texts returns the texts to compare, which are the same in each run.
+// texts returns the texts to compare. They are the same in each run.
 var texts = sync.OnceValue(func() []string {
 	list := slices.Clone(written)
 	random := rand.New(rand.NewPCG(3, 4))
@@ -142,8 +142,8 @@ var texts = sync.OnceValue(func() []string {
 	for range 200 {
 		list = append(list, mixed(random, slices.Concat(fragments, anything(random)), 1+random.IntN(16)))
 	}
-	// Some characters of each general category, next to characters from which a
-	// tokenizer may split them.
+	// These are some characters of each general category, next to characters from which a tokenizer
+	// may split them.
 	for _, name := range slices.Sorted(maps.Keys(unicode.Categories)) {
 		if len(name) != 2 || name == "Cs" {
 			continue

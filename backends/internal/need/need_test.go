@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A recorder is a testing.TB that notes how it was ended.
+// A recorder is a testing.TB that remembers how it was ended.
 type recorder struct {
 	testing.TB
 	ended string

@@ -26,7 +26,8 @@ func upstream(t *testing.T) string {
 	return s.URL
 }
 
-// client returns a client of the proxy. The deadline of its requests ends a test that hangs.
+// client returns a client that uses the proxy. Its requests have a deadline, so that a test cannot
+// hang.
 func client(t *testing.T, s *Server) *http.Client {
 	transport := s.Transport()
 	t.Cleanup(transport.CloseIdleConnections)
@@ -34,13 +35,13 @@ func client(t *testing.T, s *Server) *http.Client {
 }
 
 func TestStart(t *testing.T) {
-	Start(t, Options{Upstream: upstream(t)}) // skips the whole test without nginx
+	Start(t, Options{Upstream: upstream(t)}) // without nginx this skips the whole test
 	for _, tt := range []struct {
 		name string
 		o    Options
-		path string // of the request
-		want string // the answer
-		url  string // how the URL begins
+		path string // the path of the request
+		want string // the expected answer
+		url  string // the beginning of the URL
 	}{
 		{"default", Options{}, "/v1/models", "200 /v1/models HTTP/1.0", "http://127.0.0.1:"},
 		{"HTTP/1.1", Options{HTTP11: true}, "/v1/models", "200 /v1/models HTTP/1.1", "http://127.0.0.1:"},
@@ -89,7 +90,7 @@ func loopback6() bool {
 	return true
 }
 
-// TestKeepAlive checks which proxies keep connections.
+// TestKeepAlive checks which proxies keep connections open.
 func TestKeepAlive(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		s := Start(t, Options{Upstream: upstream(t), NoKeepAlive: off})
@@ -103,7 +104,7 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
-// get reads an answer to its end.
+// get sends a request and reads the answer to its end.
 func get(t *testing.T, ctx context.Context, c *http.Client, url string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -123,8 +124,8 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// TestUnbuffered checks that the proxy passes on the beginning of an answer whose server waits
-// for the client before it goes on.
+// TestUnbuffered checks that the proxy passes on the beginning of an answer at once. The server
+// waits for the client before it sends the rest.
 func TestUnbuffered(t *testing.T) {
 	read := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -152,7 +153,7 @@ func TestUnbuffered(t *testing.T) {
 
 // TestRefuses checks the error of a configuration that nginx refuses.
 func TestRefuses(t *testing.T) {
-	Start(t, Options{Upstream: upstream(t)}) // skips without nginx
+	Start(t, Options{Upstream: upstream(t)}) // without nginx this skips the test
 	command, err := find()
 	assert.NilError(t, err)
 	_, _, err = run(t.Context(), command, t.TempDir(), Options{Upstream: upstream(t), Directives: "no_such_directive 1;"})
@@ -164,7 +165,7 @@ func TestRefuses(t *testing.T) {
 
 // TestEndsByItself checks the error of an nginx that ended before it was stopped.
 func TestEndsByItself(t *testing.T) {
-	Start(t, Options{Upstream: upstream(t)}) // skips without nginx
+	Start(t, Options{Upstream: upstream(t)}) // without nginx this skips the test
 	command, err := find()
 	assert.NilError(t, err)
 	dir := t.TempDir()

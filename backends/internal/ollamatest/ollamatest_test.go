@@ -23,7 +23,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestDialects uses every dialect that a real Ollama speaks.
+// TestDialects uses every dialect that Ollama supports, with a real Ollama.
 func TestDialects(t *testing.T) {
 	url := ollamatest.Start(t, ollamatest.Options{})
 	for _, d := range []dialect.Dialect{
@@ -57,17 +57,17 @@ func TestScenarios(t *testing.T) {
 	program := scenariostest.Program(t)
 	outputs := map[string]float64{"Chat": 200, "Concurrency": 128, "MultiTurn": 32}
 	for dialect, tt := range map[string]struct {
-		loads string // which rows of Chat and Concurrency are run; the others take long
+		loads string // which rows of Chat and Concurrency are run, because the others take long
 		want  map[string]int
 	}{
 		"ollama":             {"stream=true/^concurrency=[14]$", map[string]int{"Chat": 2, "Concurrency": 1, "MultiTurn": 1, "StructuredOutput": 1}},
 		"openai-chat":        {"stream=true/^concurrency=1$", map[string]int{"Chat": 1, "Concurrency": 1, "MultiTurn": 1, "StructuredOutput": 1}},
-		"openai-completions": {"stream=true/^concurrency=1$", map[string]int{"Chat": 1, "Concurrency": 1}}, // the API has neither conversations nor an output format
+		"openai-completions": {"stream=true/^concurrency=1$", map[string]int{"Chat": 1, "Concurrency": 1}}, // this API has neither conversations nor an output format
 	} {
 		t.Run(dialect, func(t *testing.T) {
 			out := run(t, []string{
 				"LLMBENCH_URL=" + url, "LLMBENCH_NAME=ollama", "LLMBENCH_DIALECT=" + dialect,
-				"LLMBENCH_REQUESTS=4",          // of all but Chat
+				"LLMBENCH_REQUESTS=4",          // for all scenarios except Chat
 				"LLMBENCH_CLIENT_BOUND=report", // the client shares its CPU cores with the server and with other tests
 			}, program, "-test.run=^$", "-test.benchtime=1x",
 				"-test.bench=^Benchmark(Chat|Concurrency|MultiTurn|StructuredOutput)$/./././"+tt.loads)
@@ -83,7 +83,7 @@ func TestScenarios(t *testing.T) {
 					if tokens, ok := outputs[name]; ok {
 						value, _ := rec.Value("out-tok/req")
 						assert.Equal(t, value, tokens, "%s", rec.Name)
-						if name != "MultiTurn" { // whose prompts contain answers
+						if name != "MultiTurn" { // the prompts of MultiTurn contain answers
 							value, _ = rec.Value("in-tok/req")
 							assert.Equal(t, value, 512.0, "%s", rec.Name)
 						}
@@ -99,18 +99,18 @@ func TestScenarios(t *testing.T) {
 }
 
 const (
-	// maxDurationError is the largest accepted distance between the client's and Ollama's own
-	// duration of a decode, as a share of the latter.
+	// maxDurationError is the largest accepted difference between the duration of a decode that the
+	// client measures and the one that Ollama reports, as a share of the latter.
 	maxDurationError = 0.05
-	// maxDurationSpread is the largest interquartile range of their ratios, over the requests of
-	// a round, at which TestDurations can fail.
+	// maxDurationSpread is the largest interquartile range of the ratios of these durations, over
+	// the requests of a round, at which TestDurations can fail.
 	maxDurationSpread = 0.02
 )
 
-// TestDurations compares, for each of a number of requests that are sent one at a time,
-// the time from the first token to the last with Ollama's eval_duration, which is that of all tokens
-// after the first. Noise of the machine stretches both. The test fails if the median of the ratios
-// is wrong in each of three rounds although they agree, and is skipped if they do not.
+// TestDurations sends requests one at a time. For each, it compares the time from the first token
+// to the last with Ollama's eval_duration, which is the time for all tokens after the first. Noise
+// of the machine lengthens both. The test fails if the ratios of each of three rounds agree and
+// their median is wrong in each round. If the ratios do not agree, the test is skipped.
 func TestDurations(t *testing.T) {
 	url := ollamatest.Start(t, ollamatest.Options{
 		Parallel: 1, Model: tinygguf.Options{Dim: 512, Layers: 4, Heads: 8, KVHeads: 4, FF: 1024},
@@ -134,8 +134,8 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// decodeRatios returns the median and the interquartile range of the ratios of the client's and the
-// server's duration of a decode.
+// decodeRatios returns the median and the interquartile range of the ratios of two durations: the
+// one that the client measures for a decode, and the one that the server reports.
 func decodeRatios(t *testing.T, target llmbench.Target) (median, spread float64) {
 	t.Helper()
 	const tokens, requests = 64, 12

@@ -13,13 +13,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
 
-// parts are what the texts of TestTokenizer consist of.
+// parts holds the parts that the texts of TestTokenizer are made of.
 var parts = []string{
 	" the", " they", " water", "don't", "I'LL", "12345", "7", " ", "  ", "\n", "\r\n", "\t", ".", "...", "?!", " (", "/", "ß", "é", "東京", "\U0001F600", "<|im_end|>",
 }
 
-// TestTokenizer compares the tokenizer that is made from Ollama's /api/show with Ollama's own counts.
-// The vocabulary shows where a text is split.
+// TestTokenizer makes a tokenizer from the answer of Ollama's /api/show, and compares its counts
+// with Ollama's own counts. The vocabulary shows where a text is split.
 func TestTokenizer(t *testing.T) {
 	for _, pre := range []tinygguf.Pre{tinygguf.PreGPT2, tinygguf.PreQwen2, tinygguf.PreLlama3} {
 		t.Run(string(pre), func(t *testing.T) {

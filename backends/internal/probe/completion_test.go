@@ -15,14 +15,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
-// TestCompletionWaits checks how long the wait for a server pauses after a refusal.
+// TestCompletionWaits checks how long the wait for a server pauses after a server has refused a
+// request.
 func TestCompletionWaits(t *testing.T) {
 	const deadline = time.Minute
 	for _, c := range []struct {
 		status     int
 		retryAfter string
 		refusals   int
-		least      time.Duration // until the end of the wait
+		least      time.Duration // the shortest time until the wait ends
 		most       time.Duration
 		err        string
 	}{

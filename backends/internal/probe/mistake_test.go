@@ -10,7 +10,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// TestUnknownHost checks that waiting ends for a name that no host has, and goes on if the name servers fail.
+// TestUnknownHost checks that the wait ends at once if no host has the name, and goes on if the
+// name servers fail.
 func TestUnknownHost(t *testing.T) {
 	target := llmbench.Target{URL: "unix:///nothing"}
 	unknown := fmt.Errorf("dial: %w", &net.DNSError{Err: "no such host", Name: "gpu-box", IsNotFound: true})

@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A lateContext is a context that ends later than at its deadline.
+// A lateContext is a context that ends a little after its deadline.
 type lateContext struct {
 	context.Context
 	deadline time.Time
@@ -19,14 +19,14 @@ type lateContext struct {
 
 func (c lateContext) Deadline() (time.Time, bool) { return c.deadline, true }
 
-// TestPollError checks which error a wait returns. The error os.ErrDeadlineExceeded
-// stands for that of a connection, and comes at the deadline.
+// TestPollError checks which error a wait returns. The error os.ErrDeadlineExceeded stands for the
+// error of a connection. It comes at the deadline.
 func TestPollError(t *testing.T) {
 	refused := errors.New("refused")
 	for _, c := range []struct {
 		name  string
-		errs  []error // one for each call of try
-		again bool    // what the last call returns; the others return true
+		errs  []error // an error for each call of try
+		again bool    // the result of the last call; the other calls return true
 		late  time.Duration
 		want  error
 	}{
@@ -47,7 +47,7 @@ func TestPollError(t *testing.T) {
 					err = c.errs[calls]
 					calls++
 					if err == os.ErrDeadlineExceeded {
-						time.Sleep(time.Until(deadline)) // on the fake clock
+						time.Sleep(time.Until(deadline)) // this uses the fake clock
 					}
 					return calls < len(c.errs) || c.again, err
 				})

@@ -14,14 +14,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
-// TestSuccess checks a step whose answer has the status 200 also if it has failed, as
-// vLLM answers while requests that were cut off hold parts of its cache.
+// TestSuccess checks a step that can fail although its answer has the status 200. vLLM gives such
+// answers while requests that were cut off still occupy parts of its cache.
 func TestSuccess(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		answers  []string // the last one is repeated
-		requests int      // 0 is any number
-		want     string   // in the error; "" is success
+		requests int      // 0 means any number
+		want     string   // a part of the error; "" means success
 	}{
 		{"at once", []string{`{"success":true}`}, 1, ""},
 		{"when the requests have ended", []string{`{"success":false}`, `{"success":false}`, `{"success":true}`}, 3, ""},

@@ -14,7 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestWatch checks when a wait is told.
+// TestWatch checks when a Watch reports a wait.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string

@@ -20,10 +20,11 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// patience bounds what a test waits for. It never passes unless something is wrong.
+// patience limits each wait of a test. It is only exceeded if something is wrong.
 const patience = time.Minute
 
-// roleVariable makes this test binary one of the programs in roles.
+// roleVariable is the environment variable that turns this test binary into one of the programs in
+// roles.
 const roleVariable = "PROGRAM_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// roles are programs that tests run. Each writes its process id first.
+// roles holds the programs that tests run. Each program first writes its process id.
 var roles map[string]func(args []string)
 
 func init() {
@@ -94,7 +95,7 @@ func init() {
 	}
 }
 
-// environ returns the environment of a program of that role.
+// environ returns the environment of a program with the given role.
 func environ(role string) []string { return []string{roleVariable + "=" + role} }
 
 // again starts this test binary in another role.
@@ -135,7 +136,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// pids waits until so many processes have written their ids, and returns them.
+// pids waits until n processes have written their ids. It returns these ids.
 func (o *output) pids(t *testing.T, n int) (pids []int) {
 	t.Helper()
 	within(t, fmt.Sprintf("%d process ids", n), func() bool {
@@ -161,7 +162,7 @@ func within(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// run starts a program of that role, which is stopped when t ends.
+// run starts a program with a role. It is stopped when t ends.
 func run(t *testing.T, role string, args ...string) (*Program, *output) {
 	t.Helper()
 	self, err := os.Executable()
@@ -176,7 +177,7 @@ func run(t *testing.T, role string, args ...string) (*Program, *output) {
 	return p, o
 }
 
-// wait waits for the end of the first process of p.
+// wait waits until the first process of p has ended.
 func wait(t *testing.T, p *Program) {
 	t.Helper()
 	select {
@@ -191,8 +192,8 @@ func TestStop(t *testing.T) {
 	for _, tt := range []struct {
 		role         string
 		pids         int
-		end, killed  string // killed has to be in what was killed
-		linux        bool   // needs the descendants
+		end, killed  string // killed must be in the list of what was killed
+		linux        bool   // the test needs to find the descendants of a process
 		alreadyEnded bool
 	}{
 		{role: "sleep", pids: 1, end: "signal: terminated"},
@@ -228,7 +229,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestEnd checks what is said of a program that ends by itself.
+// TestEnd checks what the error says about a program that ends without being stopped.
 func TestEnd(t *testing.T) {
 	for code, want := range map[string]string{"0": "exit status 0", "3": "exit status 3"} {
 		p, _ := run(t, "exit", code)
@@ -241,8 +242,8 @@ func TestEnd(t *testing.T) {
 	assert.Equal(t, p.End(), "signal: killed")
 }
 
-// TestHarnessDies checks that nothing is left when the process that has started a program ends in
-// any way, or the supervisor.
+// TestHarnessDies ends the process that has started a program, in several ways, or ends the
+// supervisor. In each case nothing may be left.
 func TestHarnessDies(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("this system does not tell which processes descend from another")
@@ -257,8 +258,8 @@ func TestHarnessDies(t *testing.T) {
 			assert.NilError(t, harness.Start())
 			pids := o.pids(t, 5)
 			within(t, "ignoring", func() bool { return strings.Contains(o.String(), "ignoring") })
-			assert.NilError(t, syscall.Kill(-harness.Process.Pid, sig)) // as a terminal does
-			_ = harness.Wait()                                          // also until the output is closed
+			assert.NilError(t, syscall.Kill(-harness.Process.Pid, sig)) // a terminal does the same
+			_ = harness.Wait()                                          // this also waits until the output is closed
 			for _, pid := range pids {
 				within(t, fmt.Sprintf("end of process %d of %v", pid, pids), func() bool { return !runs(pid) })
 			}
@@ -299,7 +300,7 @@ func TestStartErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "exec format error")
 }
 
-// TestEnvironment checks what a program sees: nothing but what the command says.
+// TestEnvironment checks that a program sees only the environment that its command gives it.
 func TestEnvironment(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)

@@ -15,8 +15,8 @@ import (
 )
 
 func init() {
-	// It burns half a second of CPU time on two threads, lets a child burn a quarter, waits for the child, and writes
-	// what the kernel says it has used.
+	// This role burns half a second of CPU time on two threads, lets a child burn a quarter, and
+	// waits for the child. Then it writes how much CPU time it has used according to the kernel.
 	roles["burn"] = func([]string) {
 		burn(250 * time.Millisecond)
 		child := exec.Command("/proc/self/exe")
@@ -28,7 +28,8 @@ func init() {
 		time.Sleep(patience)
 	}
 	roles["burn in a child"] = func([]string) { burn(125 * time.Millisecond) }
-	// When it gets SIGUSR1, it keeps 64 MiB for a moment, and then writes that it has given them back.
+	// When this role gets SIGUSR1, it allocates 64 MiB for a moment. Then it writes that it has
+	// freed them.
 	roles["memory"] = func([]string) {
 		const size = 64 << 20
 		begin := make(chan os.Signal, 1)
@@ -50,7 +51,7 @@ func init() {
 	}
 }
 
-// burn uses CPU time on two threads, so much on each.
+// burn uses CPU time on two threads. Each thread uses the given time.
 func burn(each time.Duration) {
 	var wg sync.WaitGroup
 	for range 2 {
@@ -62,7 +63,7 @@ func burn(each time.Duration) {
 	wg.Wait()
 }
 
-// cpuOf returns the CPU time of this process or of its children, as getrusage(2) has it.
+// cpuOf returns the CPU time that getrusage(2) reports for this process or for its children.
 func cpuOf(who int) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(who, &u); err != nil {
@@ -71,8 +72,8 @@ func cpuOf(who int) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestUsage checks the CPU time of a program and of a child that has ended, against what the
-// program itself was told by the kernel.
+// TestUsage checks the CPU time of a program and of a child of it that has ended. It compares this
+// time with the time that the kernel reports to the program itself.
 func TestUsage(t *testing.T) {
 	p, o := run(t, "burn")
 	var burnt time.Duration
@@ -94,7 +95,8 @@ func TestUsage(t *testing.T) {
 	wait(t, p)
 }
 
-// TestPeak checks that the memory that a program had for a moment is known, until the peak is reset.
+// TestPeak checks that a peak of a program's memory is known although it lasted only a moment,
+// until the peak is reset.
 func TestPeak(t *testing.T) {
 	p, o := run(t, "memory")
 	within(t, "ready", func() bool { return strings.Contains(o.String(), "ready") })
@@ -140,7 +142,7 @@ func FuzzParseStat(f *testing.F) {
 	})
 }
 
-// runs reports whether a process exists and is no zombie.
+// runs reports whether a process exists and is not a zombie.
 func runs(pid int) bool {
 	s, err := readStat(pid)
 	return err == nil && s.state != zombie

@@ -26,7 +26,8 @@ func TestLog(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix(all.String(), "half\n"))
 }
 
-// A secret is hidden wherever a write cut it, and in what is passed on.
+// TestLogHides checks that a secret is hidden even if several writes contain parts of it. It also
+// checks that it is hidden in what is passed on.
 func TestLogHides(t *testing.T) {
 	const secret = "hf_PlantedSecretToken"
 	for cut := range len(secret) {
@@ -41,8 +42,8 @@ func TestLogHides(t *testing.T) {
 	}
 }
 
-// A secret is hidden where the log breaks a long line within it, and where a line is shown
-// before its end.
+// TestLogHidesAcrossBreak checks that a secret is hidden if the log breaks a long line inside it,
+// and if a line is shown before it is complete.
 func TestLogHidesAcrossBreak(t *testing.T) {
 	const secret = "hf_PlantedSecretToken"
 	for before := maxLine - 2*len(secret); before < maxLine+2; before++ {
@@ -63,7 +64,7 @@ func TestLogHidesAcrossBreak(t *testing.T) {
 	}
 }
 
-// A server that never ends its line takes no memory without bound.
+// TestLogLongLine checks that a line without an end does not make the log use more and more memory.
 func TestLogLongLine(t *testing.T) {
 	l := &Log{}
 	for range 100 {

@@ -8,11 +8,11 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestOwner checks which labels belong to processes that have ended. A process
-// whose lock is held has not.
+// TestOwner checks which labels belong to processes that have ended. A process whose lock is still
+// held has not ended.
 func TestOwner(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Setenv("HOME", t.TempDir()) // for systems that do not use XDG_CACHE_HOME
+	t.Setenv("HOME", t.TempDir()) // for systems on which XDG_CACHE_HOME is not used
 	t.Setenv("LocalAppData", t.TempDir())
 	me, err := newOwner()
 	assert.NilError(t, err)
@@ -22,19 +22,19 @@ func TestOwner(t *testing.T) {
 	assert.Assert(t, me.name != other.name)
 	for label, ended := range map[string]bool{
 		me.label():                 false, // this process
-		other.label():              false, // another process that lives
+		other.label():              false, // another process that is still running
 		me.folder + "/NOSUCH":      true,
 		me.folder + "/../" + "id":  false,
 		me.folder + "/":            false,
 		me.folder:                  false,
-		"ANOTHERFOLDER/NOSUCH":     false, // of another user or machine
+		"ANOTHERFOLDER/NOSUCH":     false, // a process of another user or on another machine
 		"ANOTHERFOLDER/" + me.name: false,
 		"":                         false,
 		"/NOSUCH":                  false,
 	} {
 		assert.Equal(t, me.hasEnded(label), ended, "label %q", label)
 	}
-	assert.NilError(t, other.lock.Unlock()) // as the system does when the process ends
+	assert.NilError(t, other.lock.Unlock()) // the system does the same when the process ends
 	assert.Assert(t, me.hasEnded(other.label()))
 
 	assert.NilError(t, me.removeLocks())

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// A file is the content of a GGUF file. Its parser follows the format's specification
-// and shares no code with the writer.
+// A file is the content of a GGUF file. Its parser follows the specification of the format, and
+// shares no code with the writer.
 type file struct {
-	pairs   map[string]any    // scalars and strings; "KEY.length" for arrays
+	pairs   map[string]any    // scalars and strings by key; the length of an array is at "KEY.length"
 	tensors map[string]string // "[dims] type n"
 }
 
-// parse reads a whole file. It is an error if tensors overlap, are not aligned, or do not
-// fill the file to its end.
+// parse reads a whole file. It returns an error if tensors overlap, are not aligned, or do not fill
+// the file to its end.
 func parse(data []byte) (f file, err error) {
 	p := &parser{rest: data}
 	defer func() {

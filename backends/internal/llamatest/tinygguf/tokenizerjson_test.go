@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestTokenizerJSON checks that every token of the model is in the file once, under its
-// id.
+// TestTokenizerJSON checks that every token of the model occurs once in the file, with its id.
 func TestTokenizerJSON(t *testing.T) {
 	for _, test := range []struct {
 		options    Options
