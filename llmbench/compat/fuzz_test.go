@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// FuzzTools looks for records for which a tool panics or has an impossible figure.
+// FuzzTools looks for records with which a tool panics or gives an impossible value.
 func FuzzTools(f *testing.F) {
 	const head = `{"version":1,"benchmark":"B","dialect":"openai-chat","stream":true,"concurrency":1,"slo":"ttft=1s","start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}` + "\n"
 	whole := req(0, []int{100, 140}, 190, wire(1, 1, 90, 150, 160, 170)+","+usage(7, 2)) + "\n"
@@ -51,7 +51,7 @@ func FuzzTools(f *testing.F) {
 	})
 }
 
-// TestOverlaps compares with a count of the ranges in every second.
+// TestOverlaps compares the result with a count of the ranges in every second.
 func TestOverlaps(t *testing.T) {
 	spans := [][2]time.Duration{{0, 3}, {3, 3}, {1, 2}, {4, 9}, {4, 4}, {5, 5}, {9, 9}, {2, 4}}
 	var o overlaps

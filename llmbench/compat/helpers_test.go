@@ -11,7 +11,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// run returns a pass of lines of requests. The fields of head replace fields of the first line.
+// run returns a pass that is read from lines of requests. The fields in head replace fields of the
+// first line.
 func run(t testing.TB, head string, requests ...string) Pass {
 	t.Helper()
 	fields := map[string]any{"dialect": "openai-chat", "stream": true, "concurrency": 2, "model": "m", "benchmark": "B",
@@ -24,7 +25,8 @@ func run(t testing.TB, head string, requests ...string) Pass {
 	return Of(r, 0)
 }
 
-// req returns the line of a streamed request: the instants of its deltas in ms, and other fields.
+// req returns the line of a streamed request. It has the instants of the deltas in ms, and some
+// more fields.
 func req(start int, texts []int, end int, fields string) string {
 	const ms = 1_000_000
 	first, last, gaps := "null", "null", []string{}
@@ -46,19 +48,21 @@ func req(start int, texts []int, end int, fields string) string {
 		start*ms, start*ms, first, last, strings.Join(gaps, ","), end*ms, strings.TrimPrefix(fields, ","))
 }
 
-// wire returns the fields of events that other tools count. Instants are in ms.
+// wire returns the fields about events that other tools count. Instants are in ms.
 func wire(before, after, first, last, lastEvent, done int) string {
 	const ms = 1_000_000
 	return fmt.Sprintf(`"choices":{"before":%d,"amid":0,"after":%d,"first_ns":%d,"last_ns":%d},"last_event_ns":%d,"done_ns":%d`,
 		before, after, first*ms, last*ms, lastEvent*ms, done*ms)
 }
 
-// usage returns the fields of tokens that the server stated in an event without a choice.
+// usage returns the fields of the token counts that the server reported in an event without a
+// choice.
 func usage(prompt, output int) string {
 	return fmt.Sprintf(`"prompt_tokens":%d,"output_tokens":%d,"token_source":"usage","usage_alone":true`, prompt, output)
 }
 
-// figure returns a figure of a tool by the name that the tables of tests use. Times are in ms.
+// figure returns a value of a tool. Its name is the one that the tables of tests use. Times are in
+// ms.
 func figure(t testing.TB, tool string, p Pass, name string) Value {
 	t.Helper()
 	found, err := Find(tool)

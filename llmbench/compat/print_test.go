@@ -12,7 +12,7 @@ import (
 
 func parse(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
 
-// TestSummary prints every tool's block for runs with and without unknown figures.
+// TestSummary prints the block of every tool, for runs with and without unknown values.
 func TestSummary(t *testing.T) {
 	for _, c := range tables(t) {
 		if c.name != "a role first" && c.name != "a stream that was cut" && c.name != "a stream that ended early" && c.name != "not streamed" && c.name != "nothing but failures" && c.name != "own times of the server" {
@@ -26,8 +26,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestReleases prints the block of every release of a tool that differs, and the file of
-// results, for a run with cached tokens, an answer of several tokens a message, and one that
+// TestReleases prints the blocks of those releases of a tool that differ, and the file of results.
+// The run has cached tokens, an answer with several tokens in each message, and an answer that
 // ended early.
 func TestReleases(t *testing.T) {
 	whole := req(0, []int{500, 540, 580}, 590, wire(1, 1, 10, 581, 582, 583)+`,"cached_tokens":4,`+usage(7, 3))
@@ -52,7 +52,7 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// TestVLLMResult checks the members of the file that vLLM's dashboards read.
+// TestVLLMResult checks the members of the result file that vLLM's dashboards read.
 func TestVLLMResult(t *testing.T) {
 	for _, c := range tables(t) {
 		tool, err := Find("vllm")
@@ -72,7 +72,7 @@ func TestVLLMResult(t *testing.T) {
 	}
 }
 
-// TestPython checks numbers as Python writes them.
+// TestPython checks that numbers are written as Python writes them.
 func TestPython(t *testing.T) {
 	for v, want := range map[float64]string{0: "0.0", 1e6: "1000000.0", 1e16: "1e+16", 123456.75: "123456.75", 0.25: "0.25", 1e-4: "0.0001", 1e-5: "1e-05", 1e-7: "1e-07"} {
 		assert.Equal(t, repr(v), want)
@@ -83,13 +83,13 @@ func TestPython(t *testing.T) {
 	for v, want := range map[float64]string{1.005: "1.01", 1.004: "1", 0.1: "0.1", 12.346: "12.35", -1: "-1"} {
 		assert.Equal(t, shortest(v, 2), want)
 	}
-	assert.Equal(t, round(2.675, 2), 2.67) // as 2.675 is a little less in binary
+	assert.Equal(t, round(2.675, 2), 2.67) // because 2.675 is a little less in binary
 	text, err := exact(1e6).MarshalJSON()
 	assert.NilError(t, err)
 	assert.Equal(t, string(text), "1000000")
 }
 
-// TestReasons checks the reasons of unknown quotients.
+// TestReasons checks the reasons that are given for unknown quotients.
 func TestReasons(t *testing.T) {
 	for _, c := range tables(t) {
 		switch c.name {
@@ -124,7 +124,7 @@ func TestOpenLoop(t *testing.T) {
 	}
 }
 
-// TestOpenLoopResult checks the rate and the burstiness in vLLM's file of results.
+// TestOpenLoopResult checks the rate and the burstiness in the result file of vLLM.
 func TestOpenLoopResult(t *testing.T) {
 	for arrivals, want := range map[string]string{
 		`"arrivals":"llmbench.Poisson{Rate:2 Seed:1}"`:                            `"request_rate": 2.0, "burstiness": 1.0,`,
@@ -140,13 +140,14 @@ func TestOpenLoopResult(t *testing.T) {
 	}
 }
 
-// TestEmptyAnswers checks how tools count answers without text, in records of different ages.
+// TestEmptyAnswers checks how tools count answers without text. The records come from different
+// releases.
 func TestEmptyAnswers(t *testing.T) {
 	for _, c := range []struct{ fields, vllm, sglang string }{
 		{`"events":0`, "0", "0"},
-		{`"events":2,"last_event_ns":50000000`, "0", "1"}, // without a choice
+		{`"events":2,"last_event_ns":50000000`, "0", "1"}, // no event with a choice
 		{`"clock":"user"`, "0", "0"},
-		{`"error":"the answer ended well and holds no token"`, "?", "?"}, // older than both fields
+		{`"error":"the answer ended well and holds no token"`, "?", "?"}, // from before both fields existed
 	} {
 		p := run(t, "", req(0, nil, 60, c.fields+`,"outcome":"empty"`))
 		assert.Equal(t, figure(t, "vllm", p, "completed").Text(0), c.vllm, c.fields)

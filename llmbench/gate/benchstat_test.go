@@ -43,7 +43,7 @@ func TestAgreesWithBenchstat(t *testing.T) {
 		for _, line := range lines {
 			switch {
 			case len(line) < 6:
-			case line[0] == "": // a header: unit, CI, unit, CI, vs base, P
+			case line[0] == "": // a header, which has the columns unit, CI, unit, CI, vs base, P
 				unit = line[1]
 			case line[0] != "geomean":
 				want[unit+" "+line[0]] = figures{number(line[1]), number(line[3]), line[6]}

@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestDocTables checks that the doc comment has the tables that the tests of package decide
+// TestDocTables checks that the doc comment contains the tables that the tests of package decide
 // make.
 func TestDocTables(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
-// Compare reads two files. The margins are in the Unit lines of the files.
+// This example compares two files. The margins are in the Unit lines of the files.
 func ExampleCompare() {
 	old, err := os.Open("testdata/chat/old.txt")
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// FuzzCompare compares arbitrary files. It checks that nothing panics or depends on the
-// order of maps, that every report can be rendered, and that the verdict is CannotJudge
-// if a simple reader finds an error in a file. A benchmark that only the new file has is shown
-// and not judged, because a change that adds one has no old samples to be compared with.
+// FuzzCompare compares arbitrary files. It checks that nothing panics, that no result depends on
+// the order of maps, and that every report can be rendered. If a simple reader finds an error in a
+// file, the verdict must be CannotJudge. A benchmark that only the new file has must be shown and
+// not judged, because a change that adds a benchmark has no old samples to compare with.
 func FuzzCompare(f *testing.F) {
 	good := runs(6, "BenchmarkA-2 1 100 ns/op 3 B/op")
 	worse := runs(6, "BenchmarkA-2 1 200 ns/op 0 B/op")
@@ -75,13 +75,13 @@ func FuzzCompare(f *testing.F) {
 	})
 }
 
-// isOf reports whether a subject is the row or its benchmark.
+// isOf reports whether a subject is the row, or the benchmark of the row.
 func (row Row) isOf(s Subject) bool {
 	return s.Pkg == row.Pkg && s.Name == row.Name && (s.Unit == "" || s.Unit == row.Unit)
 }
 
-// readSimply reads a file without x/perf. It returns the names of the benchmarks, and
-// the first error in the file or "".
+// readSimply reads a file without x/perf. It returns the names of the benchmarks, and the first
+// error in the file. If there is no error, the error is "".
 func readSimply(file string) (names map[string]bool, fault string) {
 	names = map[string]bool{}
 	if !strings.HasSuffix(file, "\n") {

@@ -11,17 +11,17 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// run returns the output of one process.
+// run returns what one process would print.
 func run(lines ...string) string {
 	return "goos: linux\npkg: p\n" + strings.Join(lines, "\n") + "\nPASS\nok  \tp\t1.2s\n"
 }
 
-// runs returns the output of n equal processes.
+// runs returns what n processes would print that all have the same results.
 func runs(n int, lines ...string) string { return strings.Repeat(run(lines...), n) }
 
 const gateOp = "Unit ns/op gate=5%\n"
 
-// compare compares files named units, old and new.
+// compare compares files that are named units, old and new.
 func compare(t *testing.T, units, old, new string, o Options) *Report {
 	t.Helper()
 	r, err := Compare(File{Name: "units", Data: strings.NewReader(units)}, File{Name: "old", Data: strings.NewReader(old)}, File{Name: "new", Data: strings.NewReader(new)}, o)
@@ -78,14 +78,14 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestProblems has a case for every Problem.
+// TestProblems has at least one case for every Problem.
 func TestProblems(t *testing.T) {
 	good := runs(6, "BenchmarkA-2 1 100 ns/op")
 	for _, c := range []struct {
 		units, old, new string
 		want            []string
 	}{
-		// Files.
+		// These are problems of files.
 		{gateOp, "", good, []string{"old: no results"}},
 		{gateOp, good, "PASS\n", []string{"new: no results", "old:3: A-2: missing in new (benchgate -removed=allow accepts that)"}},
 		{gateOp, good, strings.TrimSuffix(good, "\n"), []string{"new:30: the last line has no line end: was the file cut?"}},
@@ -107,7 +107,7 @@ func TestProblems(t *testing.T) {
 		{gateOp, good, good + strings.Repeat("x", 70_000) + "\n" + good, []string{"new:31: want less than 65536 bytes in a line"}},
 		{gateOp + "BenchmarkA-2 1 1 ns/op\n", good, good, []string{"units:2: the result of BenchmarkA-2: want Unit lines only in a file of units"}},
 
-		// Units.
+		// These are problems of units.
 		{"", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%" in one of them, or in the file of benchgate -units`}},
 		{"Unit B/op gate=5%\n", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%" in one of them, or in the file of benchgate -units`}},
 		{gateOp + "Unit ns/op gate\n", good, good, []string{"units:2: expected key=value"}},
@@ -128,7 +128,7 @@ func TestProblems(t *testing.T) {
 		{gateOp + "Unit a same=Inf\n", good, good, []string{"units:2: unit a: same=Inf: want a percentage such as 2%, or an amount such as 5, of 0 or more"}},
 		{gateOp, "Unit a same=1%\n" + good, "Unit a same=1\n" + good, []string{"new:1: unit a: same=1, but old:1 says same=1%: want one tolerance"}},
 
-		// Rows.
+		// These are problems of rows.
 		{gateOp, runs(6, "BenchmarkA-2 1 1 ns/op", "BenchmarkB-2 1 1 ns/op"), runs(6, "BenchmarkA-2 1 1 ns/op", "BenchmarkC-2 1 1 ns/op"),
 			[]string{"old:4: B-2: missing in new (benchgate -removed=allow accepts that)"}},
 		{gateOp, good, runs(6, "BenchmarkA-4 1 100 ns/op"), []string{"old:3: A-2: GOMAXPROCS is 2, but 4 at new:3: want both run with the same -cpu of go test"}},
@@ -140,7 +140,7 @@ func TestProblems(t *testing.T) {
 			"new:5: A-2: model is yi, but not set in old: want results of equal configuration"}},
 		{gateOp, good, good + "gpu: H100\n" + good, []string{"new:34: A-2: gpu is H100, but not set at line 3: want one value for a benchmark"}},
 
-		// Values.
+		// These are problems of values.
 		{gateOp, good, good + run("BenchmarkA-2 1 NaN ns/op"), []string{"new:33: A-2 ns/op: NaN: want a finite number"}},
 		{gateOp, good, good + run("BenchmarkA-2 1 100 ns/op +Inf B/op"), []string{"new:33: A-2 B/op: +Inf: want a finite number"}},
 		{gateOp, good, good + run("BenchmarkA-2 1 1e200 ns/op"), []string{"new:33: A-2 ns/op: 1e+200: want a finite number"}},
@@ -168,15 +168,15 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestSame checks that benchmarks are comparable only within the tolerances of same=. New
-// is always twice as slow as old.
+// TestSame checks that benchmarks can only be compared if they agree within the tolerances of
+// same=. The new results are always twice as slow as the old ones.
 func TestSame(t *testing.T) {
 	of := func(n int, time int, more string) string {
 		return runs(n, fmt.Sprintf("BenchmarkA 1 %d ns/op%s", time, more))
 	}
 	for _, c := range []struct {
-		name, units, old, new string // old and new are further values of each result
-		want                  string // "": comparable
+		name, units, old, new string // old and new are additional values for each result
+		want                  string // "" means that the benchmarks can be compared
 	}{
 		{"equal", "Unit tok same=2%", " 100 tok", " 100 tok", ""},
 		{"within a share", "Unit tok same=2%", " 100 tok", " 102 tok", ""},
@@ -201,7 +201,7 @@ func TestSame(t *testing.T) {
 	}
 	r := compare(t, gateOp+"Unit tok same=2%\n", of(6, 100, " 1 tok")+runs(6, "BenchmarkB 1 1 tok"), of(6, 100, " 1 tok")+runs(6, "BenchmarkB 1 2 tok"), Options{})
 	assert.Equal(t, r.Verdict, Pass, "benchmark B has no gated unit: %q", r.reasons())
-	// The median of a unit that only some results have.
+	// Only a minority of the old results has this unit, so its median is 0.
 	r = compare(t, gateOp+"Unit tok same=2%\n", of(4, 100, "")+of(3, 100, " 9 tok"), of(7, 100, ""), Options{})
 	assert.Equal(t, r.Verdict, Pass, "%q", r.reasons())
 }
@@ -248,8 +248,8 @@ func TestOneSided(t *testing.T) {
 	}
 }
 
-// TestRunsAccepted checks the options that accept files whose runs are not complete, or
-// not separate.
+// TestRunsAccepted checks the options that accept files whose runs are not complete or cannot be
+// told apart.
 func TestRunsAccepted(t *testing.T) {
 	const pass = "pass: 1 row within its margin"
 	const equal = "; both files have the same contents, so the results are compared with themselves"
@@ -281,7 +281,7 @@ func TestRunsAccepted(t *testing.T) {
 	}
 }
 
-// TestMoves checks which changes of rows that are not gated are named.
+// TestMoves checks which changes the report names in rows that are not gated.
 func TestMoves(t *testing.T) {
 	side := func(n int, f float64) (all string) {
 		for i := range n {
@@ -314,7 +314,7 @@ func TestMoves(t *testing.T) {
 	assert.Equal(t, got[8], "and 2 more")
 }
 
-// TestProblemsShared checks that problems with the same message share a line.
+// TestProblemsShared checks that problems with the same message are reported in one line.
 func TestProblemsShared(t *testing.T) {
 	var lines []string
 	for i := range 24 {
@@ -368,7 +368,7 @@ func TestErrors(t *testing.T) {
 	assert.Error(t, err, "new: read error")
 }
 
-// TestCompareColumns compares results within one file.
+// TestCompareColumns compares results that are in the same file.
 func TestCompareColumns(t *testing.T) {
 	via := func(direct, gateway string) []string {
 		return []string{"BenchmarkChat/via=direct/c=1-2 1 " + direct + " ns/op", "BenchmarkChat/via=gateway/c=1-2 1 " + gateway + " ns/op"}

@@ -8,9 +8,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestHeadline checks the first and last line of reports of two files.
+// TestHeadline checks the first and the last line of reports on two files.
 func TestHeadline(t *testing.T) {
-	// side returns six runs, of which each has a value of each benchmark: A, B, C …
+	// side returns six runs. Each run has one value for each of the benchmarks A, B, C …
 	side := func(values ...[6]float64) (all string) {
 		for i := range 6 {
 			var lines []string

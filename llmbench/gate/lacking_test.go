@@ -9,11 +9,12 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestLacking compares results of which some lack a unit, as where llmbench withheld a figure.
+// TestLacking compares results of which some lack a unit, as they do if llmbench has withheld a
+// value.
 func TestLacking(t *testing.T) {
 	const gated, other = "Unit ttft better=lower gate=5%\nUnit rate better=higher gate=5%\n", "Unit itl better=lower\n"
-	// side returns n runs. The times to first token are in turn 99 to 101, times f. Each has a rate of
-	// 100; those in without lack the time.
+	// side returns n runs. Their times to first token are f times 99, 100 and 101, in turn. Their
+	// rate is 100. The runs in without lack the time.
 	side := func(n int, f float64, without ...int) (all string) {
 		for i := range n {
 			line := "BenchmarkA 1 100 rate"
@@ -29,8 +30,8 @@ func TestLacking(t *testing.T) {
 		name, old, new string
 		o              Options
 		settled        bool
-		headline       string // if settled
-		line           string // of the text, if settled
+		headline       string // if the comparison is settled
+		line           string // a line of the text, if the comparison is settled
 	}{
 		{"a pair, and new is worse", side(10, 1), side(10, 1.1, 3), ab(10), true, "regression after 10 rounds: 1 of 2 rows: A ttft: +10.00% (margin 5%)",
 			"A ttft: in all 10 old and 9 of 10 new samples; 9 rounds have both and are compared"},

@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// order returns the order of n pairs.
+// order returns an order for n pairs.
 func order(n int) []bool {
 	newFirst := []bool{false, true, true, false, true, false, false, true, true, true, false, true, false, false, true}
 	return newFirst[:n]
@@ -29,7 +29,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// TestSettled compares files to which samples are still being added.
+// TestSettled compares files to which samples are still added.
 func TestSettled(t *testing.T) {
 	slow := func(n int) string { return runs(n, "BenchmarkA 1 200 ns/op") }
 	fast := func(n int) string { return runs(n, "BenchmarkA 1 100 ns/op") }
@@ -45,11 +45,13 @@ func TestSettled(t *testing.T) {
 		}
 		return all
 	}
-	// length returns runs whose answers have the given length. All become faster with it.
+	// length returns runs whose answers have a certain length. The longer the answers are, the
+	// faster the runs are.
 	length := func(n, tok int) string {
 		return "Unit tok same=2%\n" + runs(n, fmt.Sprintf("BenchmarkA 1 %d ns/op %d tok", 1000-tok, tok))
 	}
-	// drift returns the old values, if worse is 0, or the new ones.
+	// drift returns values that drift. If worse is 0, they are the old values, and otherwise the
+	// new ones.
 	drift := func(worse float64) string {
 		var all []float64
 		for i, newFirst := range order(10) {
@@ -69,9 +71,9 @@ func TestSettled(t *testing.T) {
 		name, old, new string
 		o              Options
 		settled        bool
-		verdict        Verdict // if settled
-		row            Verdict // of the first row, if settled
-		text           string  // part of the rendered text
+		verdict        Verdict // if the comparison is settled
+		row            Verdict // the verdict on the first row, if the comparison is settled
+		text           string  // a part of the rendered text
 	}{
 		{"files without pairs", fast(6), fast(6), Options{}, true, Pass, NoWorse, "pass: 1 row within its margin"},
 		{"too early for a regression", fast(7), slow(7), planned(7), false, "", "", ""},
@@ -110,7 +112,7 @@ func TestSettled(t *testing.T) {
 		{"a regression beside noise", strings.ReplaceAll(mixed(10), "A 1", "B 1") + fast(10), strings.ReplaceAll(mixed(5)+mixed(5), "A 1", "B 1") + slow(10), planned(10),
 			true, Regression, CannotJudge, "regression after 10 rounds: 1 of 2 rows: A ns/op: +100.00% (margin 5%); 1 cannot be judged"},
 		{"noise without RequireQuiet", mixed(10), mixed(10), Options{}, true, Pass, Pass, ""},
-		// A machine that becomes slower by 5 ns in each process, and a new version that is 20 % worse.
+		// The machine becomes slower by 5 ns with each process, and the new version is 20 % worse.
 		{"a drift without pairs", drift(0), drift(0.2), Options{}, true, Pass, Pass, ""},
 		{"a drift with pairs", drift(0), drift(0.2), Options{NewFirst: order(10)}, true, Regression, Regression, "A ns/op: +20.02%"},
 	} {

@@ -8,9 +8,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// accuracyLines returns a file with a result of each accuracy, each by a process of its own, with that
-// number of checked answers. The questions of process i are set+i if set is above 0, and the questions of all
-// processes are -set if set is below 0.
+// accuracyLines returns a file with one result for each accuracy. Each result comes from its own
+// process, which checked the given number of answers. If set is above 0, process i reports the
+// question set set+i. If set is below 0, all processes report the question set -set.
 func accuracyLines(unit string, set int, of string, percents ...float64) File {
 	var b strings.Builder
 	for i, percent := range percents {

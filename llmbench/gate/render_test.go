@@ -21,7 +21,7 @@ func read(t *testing.T, name string) string {
 	return string(data)
 }
 
-// compareFiles compares files of testdata; units may be "".
+// compareFiles compares files in testdata. The name units may be "".
 func compareFiles(t *testing.T, units, old, new string) *Report {
 	t.Helper()
 	var lines string
@@ -33,7 +33,7 @@ func compareFiles(t *testing.T, units, old, new string) *Report {
 	return r
 }
 
-// awkward returns a report with problems, and with names that a terminal or Markdown
+// awkward returns a report with problems. Its names contain characters that a terminal or Markdown
 // would interpret.
 func awkward(t *testing.T) *Report {
 	lines := []string{
@@ -45,8 +45,8 @@ func awkward(t *testing.T) *Report {
 	return compare(t, "", runs(3, lines...), runs(3, append(lines, "BenchmarkC 1 1 x")...)+"--- FAIL: BenchmarkC\n", Options{})
 }
 
-// moved returns a report of a benchmark that passes, while its tail and other units that
-// are not gated change.
+// moved returns the report on a benchmark that passes. Its tail and some other units that are not
+// gated change.
 func moved(t *testing.T) *Report {
 	units := "Unit p50-ttft-ns better=lower gate=5%\nUnit p99-itl-ns better=lower\nUnit fail-% better=lower\nUnit hits better=higher\n"
 	side := func(p99, fail, hits, other float64) (all string) {
@@ -111,9 +111,9 @@ func TestAmount(t *testing.T) {
 	}
 }
 
-// TestWords compares results of a small package that has nothing to do with inference
-// servers. They were recorded from ten runs of each version, in turn, on a busy machine.
-// In words/new.txt, Longest counts runes.
+// TestWords compares results of a small package that has nothing to do with inference servers. They
+// were recorded on a busy machine, from ten runs of each version, in turn. In words/new.txt,
+// Longest counts runes.
 func TestWords(t *testing.T) {
 	r := compareFiles(t, "words/units.txt", "words/old.txt", "words/new.txt")
 	assert.Equal(t, r.Verdict, Regression)

@@ -35,7 +35,8 @@ func examples(t testing.TB) map[string][]byte {
 	return all
 }
 
-// TestUnits checks that each tool's throughput, TTFT and time per token have our units, in nanoseconds.
+// TestUnits checks that the throughput, the TTFT and the time per token of each tool get llmbench's
+// units. Times must be in nanoseconds.
 func TestUnits(t *testing.T) {
 	for name, text := range examples(t) {
 		f := &File{Path: name}
@@ -52,8 +53,8 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that no file makes a reader panic, that values are finite and not negative, and that what is written is
-// read again in full.
+// FuzzRead checks that no file makes a reader panic, and that values are finite and not negative.
+// If what was read is written, it must be possible to read all of it again.
 func FuzzRead(f *testing.F) {
 	for _, text := range examples(f) {
 		f.Add(text)
@@ -84,7 +85,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// endless is a text of a prefix, a part again and again, and a suffix. It keeps the largest heap that it sees.
+// endless is a text with a prefix, a part that is repeated, and a suffix. While it is read, it
+// remembers the largest heap.
 type endless struct {
 	prefix, part, suffix string
 	parts                int
@@ -111,7 +113,7 @@ func (e *endless) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestLargeFiles checks that a file of 100 MB is read in bounded memory, or refused.
+// TestLargeFiles checks that a file of 100 MB is either read in limited memory or refused.
 func TestLargeFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads files of 100 MB")
@@ -142,7 +144,7 @@ func TestLargeFiles(t *testing.T) {
 	}
 }
 
-// write writes files to a new folder and returns it.
+// write writes files to a new folder, and returns the folder.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -154,7 +156,7 @@ func write(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// TestFolders checks which files of a folder are samples.
+// TestFolders checks which files in a folder are samples.
 func TestFolders(t *testing.T) {
 	text := examples(t)
 	vllm, stage := string(text["vllm.json"]), string(text["inferenceperf.json"])
@@ -163,8 +165,8 @@ func TestFolders(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		files map[string]string
-		want  int    // files
-		note  string // part of the notes
+		want  int    // the number of files
+		note  string // a part of the notes
 		fails string
 	}{
 		{"the sources of a median", map[string]string{"a.json": aggregate, "bench-a-run-1.json": vllm, "bench-a-run-2.json": vllm}, 1, "has the median of it", ""},
@@ -191,7 +193,8 @@ func TestFolders(t *testing.T) {
 	assert.Assert(t, side.Files[0].Results[0].has("p50-ttft-ns"))
 }
 
-// TestRepetitions checks that several runs on one server, in files of their own, are one run of the benchmark format.
+// TestRepetitions checks that several runs on one server, each in its own file, become one run of
+// the benchmark format.
 func TestRepetitions(t *testing.T) {
 	vllm := string(examples(t)["vllm.json"])
 	for _, names := range [][2]string{{"bench-a-run-1.json", "bench-a-run-2.json"}, {"sweep/run=0.json", "sweep/run=1.json"}} {
@@ -201,9 +204,9 @@ func TestRepetitions(t *testing.T) {
 	}
 }
 
-// TestVersions checks files of other versions, and other files, of the tools.
+// TestVersions checks files that other versions of the tools wrote, and files that are not results.
 func TestVersions(t *testing.T) {
-	for _, c := range []struct{ name, text, want string }{ // want is in the text of the result
+	for _, c := range []struct{ name, text, want string }{ // want is a part of the resulting text
 		{"SGLang of 2024", `{"backend": "sglang", "dataset_name": "random", "request_rate": 2.0, "max_concurrency": null, "total_output_tokens": 3000, "total_output_tokens_retokenized": 2990, "median_ttft_ms": 200, "median_itl_ms": 40, "output_throughput": 500, "random_input_len": 1024, "random_output_len": 512, "completed": 30}`,
 			"BenchmarkSGLang/dataset=random/in=1024/out=512/rate=2 1 500 output-tok/s 200000000 p50-ttft-ns 40000000 p50-itl-ns 100 out-tok/req"},
 		{"EvalScope of 2025", `{"Time taken for tests (s)": 10, "Number of concurrency": 4, "Total requests": 40, "Succeed requests": 40, "Failed requests": 0, "Output token throughput (tok/s)": 500, "Average time to first token (s)": 0.2, "Average time per output token (s)": 0.01}`,
@@ -230,7 +233,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestSpeechHasNoTokens checks that a speech run without tokens is sound and gated on its audio.
+// TestSpeechHasNoTokens checks that a speech run without tokens is valid, and that it is gated on
+// its audio.
 func TestSpeechHasNoTokens(t *testing.T) {
 	text := strings.NewReplacer(`"total_output_tokens": 201000`, `"total_output_tokens": 0, "audio_throughput": 4.5`, `"output_throughput": 2391`, `"output_throughput": 0.0`).Replace(string(examples(t)["vllm.json"]))
 	f := &File{Path: "x"}
@@ -238,7 +242,8 @@ func TestSpeechHasNoTokens(t *testing.T) {
 	assert.Assert(t, strings.Contains(strings.Join(UnitLines([]*File{f}), "\n"), "Unit audio-s/s better=higher gate=2%"))
 }
 
-// TestSeries checks that files of different series, by their names, are different benchmarks.
+// TestSeries checks that files whose names say that they belong to different series become
+// different benchmarks.
 func TestSeries(t *testing.T) {
 	vllm := string(examples(t)["vllm.json"])
 	files := map[string]string{"chunk_1_10-20260302-101100.json": vllm, "plain_1_10-20260302-101200.json": vllm, "plain_1_10-20260303-101200.json": vllm}
@@ -252,7 +257,7 @@ func TestSeries(t *testing.T) {
 	assert.DeepEqual(t, names, []string{"VLLM/file=chunk_1_10/rate=inf/concurrency=16", "VLLM/file=plain_1_10/rate=inf/concurrency=16", "VLLM/file=plain_1_10/rate=inf/concurrency=16"})
 }
 
-// TestStale checks the note on a file that is older than the other side.
+// TestStale checks the note about a file that is older than the files of the other side.
 func TestStale(t *testing.T) {
 	vllm := string(examples(t)["vllm.json"])
 	read := func(text string) *Side {

@@ -14,7 +14,7 @@ import (
 
 func flat(n int, v float64) []float64 { return each(n, func(int) float64 { return v }) }
 
-// pairs returns a cell of pairs in which lower is better.
+// pairs returns a cell of pairs. In the cell lower is better.
 func pairs(old, new []float64, margin float64) Cell {
 	c := Cell{Old: old, New: new, Better: -1, Margin: margin}
 	for i := range old {
@@ -23,8 +23,8 @@ func pairs(old, new []float64, margin float64) Cell {
 	return c
 }
 
-// TestPairsAreExact compares p-values with their definition: the shares of all
-// exchanges of old and new, which are made in the samples themselves.
+// TestPairsAreExact compares p-values with their definition. For that it makes all exchanges of old
+// and new in the samples themselves, and counts.
 func TestPairsAreExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	statistic := func(c Cell) (s float64) {
@@ -57,7 +57,7 @@ func TestPairsAreExact(t *testing.T) {
 			}
 			got := testPairs(cells)
 			want := make([]PValues, len(cells))
-			top := 0 // the cell with the largest statistic
+			top := 0 // the index of the cell with the largest statistic
 			for i, c := range cells {
 				if statistic(c) > statistic(cells[top]) {
 					top = i
@@ -89,10 +89,10 @@ func TestPairsAreExact(t *testing.T) {
 	}
 }
 
-// TestFalseAlarmsAreExact compares equal versions in all orders that the rounds can have, or as
-// many as there are flips. The shares of orders in which a row is a regression, and in which a
-// row is shown to be no worse, are at most alpha, whatever the values are. Nothing is left to
-// chance.
+// TestFalseAlarmsAreExact compares equal versions. It goes through all orders that the rounds can
+// have, or through as many as there are flips. In at most a share alpha of the orders a row may be
+// a regression, whatever the values are. The same holds for a row that is shown to be no worse.
+// This test does not depend on chance.
 func TestFalseAlarmsAreExact(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -101,10 +101,10 @@ func TestFalseAlarmsAreExact(t *testing.T) {
 		for _, c := range []struct {
 			n, rows  int
 			alpha    float64
-			withheld bool // the slowest values
+			withheld bool // the slowest values are withheld
 		}{{6, 1, 0.025, false}, {8, 3, 0.025, false}, {8, 12, 0.1, false}, {10, 3, 0.025, true}, {14, 2, 0.025, false}, {14, 2, 0.025, true}} {
 			if c.n == 14 && i > 1 {
-				continue // takes long
+				continue // because this case takes long
 			}
 			s := setting{disturbance: d, rows: c.rows, n: c.n, sd: 0.01}
 			cells := s.take(s.random(0), c.n)
@@ -131,14 +131,14 @@ func TestFalseAlarmsAreExact(t *testing.T) {
 			}
 			limit := c.alpha * float64(f.ways)
 			assert.Assert(t, float64(worse) <= limit && (worse > 0 || d.name != "normal"), "%s, %+v: %d orders", d.name, c, worse)
-			if d.name != "no variance" { // there new is no worse in all orders
+			if d.name != "no variance" { // without variance, new is shown to be no worse in all orders
 				assert.Assert(t, float64(slices.Max(less)) <= limit, "%s, %+v: %d orders", d.name, c, less)
 			}
 		}
 	}
 }
 
-// slowest returns the rounds that have one of the n largest values of c.
+// slowest returns the rounds in which one of the n largest values of c occurs.
 func (c Cell) slowest(n int) (rounds []int) {
 	all := slices.Sorted(slices.Values(slices.Concat(c.Old, c.New)))
 	for i := range c.Old {
@@ -149,7 +149,7 @@ func (c Cell) slowest(n int) (rounds []int) {
 	return rounds
 }
 
-// without returns c without the pairs of some rounds.
+// without returns c without the pairs of the given rounds.
 func (c Cell) without(rounds []int) Cell {
 	left := c
 	left.Old, left.New, left.Rounds = nil, nil, []int{}
@@ -161,7 +161,7 @@ func (c Cell) without(rounds []int) Cell {
 	return left
 }
 
-// pattern returns the rounds that a way exchanges, as bits.
+// pattern returns the rounds that a way exchanges. Each round is a bit.
 func (f *flipSet) pattern(way int) (p uint64) {
 	for i, block := range f.blocks {
 		p |= uint64(block[way]) << (8 * i)
@@ -169,7 +169,7 @@ func (f *flipSet) pattern(way int) (p uint64) {
 	return p
 }
 
-// exchanged returns c with old and new exchanged in the rounds that are bits of pattern.
+// exchanged returns c after old and new were exchanged in the rounds whose bits are set in pattern.
 func (c Cell) exchanged(pattern uint64) Cell {
 	x := Cell{Old: slices.Clone(c.Old), New: slices.Clone(c.New), NewFirst: slices.Clone(c.NewFirst), Better: c.Better, Margin: c.Margin}
 	for i := range x.Old {
@@ -180,8 +180,8 @@ func (c Cell) exchanged(pattern uint64) Cell {
 	return x
 }
 
-// TestGroup checks that exchanging in one way and then in another is a way of the set, and that
-// no two rounds are always exchanged together.
+// TestGroup checks two properties of the set of ways. Exchanging in one way and then in another
+// must again be a way of the set. No two rounds may always be exchanged together.
 func TestGroup(t *testing.T) {
 	for _, n := range []int{5, 12, 13, 25, 64} {
 		f := flips(n)
@@ -207,7 +207,8 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// TestFlips checks the sums after exchanges, for all exchanges and for a sample of them.
+// TestFlips checks the sums after exchanges. It does so for all exchanges, and for a random part of
+// them.
 func TestFlips(t *testing.T) {
 	for _, n := range []int{1, 8, 9, 12, 20} {
 		f := flips(n)
@@ -249,7 +250,7 @@ func TestTest(t *testing.T) {
 		{Cell{Old: flat(6, 100), New: flat(6, 115.1), Better: -1, Margin: 0.15}, separate, 0},
 		{Cell{Old: flat(6, 100), New: flat(6, 98), Better: +1, Margin: 0.02}, 1, 1},
 		{Cell{Old: flat(6, 100), New: flat(6, 97.9), Better: +1, Margin: 0.02}, separate, 0},
-		// A baseline of 0 allows only 0.
+		// If the old values are 0, only 0 is allowed.
 		{Cell{Old: flat(6, 0), New: flat(6, 0), Better: -1, Margin: 0.02}, 1, 1},
 		{Cell{Old: flat(6, 0), New: flat(6, 3), Better: -1, Margin: 0.02}, separate, 0},
 	} {
@@ -259,31 +260,32 @@ func TestTest(t *testing.T) {
 		got = Test([]Cell{c.Cell}, 1)[0]
 		assert.Assert(t, math.Abs(got.Worse-c.paired) < 1e-12, "%+v: %+v, want %v", c.Cell, got, c.paired)
 	}
-	// Tiny and huge values.
+	// These values are tiny and huge.
 	for _, unit := range []float64{1e-300, 1e149} {
 		c := Cell{Old: []float64{1 * unit, 2 * unit, 3 * unit, 4 * unit, 5 * unit, 6 * unit}, New: []float64{3 * unit, 4 * unit, 5 * unit, 6 * unit, 7 * unit, 12 * unit}, Better: -1}
 		got := Test([]Cell{c}, 1)[0]
 		assert.Assert(t, 0.05 < got.Worse && got.Worse < 0.07, "unit %v: %+v", unit, got)
 	}
-	// One failure in six samples is no proof.
+	// One failure in six samples proves nothing.
 	got := Test([]Cell{{Old: flat(6, 0), New: []float64{0, 0, 0, 0, 0, 3}, Better: -1}}, 1)[0]
 	assert.Assert(t, got.Worse > 0.1, "%+v", got)
-	// The p-value is adjusted for cells that are not there.
+	// The p-value is also adjusted for cells that are missing.
 	got = Test([]Cell{{Old: []float64{1, 2, 3, 4, 5, 6}, New: []float64{3, 4, 5, 6, 7, 12}, Better: -1}}, 3)[0]
 	assert.Assert(t, math.Abs(got.Worse+got.Less-1) < 1e-12 && math.Abs(got.Adjusted-3*got.Worse) < 1e-12, "%+v", got)
 }
 
-// TestTrim compares a trimmed mean and its standard error with values that follow from the
+// TestTrim compares a trimmed mean and its standard error with values that were computed from the
 // definition.
 func TestTrim(t *testing.T) {
 	got := trim([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 1000})
-	// The mean of 2 … 9. The variance of 2, 2, 3, …, 8, 9, 9 is 66.5/9.
+	// The mean is that of 2 … 9. The variance of 2, 2, 3, …, 8, 9, 9 is 66.5/9.
 	assert.Assert(t, got.mean == 5.5 && got.free == 6 && math.Abs(got.squared-66.5/(8*7)) < 1e-12, "%+v", got)
 	got = trim([]float64{1, 2, 3, 4})
 	assert.Assert(t, got.mean == 2.5 && got.free == 3 && math.Abs(got.squared-5./12) < 1e-12, "%+v", got)
 }
 
-// TestBound checks that a bound is within the margin if and only if the test says so.
+// TestBound checks that the bound is within the margin exactly when the test says that the row is
+// no worse.
 func TestBound(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	within := 0
@@ -310,8 +312,8 @@ func TestBound(t *testing.T) {
 	assert.Assert(t, math.Abs(pairs(flat(6, 100), flat(6, 103), 0.05).Bound(alpha)-0.03) < 1e-12)
 }
 
-// TestBoundCovers checks that a change is worse than the bound in at most alpha of
-// comparisons.
+// TestBoundCovers checks that the true change is worse than the bound in at most a share alpha of
+// the comparisons.
 func TestBoundCovers(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	const trials = 2000
@@ -338,10 +340,10 @@ func TestHolm(t *testing.T) {
 	}{
 		{nil, 3, []float64{}},
 		{[]float64{0.01}, 1, []float64{0.01}},
-		// The example of R's p.adjust(c(0.01, 0.04, 0.03), "holm").
+		// This is the example of R's p.adjust(c(0.01, 0.04, 0.03), "holm").
 		{[]float64{0.01, 0.04, 0.03}, 3, []float64{0.03, 0.06, 0.06}},
 		{[]float64{0.01, 0.01, 0.5, 1}, 4, []float64{0.04, 0.04, 1, 1}},
-		// Tests that are not in ps count too.
+		// Tests that are not in ps are counted too.
 		{[]float64{0.01, 0.02}, 10, []float64{0.1, 0.18}},
 	} {
 		got := holm(c.ps, c.family)
@@ -354,7 +356,8 @@ func TestHolm(t *testing.T) {
 func TestMinSamples(t *testing.T) {
 	for alpha, want := range map[float64]int{0.025: 6, 0.5: 4, 0.05: 5, 0.02: 6, 0.005: 8, 0.001: 10} {
 		assert.Equal(t, MinSamples(alpha), want, "alpha %v", alpha)
-		// The minimum suffices for pairs without noise, beside a hundred noisy rows.
+		// The minimum number of pairs is enough for a row without noise, even beside a hundred
+		// noisy rows.
 		r := rand.New(rand.NewPCG(1, 1))
 		cells := []Cell{pairs(flat(want, 100), flat(want, 150), 0)}
 		for range 100 {
@@ -391,8 +394,8 @@ func TestNewPlan(t *testing.T) {
 	}
 }
 
-// TestDecided checks that a cell that is decided is no regression at the end, even if all
-// further rounds are as bad as can be.
+// TestDecided checks cells that are decided before the end. Such a cell must not be a regression at
+// the end, even if all further rounds are as bad as possible.
 func TestDecided(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	p := NewPlan(10, 0, alpha)
@@ -484,7 +487,7 @@ func TestDetectable(t *testing.T) {
 		Cell
 		want float64
 	}{
-		{pairs(flat(6, 7), flat(6, 7), 0.05), 0.05}, // any change beyond the margin
+		{pairs(flat(6, 7), flat(6, 7), 0.05), 0.05}, // every change that exceeds the margin
 		{pairs(flat(6, 0), flat(6, 0), 0.05), math.NaN()},
 		{Cell{Old: flat(6, 7), New: flat(6, 7), Better: +1, Margin: 0.05}, -0.05},
 		{Cell{Old: flat(6, 0), New: flat(6, 0), Better: -1, Margin: 0.05}, math.NaN()},

@@ -12,12 +12,12 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-// proportionOf returns counts.
+// proportionOf returns the counts as a proportion.
 func proportionOf(old, ofOld, new, ofNew int) proportion {
 	return proportion{old: old, ofOld: ofOld, new: new, ofNew: ofNew}
 }
 
-// TestBinomial checks probabilities against a recursion without approximations.
+// TestBinomial compares probabilities with a recursion that makes no approximation.
 func TestBinomial(t *testing.T) {
 	for _, rate := range []float64{0, 0.01, 0.5, 0.97, 1} {
 		want := []float64{1}
@@ -39,8 +39,8 @@ func TestBinomial(t *testing.T) {
 	}
 }
 
-// TestProportionExact computes the probability of a rejection for small samples by enumeration of all
-// counts. It is at most alpha for every pair of rates with a loss of the margin.
+// TestProportionExact computes the probability of a rejection for small samples, by going through
+// all counts. It must be at most alpha for every pair of rates that differ by exactly the margin.
 func TestProportionExact(t *testing.T) {
 	for _, n := range []int{10, 25} {
 		for _, delta := range []float64{0, 0.02, 0.1} {
@@ -71,7 +71,8 @@ func TestProportionExact(t *testing.T) {
 	}
 }
 
-// draw returns a cell with the counts of n processes a side, of 200 observations each.
+// draw returns a cell with the counts of n processes on each side. Each process makes 200
+// observations.
 func draw(r *rand.Rand, n int, old, new, margin float64) Cell {
 	c := Cell{Better: 1, Margin: margin, Trials: &Trials{}}
 	for range n {
@@ -81,10 +82,10 @@ func draw(r *rand.Rand, n int, old, new, margin float64) Cell {
 	return c
 }
 
-// questions is the number of observations of a process.
+// questions is the number of observations that a process makes.
 const questions = 200
 
-// hits returns a percentage of hits.
+// hits draws the hits of a process, and returns them as a percentage.
 func hits(r *rand.Rand, rate float64) float64 {
 	n := 0
 	for range questions {
@@ -95,14 +96,14 @@ func hits(r *rand.Rand, rate float64) float64 {
 	return 100 * float64(n) / questions
 }
 
-// prefix returns the first n samples of a cell of proportions.
+// prefix returns a cell of proportions with only the first n samples.
 func prefix(c Cell, n int) Cell {
 	c.Old, c.New, c.Trials = c.Old[:n], c.New[:n], &Trials{Old: c.Trials.Old[:n], New: c.Trials.New[:n]}
 	return c
 }
 
-// share returns the share of comparisons that find a regression at one of the looks of benchgate ab -n, in
-// a family where the proportion has that part of alpha.
+// share simulates comparisons as benchgate ab -n makes them, and returns the share in which one of
+// the looks finds a regression. Part is the part of alpha that the proportion gets in its family.
 func share(trials int, rounds int, part float64, next func(r *rand.Rand) Cell) float64 {
 	r := rand.New(rand.NewPCG(uint64(rounds), 22))
 	plan, found := NewPlan(rounds, rounds, alpha), 0
@@ -119,9 +120,10 @@ func share(trials int, rounds int, part float64, next func(r *rand.Rand) Cell) f
 	return float64(found) / float64(trials)
 }
 
-// TestProportions simulates comparisons of accuracies, with 200 questions in each process, a margin of two
-// percentage points, and the looks of benchgate ab. With LLMBENCH_FULL=1 it makes the table in the doc comment of package gate.
-// The cell is alone, or in a family with other cells.
+// TestProportions simulates comparisons of accuracies. Each process answers 200 questions, the
+// margin is two percentage points, and the looks are those of benchgate ab. The cell is either
+// alone or in a family with other cells. With LLMBENCH_FULL=1 the test makes the table in the doc
+// comment of package gate.
 func TestProportions(t *testing.T) {
 	const rounds, margin = 10, 0.02
 	trials, rates := 400, []float64{0.9}
@@ -161,7 +163,8 @@ func TestProportions(t *testing.T) {
 	}
 	line("worse by 5 points", loses(0.05, 1, 500))
 	line("worse by 5 points, other rows", loses(0.05, proportionShare, 500))
-	// A greedy server repeats its answers to repeated questions, so that ten processes are one observation.
+	// A greedy server gives the same answer to the same question. So ten processes that ask the
+	// same questions count as one observation.
 	line("equal, the same questions", func(rate float64) float64 {
 		return share(500, rounds, 1, func(r *rand.Rand) Cell {
 			one := draw(r, 1, rate, rate, margin)
@@ -177,7 +180,8 @@ func TestProportions(t *testing.T) {
 	golden.Assert(t, b.String(), "proportions.golden")
 }
 
-// TestProportionOutcomes checks the decisions about counts, alone and beside a cell that is no proportion.
+// TestProportionOutcomes checks decisions about counts. The cell is either alone or beside a cell
+// that is no proportion.
 func TestProportionOutcomes(t *testing.T) {
 	const n = 10
 	cell := func(old, new, of float64) Cell {
@@ -211,7 +215,7 @@ func TestProportionOutcomes(t *testing.T) {
 			}
 		}
 	}
-	lower := cell(5, 10, 200) // a share of errors
+	lower := cell(5, 10, 200) // the share of errors
 	lower.Better = -1
 	all, _ := Decide([]Cell{lower}, 1, n, NewPlan(n, n, alpha), Rules{})
 	assert.Equal(t, all[0].Outcome, Regression)

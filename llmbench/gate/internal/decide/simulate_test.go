@@ -17,16 +17,17 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-const alpha = 0.025 // gate.DefaultAlpha
+const alpha = 0.025 // must be equal to gate.DefaultAlpha
 
-// A disturbance is what happens to the values of a comparison. The values are 100 times the
-// product of a factor that all rows of a process share and a factor of the row alone.
+// A disturbance says how the values of a comparison vary. A value is 100 times two factors: one
+// that all rows of a process share, and one of the row itself.
 type disturbance struct {
 	name string
-	// shared returns the factors that all rows share, of n processes in the order in
+	// shared returns the factors that all rows of a process share, for n processes in the order in
 	// which they run.
 	shared func(r *rand.Rand, n int) []float64
-	// own returns one factor of one row. sd is its relative standard deviation.
+	// own returns one factor of a row itself. The relative standard deviation of such factors is
+	// sd.
 	own func(r *rand.Rand, sd float64) float64
 }
 
@@ -42,7 +43,7 @@ func steady(r *rand.Rand, n int) []float64 { return each(n, func(int) float64 { 
 
 func normal(r *rand.Rand, sd float64) float64 { return 1 + sd*r.NormFloat64() }
 
-// heavy is Student's t with 3 degrees of freedom, whose variance is 3.
+// heavy draws from Student's t distribution with 3 degrees of freedom, whose variance is 3.
 func heavy(r *rand.Rand, sd float64) float64 {
 	var chi float64
 	for range 3 {
@@ -52,7 +53,7 @@ func heavy(r *rand.Rand, sd float64) float64 {
 	return math.Exp(sd / math.Sqrt(3) * r.NormFloat64() / math.Sqrt(chi/3))
 }
 
-// tied is normal noise in steps of one standard deviation.
+// tied is normal noise that is rounded to steps of one standard deviation.
 func tied(r *rand.Rand, sd float64) float64 { return 1 + sd*math.Round(r.NormFloat64()) }
 
 // linear is a drift of 10 % from the first process to the last.
@@ -60,8 +61,8 @@ func linear(r *rand.Rand, n int) []float64 {
 	return each(n, func(i int) float64 { return 1 + 0.1*float64(i)/float64(n) })
 }
 
-// sine returns a drift with an amplitude of 10 %, a period of the given number of processes and
-// a random phase.
+// sine returns a periodic drift with an amplitude of 10 % and a random phase. The period is a
+// number of processes.
 func sine(period float64) func(r *rand.Rand, n int) []float64 {
 	return func(r *rand.Rand, n int) []float64 {
 		phase := r.Float64()
@@ -69,7 +70,7 @@ func sine(period float64) func(r *rand.Rand, n int) []float64 {
 	}
 }
 
-// autoregressive returns noise of a standard deviation sd whose correlation between successive
+// autoregressive returns noise with the standard deviation sd. The correlation of successive
 // processes is rho.
 func autoregressive(rho, sd float64) func(r *rand.Rand, n int) []float64 {
 	return func(r *rand.Rand, n int) []float64 {
@@ -82,8 +83,8 @@ func autoregressive(rho, sd float64) func(r *rand.Rand, n int) []float64 {
 	}
 }
 
-// states is a machine with two states, of which one is 10 % slower. It changes its state
-// before a process with a probability of 15 %.
+// states simulates a machine that is either fast or 10 % slower. Before each process it changes
+// from one to the other with a probability of 15 %.
 func states(r *rand.Rand, n int) []float64 {
 	slow := r.IntN(2)
 	return each(n, func(int) float64 {
@@ -94,7 +95,7 @@ func states(r *rand.Rand, n int) []float64 {
 	})
 }
 
-// disturbed returns noise in which one value of 20 is 30 % larger.
+// disturbed returns noise in which one of 20 values is 30 % larger.
 func disturbed(r *rand.Rand, sd float64) float64 {
 	if r.IntN(20) == 0 {
 		return 1.3 * normal(r, sd)
@@ -102,12 +103,13 @@ func disturbed(r *rand.Rand, sd float64) float64 {
 	return normal(r, sd)
 }
 
-// disturbedProcesses are machines in which one process of 20 has values that are all 30 % larger.
+// disturbedProcesses simulates machines on which one of 20 processes has values that are all 30 %
+// larger.
 func disturbedProcesses(r *rand.Rand, n int) []float64 {
 	return each(n, func(int) float64 { return disturbed(r, 0) })
 }
 
-// disturbances are the lines of the tables in the doc comment of package gate.
+// disturbances holds the lines of the tables in the doc comment of package gate.
 var disturbances = []disturbance{
 	{"normal", steady, normal},
 	{"heavy tails", steady, heavy},
@@ -131,25 +133,25 @@ var disturbances = []disturbance{
 	{"period 2", sine(2), normal},
 }
 
-// A setting is one kind of comparison. Lower is better in every second row, and higher in
-// the others.
+// A setting is one kind of comparison. In every second row lower is better. In the others higher is
+// better.
 type setting struct {
 	disturbance
 	rows, n, max int
-	sd           float64 // of the rows' own factors
+	sd           float64 // the standard deviation of the rows' own factors
 	margin       float64
 	worse        float64 // the share by which the first row is worse
-	noisy        float64 // sd of the last row if not 0
+	noisy        float64 // if not 0, the standard deviation of the last row
 }
 
-// random returns the random numbers of a comparison, which are different for each setting.
+// random returns the random numbers of a comparison. They differ from setting to setting.
 func (s setting) random(seed int) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprint(h, s.name, s.rows, s.n, s.max, s.sd, s.margin, s.worse, s.noisy)
 	return rand.New(rand.NewPCG(h.Sum64(), uint64(seed)))
 }
 
-// take takes the samples of n rounds in random order.
+// take draws the samples of n rounds, whose order is random.
 func (s setting) take(r *rand.Rand, n int) []Cell {
 	shared, order, cells := s.shared(r, 2*n), make([]bool, n), make([]Cell, s.rows)
 	for i := range order {
@@ -176,9 +178,9 @@ func (s setting) take(r *rand.Rand, n int) []Cell {
 	return cells
 }
 
-// simulateAB simulates benchgate ab: it adds rounds of samples in random order and decides
-// as benchgate ab does, until the decision is settled. It returns the decisions about the
-// rows, and the number of rounds.
+// simulateAB simulates benchgate ab. It adds rounds of samples in random order, and decides as
+// benchgate ab does, until the decision is settled. It returns the decisions about the rows, and
+// the number of rounds.
 func simulateAB(r *rand.Rand, s setting) ([]Decision, int) {
 	p := NewPlan(s.n, s.max, alpha)
 	cells := s.take(r, p.Rounds)
@@ -189,7 +191,7 @@ func simulateAB(r *rand.Rand, s setting) ([]Decision, int) {
 	}
 }
 
-// first returns the first n rounds of cells.
+// first returns cells with only their first n rounds.
 func first(cells []Cell, n int) []Cell {
 	part := slices.Clone(cells)
 	for i, c := range part {
@@ -198,16 +200,17 @@ func first(cells []Cell, n int) []Cell {
 	return part
 }
 
-// An outcome is the result of many simulated comparisons, as shares of them.
+// An outcome is the result of many simulated comparisons. Each field but rounds is a share of these
+// comparisons.
 type outcome struct {
-	alarms   float64 // a row that is not worse than its margin is a regression
-	found    float64 // the first row is a regression
-	noWorse  float64 // the first row is shown to be no worse
-	tooNoisy float64 // no row is a regression, and some row is too noisy
-	rounds   float64 // mean
+	alarms   float64 // in which a row is a regression although it is not worse than its margin
+	found    float64 // in which the first row is a regression
+	noWorse  float64 // in which the first row is shown to be no worse
+	tooNoisy float64 // in which no row is a regression, and some row is too noisy
+	rounds   float64 // the mean number of rounds
 }
 
-// simulate simulates comparisons with the seeds from 0 on.
+// simulate simulates comparisons. The seeds begin at 0.
 func (s setting) simulate(trials int) (total outcome) {
 	var mu sync.Mutex
 	parallel(0, trials, func(seed int) {
@@ -221,7 +224,7 @@ func (s setting) simulate(trials int) (total outcome) {
 	return outcome{total.alarms / n, total.found / n, total.noWorse / n, total.tooNoisy / n, total.rounds / n}
 }
 
-// parallel calls f with the seeds from first on, on all processors.
+// parallel calls f with successive seeds, of which the first is given. It uses all processors.
 func parallel(first, trials int, f func(seed int)) {
 	var group sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
@@ -235,8 +238,8 @@ func parallel(first, trials int, f func(seed int)) {
 	group.Wait()
 }
 
-// falseAlarms returns the same as simulate(trials).alarms for equal versions and the seeds from
-// first on, in less time.
+// falseAlarms returns what simulate(trials).alarms would be for equal versions, with seeds from
+// first on. It takes less time.
 func (s setting) falseAlarms(first, trials int) float64 {
 	var alarms atomic.Int64
 	parallel(first, trials, func(seed int) {
@@ -247,16 +250,16 @@ func (s setting) falseAlarms(first, trials int) float64 {
 	return float64(alarms.Load()) / float64(trials)
 }
 
-// raisesAlarm reports whether some row is a regression at a look.
+// raisesAlarm reports whether some row is a regression at one of the looks.
 func (s setting) raisesAlarm(seed int) bool {
 	p := NewPlan(s.n, s.max, alpha)
 	cells := s.take(s.random(seed), p.Rounds)
 	return slices.ContainsFunc(p.Looks, func(l Look) bool { return rejectsAny(first(cells, l.Samples), l.Alpha) })
 }
 
-// rejectsAny reports whether testPairs finds a regression at alpha: whether the row with the
-// largest statistic is one. It ends as soon as too many exchanges lead to a statistic as
-// large, which few rows suffice for.
+// rejectsAny reports whether testPairs finds a regression at alpha. That is so if the row with the
+// largest statistic is a regression. The function ends as soon as too many exchanges give a
+// statistic that is as large. A few rows are usually enough for that.
 func rejectsAny(cells []Cell, alpha float64) bool {
 	tests := make([]pairedTest, len(cells))
 	top := math.Inf(-1)
@@ -284,7 +287,7 @@ func rejectsAny(cells []Cell, alpha float64) bool {
 	return count > 0
 }
 
-// add simulates one comparison.
+// add simulates one comparison, and adds its result.
 func (o *outcome) add(s setting, seed int) {
 	all, rounds := simulateAB(s.random(seed), s)
 	o.rounds += float64(rounds)
@@ -307,16 +310,16 @@ func (o *outcome) add(s setting, seed int) {
 	}
 }
 
-// limit returns the largest share that so many trials of an event with probability alpha may
-// have: three standard errors more.
+// limit returns the largest share of trials in which an event with probability alpha may happen. It
+// is alpha plus three standard errors.
 func limit(trials int) float64 { return alpha + 3*math.Sqrt(alpha/float64(trials)) }
 
-// mostByChance returns the largest share that one of several cells may have if alpha is the
-// probability in each of the trials of a cell: larger shares have a probability of at
-// most 1 % in all cells together (Bonferroni, and the binomial distribution).
+// mostByChance returns the largest share that a cell may have if each of its trials has the
+// probability alpha. It is large enough that the probability that any of the cells has a larger
+// share is at most 1 % (by Bonferroni, and the binomial distribution).
 func mostByChance(trials, cells int) float64 {
-	term := math.Pow(1-alpha, float64(trials)) // probability of k events
-	tail := 1 - term                           // of more than k events
+	term := math.Pow(1-alpha, float64(trials)) // the probability of k events
+	tail := 1 - term                           // the probability of more than k events
 	k := 0
 	for ; tail > 0.01/float64(cells); k++ {
 		term *= float64(trials-k) / float64(k+1) * alpha / (1 - alpha)
@@ -325,16 +328,17 @@ func mostByChance(trials, cells int) float64 {
 	return float64(k) / float64(trials)
 }
 
-// full reports whether to simulate everything that the doc comment of package gate states, which
+// full reports whether to simulate everything that the doc comment of package gate reports. That
 // takes long.
 func full() bool { return os.Getenv("LLMBENCH_FULL") != "" }
 
-// TestFalseAlarms compares equal versions without a margin, where false alarms are most
+// TestFalseAlarms compares equal versions. There is no margin, because then false alarms are most
 // frequent. With LLMBENCH_FULL set, it makes the table in the doc comment of package gate.
 //
-// Many cells of a table are above alpha by chance. Those that are above by more than two standard
-// errors are simulated again, with other random numbers and five times the trials, and only the
-// second result counts. TestFalseAlarmsAreExact shows the same without chance.
+// Many cells of a table are above alpha by chance. If a cell is above alpha by more than two
+// standard errors, it is simulated again, with different random numbers and five times as many
+// trials. Then only the second result counts. TestFalseAlarmsAreExact shows the same without
+// chance.
 func TestFalseAlarms(t *testing.T) {
 	counts, ns, sds, trials := []int{1, 3, 12, 40, 200}, []int{6, 10, 15, 25}, []float64{0.003, 0.01, 0.05}, 2000
 	if !full() {
@@ -381,7 +385,7 @@ func TestFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestFasterAlarms compares falseAlarms with the simulation of benchgate ab.
+// TestFasterAlarms compares falseAlarms with a simulation of benchgate ab.
 func TestFasterAlarms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -396,8 +400,8 @@ func TestFasterAlarms(t *testing.T) {
 	assert.Equal(t, s.falseAlarms(0, 100), s.simulate(100).alarms)
 }
 
-// TestPower looks for a loss of 5 % in one row, if the margin is 2 %. With LLMBENCH_FULL set, it
-// makes the table in the doc comment of package gate.
+// TestPower looks for a loss of 5 % in one row. The margin is 2 %. With LLMBENCH_FULL set, it makes
+// the table in the doc comment of package gate.
 func TestPower(t *testing.T) {
 	if !full() {
 		for _, c := range []struct {
@@ -437,12 +441,12 @@ func TestPower(t *testing.T) {
 	golden.Assert(t, b.String()+"\n", "power.golden")
 }
 
-// TestDrift looks for a loss of 3 % in one row, if the margin is 1 % and the standard
-// deviation 0.5 %, under all disturbances, and compares equal versions. With LLMBENCH_FULL
-// set, it makes the table in the doc comment of package gate.
+// TestDrift looks for a loss of 3 % in one row. The margin is 1 %, and the standard deviation is
+// 0.5 %. It uses all disturbances, and also compares equal versions. With LLMBENCH_FULL set, it
+// makes the table in the doc comment of package gate.
 func TestDrift(t *testing.T) {
 	if !full() {
-		for _, d := range disturbances[10:12] { // periods of 40 and 20 processes
+		for _, d := range disturbances[10:12] { // those with periods of 40 and 20 processes
 			for _, rows := range []int{1, 12} {
 				s := setting{disturbance: d, rows: rows, n: 10, sd: 0.005, margin: 0.01, worse: 0.03}
 				o := s.simulate(100)
@@ -470,8 +474,8 @@ func TestDrift(t *testing.T) {
 	golden.Assert(t, b.String()+"\n", "drift.golden")
 }
 
-// TestNoisyRow has a row that is 30 % worse beside a row that is too noisy for its margin: the
-// regression is found all the same.
+// TestNoisyRow has one row that is 30 % worse, and one that is too noisy for its margin. The
+// regression must be found in spite of the noisy row.
 func TestNoisyRow(t *testing.T) {
 	for _, rows := range []int{2, 20, 40} {
 		s := setting{disturbance: disturbances[0], rows: rows, n: 10, sd: 0.001, noisy: 0.05, margin: 0.02, worse: 0.3}
@@ -479,8 +483,8 @@ func TestNoisyRow(t *testing.T) {
 	}
 }
 
-// TestEqualVersions has equal versions whose noise is near the margin: most comparisons of
-// ten rounds are judged, and nearly all that may go on.
+// TestEqualVersions compares equal versions whose noise is close to the margin. Most comparisons
+// with ten rounds must be judged, and nearly all of those that may add rounds.
 func TestEqualVersions(t *testing.T) {
 	s := setting{disturbance: disturbances[0], rows: 3, n: 10, sd: 0.015, margin: 0.02}
 	o := s.simulate(200)
@@ -492,9 +496,9 @@ func TestEqualVersions(t *testing.T) {
 	assert.Assert(t, o.tooNoisy <= 0.02, "%+v", o)
 }
 
-// TestWithheld makes the table in the doc comment of package gate of rows that lack values. One value
-// of ten is 30 % larger, and such values are withheld on both sides or on one of them. A comparison
-// is refused if a side then lacks more than a fifth of its values, as package gate does.
+// TestWithheld makes the table about rows that lack values, in the doc comment of package gate. One
+// of ten values is 30 % larger, and such values are withheld on both sides or on one side. If a
+// side then lacks more than a fifth of its values, the comparison is refused, as in package gate.
 func TestWithheld(t *testing.T) {
 	const trials = 2000
 	slow := disturbance{"", steady, func(r *rand.Rand, sd float64) float64 {
@@ -515,7 +519,7 @@ func TestWithheld(t *testing.T) {
 			var refused, found atomic.Int64
 			parallel(0, trials, func(seed int) {
 				cell := s.take(s.random(seed), s.n)[0]
-				var old, new, rounds []int // that lack a value
+				var old, new, rounds []int // the rounds that lack a value
 				for i := range cell.Old {
 					if c.old && cell.Old[i] > 115 {
 						old, rounds = append(old, i), append(rounds, i)
@@ -540,9 +544,9 @@ func TestWithheld(t *testing.T) {
 	golden.Assert(t, b.String()+"\n", "withheld.golden")
 }
 
-// TestUnpaired compares samples that are not pairs, of different numbers and spreads. The
-// false alarms without a margin stay near the level. The doc comment of package gate states
-// the largest shares with LLMBENCH_FULL set.
+// TestUnpaired compares samples that are not pairs. Their numbers and their spreads differ. Without
+// a margin, the share of false alarms must stay near the level. With LLMBENCH_FULL set, it finds
+// the largest shares, which the doc comment of package gate reports.
 func TestUnpaired(t *testing.T) {
 	trials := 2000
 	if full() {

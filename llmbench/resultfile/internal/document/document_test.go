@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// read returns the values of a JSON text.
+// read returns all values of a JSON text.
 func read(text string) (all []*Node, err error) {
 	err = JSON(strings.NewReader(text), func(n *Node) error {
 		all = append(all, n)
@@ -89,7 +89,8 @@ func TestCSV(t *testing.T) {
 	assert.Assert(t, err != nil)
 }
 
-// FuzzJSON checks that a text which is read once is read again in the same way, and that no text makes the reader panic.
+// FuzzJSON checks that reading a text again gives the same values, and that no text makes the
+// reader panic.
 func FuzzJSON(f *testing.F) {
 	for _, text := range []string{`{"a": NaN}`, `[Infinity, "x"] {}`, `{"a": [1, [2]], "b": null}`, "\uFEFF1 2", `"\ud800"`} {
 		f.Add(text)
