@@ -27,8 +27,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/agree"
 )
 
-// answering starts a chat server. answer returns the words of an answer to the n-th request,
-// from 0.
+// answering starts a chat server. The function answer returns the words of the answer to the n-th
+// request, counted from 0.
 func answering(t *testing.T, answer func(n int, prompt string) string) string {
 	var n atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,8 +48,8 @@ func answering(t *testing.T, answer func(n int, prompt string) string) string {
 	return s.URL
 }
 
-// TestAgreement checks what is reported of a server that answers some of the requests after the
-// references otherwise.
+// TestAgreement checks the results for a server that gives different answers to some of the
+// requests that come after the references.
 func TestAgreement(t *testing.T) {
 	const n = 8
 	echo := func(_ int, prompt string) string { return prompt }
@@ -60,7 +60,7 @@ func TestAgreement(t *testing.T) {
 	}{
 		{"the same answers", echo, 100, 4},
 		{"a fourth ends otherwise", func(i int, prompt string) string {
-			if i > n && i%4 == 0 { // after the request that is sent to see whether the server works, and the references
+			if i > n && i%4 == 0 { // the first requests check whether the server works, or are the references
 				return prompt[:strings.LastIndex(prompt, " ")] + " 0"
 			}
 			return prompt
@@ -91,8 +91,8 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-// TestAgreementFile checks that the first process writes the references, that a later one compares
-// its answers with them, and that answers to other prompts are refused.
+// TestAgreementFile checks that the first process writes the references, and that a later process
+// compares its answers with them. Answers to other prompts must be refused.
 func TestAgreementFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "answers")
 	s := server{counter: counter{tokens: tokenizer.Words{}}, answers: path}
@@ -123,8 +123,8 @@ func TestAgreementFile(t *testing.T) {
 	assert.Assert(t, failed, "answers to other prompts were accepted")
 }
 
-// TestAccuracy checks what is reported of a server that answers one question in four wrong, and that each
-// salt and each concurrency has questions of its own.
+// TestAccuracy checks the results for a server that answers one of four questions wrong. Each salt
+// and each concurrency must have different questions.
 func TestAccuracy(t *testing.T) {
 	const n = 64
 	o, err := scenario("Accuracy").prepare(Options{Seed: 1, Requests: n}, parse(t))
@@ -136,11 +136,11 @@ func TestAccuracy(t *testing.T) {
 		t.Setenv("LLMBENCH_SALT", salt)
 		set := questionSet(o.Seed, llmbench.Target{}.Salt("questions"))
 		for k, users := range []int{1, 8} {
-			count := -users // the warm-up
+			count := -users // the requests of the warm-up come first
 			target := backends.Mock{Config: &mockserver.Config{Oracle: func(prompt string) (string, bool) {
 				mu.Lock()
 				defer mu.Unlock()
-				if count++; count > 0 && count <= n { // the rest is the control of the prefix cache
+				if count++; count > 0 && count <= n { // the other requests control the prefix cache
 					asked[prompt] = true
 				}
 				if count > 0 && count%4 == 0 {
@@ -150,7 +150,7 @@ func TestAccuracy(t *testing.T) {
 			}}}.Start(t)
 			result := onePass(t, func(b *testing.B) {
 				s := server{options: o, target: target, counter: counter{tokens: tokenizer.Words{}}}
-				s.ask(b, users, set+uint64(k)) // the benchmark has no name, from which the seed would be another one
+				s.ask(b, users, set+uint64(k)) // the benchmark has no name, so its own seed would be different
 			})
 			assert.Equal(t, result.Extra["accuracy-%"], 75.)
 			assert.Equal(t, result.Extra["checked-req"], float64(n))
@@ -160,12 +160,12 @@ func TestAccuracy(t *testing.T) {
 	}
 }
 
-// TestAccuracyDataset checks which data sets Accuracy takes.
+// TestAccuracyDataset checks which data sets Accuracy accepts.
 func TestAccuracyDataset(t *testing.T) {
 	for _, tt := range []struct{ env, option, want, err string }{
 		{"", "", "arithmetic", ""},
 		{"needle?depth=50", "", "needle?depth=50", ""},
-		{"sharegpt:file", "", "arithmetic", ""}, // the data set of another scenario
+		{"sharegpt:file", "", "arithmetic", ""}, // a data set of another scenario
 		{"needle", "arithmetic?operations=9", "arithmetic?operations=9", ""},
 		{"", "random", "", "has no answers: want arithmetic, gsm8k:PATH, mmlu:PATH or needle"},
 		{"", "gsm8k", "", "want the path of a file, gsm8k:PATH"},
@@ -184,15 +184,16 @@ func TestAccuracyDataset(t *testing.T) {
 	}
 }
 
-// TestFastAndWrong checks that benchgate finds servers that are faster and answer worse, in the rows
-// where they do: a tenth faster with 5 % wrong answers, and answers that are swapped when more than 32
-// requests are in flight. Each sample is of another process, in virtual time.
+// TestFastAndWrong checks that benchgate finds servers that are faster but answer worse, and that
+// it names the right rows. One server is a tenth faster and gives 5 % wrong answers. Another swaps
+// answers when more than 32 requests are in flight. Each sample comes from a different process, in
+// virtual time.
 func TestFastAndWrong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
 	const processes, questionsOfOne = 8, 128
-	// results returns what processes print of a server.
+	// results returns what processes print when they measure a server.
 	results := func(t *testing.T, seed uint64, faster float64, faults ...fault.Fault) string {
 		var out strings.Builder
 		for _, u := range llmbench.Units() {
@@ -208,7 +209,7 @@ func TestFastAndWrong(t *testing.T) {
 				took := func(d time.Duration) time.Duration { return time.Duration(float64(d) / faster) }
 				c := mockserver.Config{TTFT: took(100 * time.Millisecond), PerToken: took(5 * time.Millisecond), Faults: slices.Clone(faults)}
 				for i := range c.Faults {
-					c.Faults[i].Seed = set // which requests a share takes
+					c.Faults[i].Seed = set // decides which requests belong to the share that is wrong
 				}
 				virtual(t, c, func(t *testing.T, target llmbench.Target) {
 					result, err := llmbench.Pass(t.Context(), "", target, llmbench.Load{Requests: asked, Concurrency: users})

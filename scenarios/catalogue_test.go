@@ -28,8 +28,8 @@ func studies() (all []*study) {
 	return all
 }
 
-// TestStudies checks the tables of loads: benchmark names, that each reduced form
-// needs no file, and that each published load says how to get its file.
+// TestStudies checks the tables of loads. It checks the names of benchmarks, that no reduced form
+// needs a file, and that each published load says how to get its file.
 func TestStudies(t *testing.T) {
 	for _, st := range studies() {
 		assert.Assert(t, len(st.reduced) > 0 && len(st.published) > 0, "%s: no reduced or no published loads", st.name)
@@ -58,8 +58,8 @@ func TestStudies(t *testing.T) {
 	}
 }
 
-// TestFullForm checks that the full form of a study has every published load once, on
-// the simulated server too.
+// TestFullForm checks that the full form of a study contains every published load exactly once,
+// also on the simulated server.
 func TestFullForm(t *testing.T) {
 	for _, st := range studies() {
 		full, err := st.cells(Options{Full: "1", Simulated: true})
@@ -79,8 +79,8 @@ func TestFullForm(t *testing.T) {
 	}
 }
 
-// TestStudyData draws requests from small files in place of the data sets of the full
-// forms, and from the words that the simulated server is sent.
+// TestStudyData makes requests from small files, which stand for the data sets of the full forms,
+// and from the words that the simulated server is sent.
 func TestStudyData(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -111,13 +111,13 @@ func TestStudyData(t *testing.T) {
 			requests, err := c.data.draw(s, path, c.requests, 1)
 			assert.NilError(t, err, c.data.name)
 			want := c.requests
-			var chars int // of a block to be continued; the text has 40,000
+			var chars int // the length of a block that is to be continued; the text has 40,000 characters
 			if n, err := fmt.Sscanf(c.data.name, "continuation-in%d", &chars); n == 1 && err == nil {
 				want = min(40000/chars, c.requests)
 			}
 			assert.Equal(t, len(requests), want, c.data.name)
 			assert.Equal(t, requests[0].FixedOutput, c.data.name == "sharegpt", c.data.name)
-			if c.data.endpoint != completionEndpoint { // where the reference answer is the limit
+			if c.data.endpoint != completionEndpoint { // for a completion endpoint the reference answer is the limit
 				assert.Equal(t, requests[0].MaxTokens, c.data.limit, c.data.name)
 			}
 			checkSimulated(t, s, c.data)
@@ -126,7 +126,8 @@ func TestStudyData(t *testing.T) {
 	assert.Equal(t, len(files), 6)
 }
 
-// checkSimulated checks what the simulated server is sent in place of a file.
+// checkSimulated checks the requests that the simulated server is sent in place of those from a
+// file.
 func checkSimulated(t *testing.T, s server, d data) {
 	t.Helper()
 	requests, err := d.simulated().draw(s, "", 2, 1)
@@ -136,13 +137,13 @@ func checkSimulated(t *testing.T, s server, d data) {
 	assert.Equal(t, requests[0].MaxTokens, cmp.Or(d.out, d.limit), d.name)
 }
 
-// TestEndpoints checks which dialects serve a load for a chat endpoint, and which one
-// for a completion endpoint.
+// TestEndpoints checks which dialects can be used for a load that needs a chat endpoint, and which
+// one for a load that needs a completion endpoint.
 func TestEndpoints(t *testing.T) {
 	for _, tt := range []struct {
 		dialect  dialect.Dialect
 		endpoint endpoint
-		want     dialect.Dialect // nil: none
+		want     dialect.Dialect // nil means that the load cannot be sent
 	}{
 		{nil, completionEndpoint, dialect.OpenAICompletions{}},
 		{dialect.OpenAIChat{}, completionEndpoint, dialect.OpenAICompletions{}},

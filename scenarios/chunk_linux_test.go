@@ -22,21 +22,23 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/chunkclient"
 )
 
-// BenchmarkChunk measures the CPU time of the client for a chunk and the memory of its
-// process, beside a plain loop over net/http and encoding/json. The mock server
-// has one core, the clients another. Each client is a process of its own: it sends
-// passes of waves requests in each stream. Paced chunks are 20 ms apart, so that each
-// wakes the client; unpaced chunks come as fast as the server can, many in one read.
+// BenchmarkChunk measures how much CPU time the client needs for a chunk, and how much memory its
+// process needs. It compares the client with a plain loop over net/http and encoding/json. The mock
+// server has one core, and the clients have another. Each client is a separate process. It sends
+// passes of waves requests in each stream. Paced chunks are 20 ms apart, so that each chunk wakes
+// the client. Unpaced chunks come as fast as the server can send them, and one read returns many of
+// them.
 //
-// Each op runs both clients, one after the other. The figures are the medians:
+// Each op runs both clients, one after the other. The values are medians:
 //
-//   - cpu-ns/chunk and plain-cpu-ns/chunk are the CPU time from the first request to the
-//     last figure, with the control streams.
-//   - x-plain is the quotient of the two in one op.
-//   - rss-MB and plain-rss-MB are the peak of the memory that the process had in RAM, its
-//     program included. program-MB are the pages of the program and of other files among them: this
-//     test binary links a Docker client and much else, and the system maps 16 pages for each that
-//     is used. lean-rss-MB is the peak of the same client in a program that links llmbench alone.
+//   - cpu-ns/chunk and plain-cpu-ns/chunk are the CPU time from the first request to the last
+//     result, including the control streams.
+//   - x-plain is the quotient of these two in the same op.
+//   - rss-MB and plain-rss-MB are the largest amount of RAM that the process used, including its
+//     program. program-MB is the part of it that holds pages of the program and of other files.
+//     This test binary links a Docker client and much else, and the system maps 16 pages for each
+//     page that is used. lean-rss-MB is the peak of the same client in a program that links only
+//     llmbench.
 func BenchmarkChunk(b *testing.B) {
 	cfg, err := readConfig()
 	if err != nil {
@@ -54,11 +56,11 @@ func BenchmarkChunk(b *testing.B) {
 	}{
 		{"paced", mockserver.Config{TTFT: 200 * time.Millisecond, PerToken: 20 * time.Millisecond}, []int{64, 256, 1000}, 4, 100},
 		{"unpaced", mockserver.Config{}, []int{64}, 1, 2000},
-		{"unpaced-usage", mockserver.Config{Shape: shape.Shape{Usage: shape.UsageEach}}, []int{64}, 1, 2000}, // the numbers of each chunk differ
+		{"unpaced-usage", mockserver.Config{Shape: shape.Shape{Usage: shape.UsageEach}}, []int{64}, 1, 2000}, // the numbers in each chunk differ
 	} {
 		b.Run("tokens="+mode.name, func(b *testing.B) {
 			release := pin(b, 0)
-			mock := startMock(b, mode.cfg) // which inherits the core
+			mock := startMock(b, mode.cfg) // the server inherits the core
 			release()
 			defer pin(b, 1)()
 			for _, streams := range mode.streams {
@@ -107,8 +109,8 @@ func median(values []float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// clientArg is the first argument of this test binary when it runs as a client of
-// BenchmarkChunk. The second is a clientLoad in JSON.
+// clientArg is the first argument of this test binary when it runs as a client of BenchmarkChunk.
+// The second argument is a clientLoad in JSON.
 const clientArg = "run-client"
 
 // A clientLoad is what a client of BenchmarkChunk sends.
@@ -117,15 +119,15 @@ type clientLoad struct {
 	chunkclient.Load
 }
 
-// cpuPerChunk returns the CPU time for a chunk, in nanoseconds.
+// cpuPerChunk returns the CPU time per chunk in nanoseconds.
 func cpuPerChunk(r chunkclient.Result) float64 { return float64(r.CPU) / float64(r.Chunks) }
 
-// megabytes returns a number of KiB in MB.
+// megabytes converts KiB to MB.
 func megabytes(kib int) float64 { return float64(kib) * 1024 / 1e6 }
 
 func init() { roles[clientArg] = serveClient }
 
-// clients send a load, and return the number of chunks with text.
+// clients holds the clients. Each sends a load, and returns the number of chunks with text.
 var clients = map[string]func(chunkclient.Load) (int, error){"plain": plainPass, "llmbench": chunkclient.Send}
 
 // serveClient runs a client, and writes its result to stdout.
@@ -146,7 +148,7 @@ func serveClient(config string, _ io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// runClient runs a client in another process, which inherits the core.
+// runClient runs a client in another process. That process inherits the core.
 func runClient(tb testing.TB, client string, l chunkclient.Load) chunkclient.Result {
 	tb.Helper()
 	self, err := os.Executable()
@@ -166,13 +168,14 @@ func buildLean(tb testing.TB) string {
 	return path
 }
 
-// runLean is runClient with the program leanclient at a path.
+// runLean does the same as runClient, with the program leanclient at a path.
 func runLean(tb testing.TB, path string, l chunkclient.Load) chunkclient.Result {
 	tb.Helper()
 	return resultOf(tb, l, path)
 }
 
-// resultOf runs a command whose last argument is a load in JSON, and returns what it prints.
+// resultOf runs a command, with a load in JSON as its last argument. It returns what the command
+// prints.
 func resultOf(tb testing.TB, l any, command ...string) (r chunkclient.Result) {
 	tb.Helper()
 	config, err := json.Marshal(l)
@@ -192,8 +195,8 @@ func resultOf(tb testing.TB, l any, command ...string) (r chunkclient.Result) {
 	return r
 }
 
-// pin keeps all threads of the process, and those that they start, on one core with
-// one P, until release is called. It skips b if the machine lacks the core.
+// pin keeps all threads of the process on one core with one P, until release is called. The same
+// holds for threads that these threads start. If the machine lacks the core, pin skips b.
 func pin(b *testing.B, core int) (release func()) {
 	var all unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
@@ -217,7 +220,7 @@ func pin(b *testing.B, core int) (release func()) {
 		}
 		for _, t := range tasks {
 			if id, err := strconv.Atoi(t.Name()); err == nil {
-				unix.SchedSetaffinity(id, s) // a thread may have ended meanwhile
+				unix.SchedSetaffinity(id, s) // the thread may have ended in the meantime
 			}
 		}
 	}

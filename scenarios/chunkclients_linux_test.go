@@ -15,8 +15,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/chunkclient"
 )
 
-// plainPass sends l with net/http, keeps the instant of each chunk with text, and returns
-// the number of these chunks.
+// plainPass sends l with net/http, and keeps the instant of each chunk with text. It returns the
+// number of these chunks.
 func plainPass(l chunkclient.Load) (chunks int, err error) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: l.Streams, DisableCompression: true}}
 	defer client.CloseIdleConnections()
@@ -43,8 +43,8 @@ func plainPass(l chunkclient.Load) (chunks int, err error) {
 	return len(slices.Concat(instants...)), errors.Join(errs...)
 }
 
-// plainRequest sends a request, and returns the instants of the chunks with text, since
-// the send.
+// plainRequest sends a request. It returns the instants of the chunks with text, counted from the
+// send.
 func plainRequest(client *http.Client, url string, body []byte) (at []time.Duration, err error) {
 	start := time.Now()
 	resp, err := client.Post(url+"/v1/chat/completions", "application/json", bytes.NewReader(body))

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// parse returns the configuration of an environment.
+// parse returns the configuration that an environment describes.
 func parse(t *testing.T, environ ...string) config {
 	t.Helper()
 	c, err := parseConfig(environ)
@@ -36,9 +36,9 @@ func onePass(t *testing.T, f func(b *testing.B)) testing.BenchmarkResult {
 	return testing.Benchmark(f)
 }
 
-// TestServeDatasets measures the simulated server with each kind of data set, as
-// Serve does. The server received the prompts of the data set, token for token, and
-// its answers have the lengths that were asked for.
+// TestServeDatasets measures the simulated server with each kind of data set, as Serve does. The
+// server must receive exactly the prompts of the data set, and its answers must have the lengths
+// that were requested.
 func TestServeDatasets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -72,7 +72,7 @@ func TestServeDatasets(t *testing.T) {
 				l.Concurrency = 2
 				s.run(b, l)
 			})
-			log := slices.DeleteFunc(srv.Log(), func(e mockserver.Entry) bool { return strings.Contains(e.ID, "-cache-") }) // the control of the prefix cache
+			log := slices.DeleteFunc(srv.Log(), func(e mockserver.Entry) bool { return strings.Contains(e.ID, "-cache-") }) // without the requests that control the prefix cache
 			assert.Assert(t, len(log) > 2, "the server received %d requests", len(log))
 			for _, e := range log {
 				assert.Equal(t, e.Status, 200)
@@ -83,11 +83,11 @@ func TestServeDatasets(t *testing.T) {
 			}
 			requests, err := w.Requests(12)
 			assert.NilError(t, err)
-			sent, received := map[int]int{}, map[int]int{} // requests of each length
+			sent, received := map[int]int{}, map[int]int{} // the number of requests of each length
 			for _, r := range requests {
 				sent[r.PromptTokens]++
 			}
-			for _, e := range log[1:] { // after the warm-up
+			for _, e := range log[1:] { // the first request is the warm-up
 				received[e.PromptTokens]++
 			}
 			assert.DeepEqual(t, received, sent)
@@ -95,7 +95,7 @@ func TestServeDatasets(t *testing.T) {
 	}
 }
 
-// TestServeDatasetErrors checks that an error says what is allowed.
+// TestServeDatasetErrors checks that errors say which values are allowed.
 func TestServeDatasetErrors(t *testing.T) {
 	for _, tt := range []struct{ env, want string }{
 		{"LLMBENCH_DATASET=nothing:x", `LLMBENCH_DATASET: dataset "nothing:x": want one of random, `},
@@ -108,9 +108,9 @@ func TestServeDatasetErrors(t *testing.T) {
 	}
 }
 
-// TestServeFewerRequests checks that a benchmark logs once that its data set has
-// fewer requests than were asked for, and that it logs nothing of the kind if the
-// data set has enough.
+// TestServeFewerRequests checks a data set that has fewer requests than the benchmark wants. The
+// benchmark must log this once. If the data set has enough requests, it must log nothing of this
+// kind.
 func TestServeFewerRequests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -138,7 +138,7 @@ func TestServeFewerRequests(t *testing.T) {
 	}
 }
 
-// TestServeTemplate checks that the intended length of a prompt from a file contains the tokens
+// TestServeTemplate checks that, for prompts from a file, the intended length includes the tokens
 // that the server adds.
 func TestServeTemplate(t *testing.T) {
 	for _, dataset := range []string{

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/scenarios"
 )
 
-// A benchmark of a gateway, with a scenario of the catalogue. In a module of your own
-// it is a function of a _test.go file.
+// This example is a benchmark of a gateway that uses a scenario of the catalogue. In a module of
+// your own it would be a function in a _test.go file.
 func ExampleOptions_Chat() {
 	BenchmarkGateway := func(b *testing.B) {
 		target := backends.URL{URL: "http://127.0.0.1:8000"}.Start(b)
@@ -18,7 +18,7 @@ func ExampleOptions_Chat() {
 	_ = BenchmarkGateway
 }
 
-// The same scenario with other concurrencies and fewer requests.
+// This example runs the same scenario with other concurrencies and with fewer requests.
 func ExampleOptions() {
 	BenchmarkGateway := func(b *testing.B) {
 		target := backends.URL{URL: "http://127.0.0.1:8000"}.Start(b)
@@ -27,7 +27,7 @@ func ExampleOptions() {
 	_ = BenchmarkGateway
 }
 
-// The whole catalogue, each scenario in a sub-benchmark of its own.
+// This example runs the whole catalogue, with each scenario in a separate sub-benchmark.
 func ExampleScenario_Run() {
 	BenchmarkGateway := func(b *testing.B) {
 		target := backends.URL{URL: "http://127.0.0.1:8000"}.Start(b)
@@ -66,7 +66,7 @@ func ExampleScenarios() {
 	// Trace
 }
 
-// Whether a scenario can run is known before a server is started.
+// This example checks whether a scenario can run, before a server is started.
 func ExampleScenario_Check() {
 	for _, s := range scenarios.Scenarios() {
 		if s.Name == "OpenQA" {

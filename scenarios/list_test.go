@@ -19,8 +19,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The catalogue as benchmarks, on the servers that the environment names. Some
-// scenarios need another simulated server than the default one.
+// These benchmarks run the catalogue on the servers that the environment names. For some scenarios
+// the simulated server is not the default one.
 
 func BenchmarkAccuracy(b *testing.B)         { list(b, Options.Accuracy, nil) }
 func BenchmarkAgreement(b *testing.B)        { list(b, Options.Agreement, nil) }
@@ -63,8 +63,8 @@ func BenchmarkColdStart(b *testing.B) {
 	}
 }
 
-// list runs the scenario whose name b has on each server that the environment names. adapt, if not nil, changes the configuration of the simulated server in this
-// process.
+// list runs the scenario that b is named after, on each server that the environment names. If adapt
+// is not nil, it changes the configuration of the simulated server in this process.
 func list(b *testing.B, run func(Options, *testing.B, llmbench.Target), adapt func(*mockserver.Config)) {
 	sc := scenario(strings.TrimPrefix(b.Name(), "Benchmark"))
 	cfg, servers := environment(b)
@@ -80,7 +80,7 @@ func list(b *testing.B, run func(Options, *testing.B, llmbench.Target), adapt fu
 			b.Fatal(err)
 		}
 	}
-	if count == len(servers) { // none need be started
+	if count == len(servers) { // no server need be started
 		llmbench.Skip(b, nothing.Error())
 	}
 	for _, backend := range servers {
@@ -96,11 +96,11 @@ func list(b *testing.B, run func(Options, *testing.B, llmbench.Target), adapt fu
 	}
 }
 
-// environment returns the servers that the environment names, and its variables about
-// them. What is wrong with a variable ends b.
+// environment returns the servers that the environment names, and what its variables say about
+// them. If a variable is wrong, b ends.
 func environment(b *testing.B) (backends.Config, []backends.Named) {
 	b.Helper()
-	_, err := readConfig() // which checks the variables of all packages
+	_, err := readConfig() // this also checks the variables of all packages
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -111,11 +111,11 @@ func environment(b *testing.B) (backends.Config, []backends.Named) {
 	return cfg, all
 }
 
-// servers returns the servers that environ names, and its variables about them.
+// servers returns the servers that environ names, and what its variables say about them.
 func servers(environ []string) (backends.Config, []backends.Named, error) {
 	r := env.NewReader(environ)
 	cfg := backends.ReadFrom(r)
-	if cfg.OnlyMock() { // to which every word is a token
+	if cfg.OnlyMock() { // for the simulated server every word is a token
 		r.Requires("LLMBENCH_TOKENIZER", "LLMBENCH_URL")
 	}
 	if err := r.Err(); err != nil {
@@ -139,9 +139,9 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// start starts a server. Its results are comparable, whatever adapt does, with the results
-// of other runs of this code, and have the configuration lines of the server that the
-// environment describes.
+// start starts a server. The results have the configuration lines of the server that the
+// environment describes. So they can be compared with the results of other runs of this code,
+// whatever adapt does.
 func start(b *testing.B, backend backends.Named, adapt func(*mockserver.Config)) llmbench.Target {
 	b.Helper()
 	target := backend.Start(b)
@@ -213,7 +213,7 @@ func withPrefixCache(c *mockserver.Config) {
 // withReasoning makes the simulated server send reasoning before each answer.
 func withReasoning(c *mockserver.Config) { c.Shape.Reasoning = "reasoning_content" }
 
-// withEightSlots replaces the default server, which has no limit, by one that is full
+// withEightSlots replaces the default server, which has no limit, by a server that is fully used
 // before the client is.
 func withEightSlots(c *mockserver.Config) {
 	if reflect.DeepEqual(*c, mockserver.Default()) {

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// roles are what this test binary does instead of running tests if its first argument is
-// a role: it calls the function with its second argument.
+// roles holds functions by name. If the first argument of this test binary is one of these names,
+// the binary calls the function with its second argument, and runs no tests.
 var roles = map[string]func(arg string, stdin io.Reader, stdout, stderr io.Writer) (status int){serveMockArg: serveMock, tarArg: writeTar}
 
 func TestMain(m *testing.M) {

@@ -22,8 +22,8 @@ import (
 // server. The second argument is the configuration in JSON.
 const serveMockArg = "serve-mock"
 
-// serveMock serves until stdin ends, which is at the latest when the parent process
-// ends.
+// serveMock runs the mock server until stdin ends. That happens when the parent process ends, if
+// not earlier.
 func serveMock(config string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var cfg mockserver.Config
 	err := json.Unmarshal([]byte(config), &cfg)
@@ -50,9 +50,9 @@ func serveMock(config string, stdin io.Reader, stdout, stderr io.Writer) int {
 // A mockProcess is a mock server in another process.
 type mockProcess struct{ target llmbench.Target }
 
-// startMock starts a mock server that ends with tb. Its priority is lower than the
-// client's where the machine has the command nice: a real server has a machine of its
-// own, and the log shows when the mock server was late.
+// startMock starts a mock server that ends with tb. If the machine has the command nice, the
+// priority of the server is lower than that of the client. This is because a real server has its
+// own machine, and the log shows when the mock server was late.
 func startMock(tb testing.TB, cfg mockserver.Config) mockProcess {
 	tb.Helper()
 	config, err := json.Marshal(cfg)
@@ -96,8 +96,8 @@ func startMock(tb testing.TB, cfg mockserver.Config) mockProcess {
 		Truth: &llmbench.Truth{Speed: cfg.Describe() + ", in another process", Next: nextStep()}}}
 }
 
-// log returns the entries of the server's log by request, and the instant that their
-// times count from, in nanoseconds since 1970.
+// log returns the entries of the server's log by request. It also returns the instant from which
+// their times are counted, in nanoseconds since 1970.
 func (m mockProcess) log(tb testing.TB) (entries map[string]mockserver.Entry, epoch int64) {
 	tb.Helper()
 	resp := m.ask(tb, http.MethodGet)

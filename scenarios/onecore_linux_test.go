@@ -12,13 +12,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// BenchmarkOneCore measures a client that has less CPU than its streams need: 1,000
-// streams in lockstep on one core, two rounds of 100 tokens that are 20 ms apart, all
-// started at once. The figures are reported as measured; by the client's own clock
-// (user-); and by the mock server's log, in which a TTFT counts from the instant when
-// the server had read the request (log-) or from the client's send (sent-). The
-// difference of the two is the server's queue; mean-write-ns is the client's part of
-// it.
+// BenchmarkOneCore measures a client that has less CPU than its streams need. On one core, 1,000
+// streams run in lockstep, for two rounds of 100 tokens that are 20 ms apart. They all start at the
+// same time.
+//
+// Each value is reported in several forms: as measured, by the client's own clock (user-), and by
+// the mock server's log. In the log, a TTFT is counted from the instant when the server had read
+// the request (log-), or from the client's send (sent-). The difference between these two is the
+// time in the server's queue. The client's part of this difference is mean-write-ns.
 func BenchmarkOneCore(b *testing.B) {
 	cfg, err := readConfig()
 	if err != nil {
@@ -44,7 +45,7 @@ func BenchmarkOneCore(b *testing.B) {
 			mock.reset(b)
 			result, err := llmbench.Pass(b.Context(), b.Name(), mock.target, llmbench.Load{
 				Requests: all[:2*streams], Warmup: all[2*streams:], Concurrency: streams, Stagger: -1, Timeout: 2 * time.Minute,
-				ClientBound: llmbench.BoundReported, // the benchmark measures the distortion
+				ClientBound: llmbench.BoundReported, // the benchmark measures the distortion, so it must not be an error
 			})
 			if err != nil {
 				b.Fatal(err)
@@ -76,7 +77,7 @@ func BenchmarkOneCore(b *testing.B) {
 	})
 }
 
-// figures are times by one clock.
+// figures holds times by one clock.
 type figures struct{ ttft, itl []time.Duration }
 
 func (f figures) report(b *testing.B, clock string) {

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestScenarios checks that each scenario has a method of Options by its name, and
-// that a study has the name of its scenario.
+// TestScenarios checks that Options has a method for each scenario, with the name of the scenario,
+// and that a study has the same name as its scenario.
 func TestScenarios(t *testing.T) {
 	names := []string{}
 	for _, sc := range Scenarios() {
@@ -35,17 +35,17 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestChat calls a scenario as users do. It checks that the server receives the requests of the scenario,
+// TestChat calls a scenario as users do. The server must receive the requests of the scenario, and
 // as many as the options say.
 func TestChat(t *testing.T) {
 	for _, name := range env.Names() {
-		t.Setenv(name, "") // as if it were not set
+		t.Setenv(name, "") // the variable then counts as not set
 	}
 	for _, tt := range []struct {
 		o               Options
-		streamed, whole int // requests, those of the warm-up included
+		streamed, whole int // the number of requests, including those of the warm-up
 	}{
-		{Options{}, 8 + 1 + 4 + 4, 4 + 4}, // fewer than a real server gets
+		{Options{}, 8 + 1 + 4 + 4, 4 + 4}, // the simulated server gets fewer requests than a real one
 		{Options{Concurrencies: []int{2}, Requests: 3}, 3 + 2, 3 + 2},
 	} {
 		srv, target := backends.Mock{Config: &mockserver.Config{}}.Serve(t)
@@ -53,7 +53,7 @@ func TestChat(t *testing.T) {
 		var streamed, whole int
 		for _, e := range srv.Log() {
 			switch {
-			case e.PromptTokens != 512 || strings.Contains(e.ID, "-cache-"): // the control of the prefix cache
+			case e.PromptTokens != 512 || strings.Contains(e.ID, "-cache-"): // requests that control the prefix cache
 			case e.Stream:
 				streamed++
 			default:
@@ -104,12 +104,12 @@ func TestReducedCells(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	for _, name := range env.Names() {
-		t.Setenv(name, "") // as if it were not set
+		t.Setenv(name, "") // the variable then counts as not set
 	}
 	for _, tt := range []struct {
 		scenario string
 		o        Options
-		want     string // "": no error
+		want     string // "" means no error
 		nothing  bool
 	}{
 		{"Chat", Options{}, "", false},
@@ -146,8 +146,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestServeEnvironment checks that options come before the environment, and that the
-// environment's values belong together.
+// TestServeEnvironment checks that options have priority over the environment. Values of the
+// environment that belong together must be used together or not at all.
 func TestServeEnvironment(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -11,9 +11,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestOverloadLosesNoRequest checks that this client gets an answer to every request
-// from an overloaded server. In study D the same server, at 300 concurrent requests,
-// answered 731 of 1,000: the workers of that study's client end with their first
+// TestOverloadLosesNoRequest checks that this client gets an answer to every request from an
+// overloaded server. In study D the same server answered only 731 of 1,000 requests, when 300 were
+// sent at the same time. The reason is that each worker of that study's client ends with its first
 // timeout.
 func TestOverloadLosesNoRequest(t *testing.T) {
 	srv, target := backends.Mock{Profile: "vllm-qwen2-7b-t4", Speed: 200}.Serve(t)

@@ -20,16 +20,16 @@ import (
 
 const publishedDir = "../benchdata/published"
 
-// A publishedRow is a result of a published experiment. benchdata's tests check that
-// the files hold nothing else.
+// A publishedRow is a result of a published experiment. The tests of benchdata check that the files
+// contain nothing else.
 type publishedRow struct {
 	*benchfmt.Result
 	study string // the letter of the study
-	lines string // the lines of the study's text that the result is from
+	lines string // the lines of the study's text from which the result was taken
 }
 
-// key returns the row's name without the server: the scenario, and the parts below the
-// model.
+// key returns the name of the row without the server. It consists of the scenario and the parts
+// that come after the model.
 func (r publishedRow) key() string {
 	base, parts := r.Name.Parts()
 	name := string(base)
@@ -42,7 +42,8 @@ func (r publishedRow) key() string {
 	return name
 }
 
-// value returns the row's value of a unit, as published or as benchfmt tidies it.
+// value returns the value of a unit in the row. The unit may be written as published or as benchfmt
+// changes it.
 func (r publishedRow) value(unit string) (float64, bool) {
 	for _, v := range r.Values {
 		switch unit {
@@ -79,7 +80,7 @@ func publishedRows(t *testing.T) []publishedRow {
 	return all
 }
 
-// sourceLines returns what the last comment "# lines …" of a file says.
+// sourceLines returns the content of the last comment "# lines …" in a file.
 func sourceLines(file []string) string {
 	for _, line := range slices.Backward(file) {
 		if source, found := strings.CutPrefix(line, "# lines "); found {
@@ -89,11 +90,11 @@ func sourceLines(file []string) string {
 	return ""
 }
 
-// TestPublishedRowsHaveCells checks that every published row is the result of a
-// scenario's load, with the same number of requests and the same timeout, and that
-// every published load has a row.
+// TestPublishedRowsHaveCells checks that every published row is the result of a load of a scenario.
+// The load must have the same number of requests and the same timeout. Also, every published load
+// must have a row.
 func TestPublishedRowsHaveCells(t *testing.T) {
-	cells := map[string]cell{} // by experiment and name
+	cells := map[string]cell{} // the cells by experiment and name
 	used := map[string]bool{}
 	for _, st := range studies() {
 		for _, c := range st.published {
@@ -129,8 +130,8 @@ func TestPublishedRowsHaveCells(t *testing.T) {
 	}
 }
 
-// TestPublishedExperiments checks that the table in benchdata/published/README.md
-// lists every experiment, with the scenarios that repeat it.
+// TestPublishedExperiments checks that the table in benchdata/published/README.md lists every
+// experiment, and the scenarios that repeat it.
 func TestPublishedExperiments(t *testing.T) {
 	text, err := os.ReadFile(publishedDir + "/README.md")
 	assert.NilError(t, err)

@@ -21,10 +21,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
-// readme returns the README of a folder of the repository.
+// readme returns the README of a folder in the repository.
 func readme(t *testing.T, folder string) string { return document(t, folder+"/README.md") }
 
-// document returns the text of a file of the repository.
+// document returns the text of a file in the repository.
 func document(t *testing.T, file string) string {
 	text, err := os.ReadFile(filepath.Join("..", file))
 	assert.NilError(t, err)
@@ -76,9 +76,9 @@ func TestReadmeOptions(t *testing.T) {
 	}
 }
 
-// TestReadmeExperiment runs the two commands with which scenarios/README.md repeats a
-// published experiment, on a server 1,000 times as fast. Every row that benchstat shows
-// has a published figure and one of this run.
+// TestReadmeExperiment runs the two commands with which scenarios/README.md repeats a published
+// experiment. The server is 1,000 times as fast as the real one. Every row that benchstat shows
+// must have a published value and a value of this run.
 func TestReadmeExperiment(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -120,7 +120,7 @@ func TestReadmeExperiment(t *testing.T) {
 				shown++
 			}
 		}
-		assert.Equal(t, shown, 2, "rows of concurrency %swith two figures in\n%s", row, tables) // of req/s and of fail-%
+		assert.Equal(t, shown, 2, "rows of concurrency %swith two figures in\n%s", row, tables) // one value of req/s and one of fail-%
 	}
 }
 
@@ -136,8 +136,8 @@ func commandAfter(t *testing.T, text, prefix string) []string {
 	return args
 }
 
-// TestReadmeExample runs the first Go file in README.md, as a package of this module
-// that exists in an overlay only.
+// TestReadmeExample runs the first Go file in README.md as a package of this module. The package
+// exists only in an overlay.
 func TestReadmeExample(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")

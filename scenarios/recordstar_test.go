@@ -13,13 +13,13 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// tarArg is the first argument of this test binary when it writes the files of a folder as a tar to
-// standard output. The second argument is the folder. So records come out of the image
-// llmbench/scenarios, which has no shell.
+// tarArg is the first argument of this test binary when it writes the files of a folder to standard
+// output as a tar. The second argument is the folder. This is how records are copied out of the
+// image llmbench/scenarios, which has no shell.
 const tarArg = "tar"
 
-// writeTar writes the regular files of a folder, without those of folders in it: records have none, and a
-// volume may have a folder lost+found that only root reads.
+// writeTar writes the regular files of a folder, without those of the folders in it. Records are in
+// no such folder, and a volume may have a folder lost+found that only root can read.
 func writeTar(dir string, _ io.Reader, stdout, stderr io.Writer) int {
 	out := tar.NewWriter(stdout)
 	entries, err := os.ReadDir(dir)
@@ -38,7 +38,8 @@ func writeTar(dir string, _ io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// addFile adds a file under its last name, with the size that it has now.
+// addFile adds a file to the tar under the last part of its name. The tar gets the size that the
+// file has now.
 func addFile(out *tar.Writer, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -60,7 +61,7 @@ func addFile(out *tar.Writer, path string) error {
 	return err
 }
 
-// TestWriteTar checks that each file of a folder is in the tar, and that what is missing is an error.
+// TestWriteTar checks that each file of a folder is in the tar. A missing folder must be an error.
 func TestWriteTar(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{"BenchmarkServe.1.jsonl": strings.Repeat("{}\n", 1000), "empty": ""}

@@ -29,7 +29,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// saltOf sets LLMBENCH_SALT for the rest of t, and returns a server with that salt.
+// saltOf sets LLMBENCH_SALT until t ends. It returns a server with that salt.
 func saltOf(t *testing.T, salt string, target llmbench.Target, o Options) server {
 	t.Helper()
 	t.Setenv("LLMBENCH_SALT", salt)
@@ -38,10 +38,10 @@ func saltOf(t *testing.T, salt string, target llmbench.Target, o Options) server
 	return server{options: o, target: target, counter: counter{tokens: tokenizer.Words{}}, salt: target.Salt()}
 }
 
-// TestSaltKeepsFigures measures a simulated server with a prefix cache in virtual time. Its
-// times depend on the lengths of prompts and on what is in the cache. Each salt gives the
-// same times for each request, on a server that has seen another salt and on a new one. A salt
-// that the server has seen does not.
+// TestSaltKeepsFigures measures a simulated server with a prefix cache, in virtual time. The times
+// depend on the lengths of the prompts and on the content of the cache. With a new salt, each
+// request must take the same time on a server that has seen another salt as on a new server. With a
+// salt that the server has already seen, the times must differ.
 func TestSaltKeepsFigures(t *testing.T) {
 	e := engine.Profile{Step: 1500, Prefill: 5000, PrefillPerToken: 50, MaxBatch: 8, KVBlocks: 1 << 20, BlockTokens: 4, PrefixCache: true}
 	for _, o := range []Options{
@@ -85,17 +85,17 @@ func TestSaltKeepsFigures(t *testing.T) {
 	}
 }
 
-// A sentPrompt is what a server received of a request.
+// A sentPrompt is what a server received for one request.
 type sentPrompt struct {
-	text   string // of the first message or the prompt
-	words  int    // of all messages
-	output int    // most tokens of the answer
+	text   string // the text of the first message, or the prompt
+	words  int    // the number of words in all messages
+	output int    // the limit of the tokens of the answer
 }
 
-// beginning returns the first four words, less than a block of any cache.
+// beginning returns the first four words. They are fewer tokens than a block of any cache.
 func (p sentPrompt) beginning() string { return strings.Join(strings.Fields(p.text)[:4], " ") }
 
-// recording starts a simulated server without delays, which records the prompts it
+// recording starts a simulated server without delays. The server records the prompts that it
 // receives.
 func recording(t *testing.T) (url string, received func() []sentPrompt) {
 	t.Helper()
@@ -113,7 +113,7 @@ func recording(t *testing.T) (url string, received func() []sentPrompt) {
 			Messages  []struct{ Content string }
 			MaxTokens int `json:"max_tokens"`
 		}
-		control := strings.Contains(r.Header.Get("X-Request-Id"), "-cache-") // of the prefix cache, whose prompts differ in each process
+		control := strings.Contains(r.Header.Get("X-Request-Id"), "-cache-") // a request that controls the prefix cache, whose prompt differs in each process
 		if json.Unmarshal(body, &sent) == nil && sent.MaxTokens > 0 && !control {
 			p := sentPrompt{sent.Prompt, len(strings.Fields(sent.Prompt)), sent.MaxTokens}
 			for _, m := range slices.Backward(sent.Messages) {
@@ -137,8 +137,8 @@ func recording(t *testing.T) (url string, received func() []sentPrompt) {
 	}
 }
 
-// sentBy runs benchmarks in a process of their own, and returns the prompts of their
-// requests in an order that does not depend on time.
+// sentBy runs benchmarks in a separate process. It returns the prompts of their requests, in an
+// order that does not depend on time.
 func sentBy(t *testing.T, url string, received func() []sentPrompt, names string, env ...string) []sentPrompt {
 	t.Helper()
 	self, err := os.Executable()
@@ -150,7 +150,7 @@ func sentBy(t *testing.T, url string, received func() []sentPrompt, names string
 	cmd.Env = append(append(cmd.Env, "LLMBENCH_URL="+url, "LLMBENCH_MODEL=mock", "LLMBENCH_CLIENT_BOUND=report"), env...)
 	out, err := cmd.CombinedOutput()
 	assert.NilError(t, err, "%s", out)
-	// Without the requests that ask whether the server is ready and how it counts.
+	// The requests that check whether the server is ready, and how it counts, are left out.
 	sent := slices.DeleteFunc(received(), func(p sentPrompt) bool { return p.output == 1 || p.text == "Say hello." })
 	slices.SortFunc(sent, func(a, b sentPrompt) int {
 		return cmp.Or(cmp.Compare(a.words, b.words), cmp.Compare(a.output, b.output), cmp.Compare(a.text, b.text))
@@ -158,15 +158,15 @@ func sentBy(t *testing.T, url string, received func() []sentPrompt, names string
 	return sent
 }
 
-// TestSaltOfScenarios runs scenarios in three processes, of which two have the same
-// salt. Equal salts have equal prompts. No prompt of one salt begins as one of
-// another, and their lengths are the same.
+// TestSaltOfScenarios runs scenarios in three processes, two of which have the same salt. Processes
+// with the same salt must send the same prompts. No prompt of one salt may begin like a prompt of
+// the other. The lengths of the prompts must be the same for all.
 func TestSaltOfScenarios(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
-	// Other scenarios make their prompts as these do. The number of passes of SLO and Sweep
-	// depends on time.
+	// Other scenarios make their prompts in the same ways as these. SLO and Sweep are left out,
+	// because their number of passes depends on time.
 	const names = "Chat|Concurrency|MultiTurn|PrefixCache|Reasoning|Serve|StructuredOutput|ToolCalls|Trace"
 	var sent [3][]sentPrompt
 	var all sync.WaitGroup
@@ -192,9 +192,9 @@ func TestSaltOfScenarios(t *testing.T) {
 	}
 }
 
-// TestSaltOfQuestions sends the published loads of experiment D8, which has 1, 16, 32 and
-// 64 users, with a file of two questions. With a salt each number of users gets questions
-// of its own; without one it gets the questions of the file.
+// TestSaltOfQuestions sends the published loads of experiment D8, for 1, 16, 32 and 64 users. The
+// file has two questions. With a salt, each number of users must get different questions. Without a
+// salt, all must get the questions of the file.
 func TestSaltOfQuestions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")

@@ -7,8 +7,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestSchemaTypes checks that each part of the schemas that requests send has a type: some servers
-// refuse an enum without one.
+// TestSchemaTypes checks that each part of the schemas that requests contain has a type, because
+// some servers refuse an enum without a type.
 func TestSchemaTypes(t *testing.T) {
 	type schema struct {
 		Type       string

@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A listener notes what is logged, and when.
+// A listener remembers what was logged, and when.
 type listener struct {
 	testing.TB
 	began time.Time
@@ -24,8 +24,8 @@ func (l *listener) Log(args ...any) {
 	l.lines = append(l.lines, fmt.Sprintf("%v: %s", time.Since(l.began), fmt.Sprint(args...)))
 }
 
-// TestNoteWhile checks that a benchmark which waits for a server that does not answer says so soon, again
-// and again, and that one which waits for a moment says nothing.
+// TestNoteWhile checks a benchmark that waits for a server that does not answer. It must say so
+// soon, and repeat this. A benchmark that waits only for a moment must say nothing.
 func TestNoteWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &listener{TB: t, began: time.Now()}

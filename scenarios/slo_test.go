@@ -22,12 +22,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// words draws short random prompts.
+// words returns requests with short random prompts.
 func words(n int, seed uint64) ([]llmbench.Request, error) {
 	return benchdata.Prompts{Input: 4, Output: 2, Seed: seed}.Requests(n)
 }
 
-// highestRate and highestConcurrency search as the scenario does.
+// highestRate and highestConcurrency search in the same way as the scenario.
 func highestRate(t *testing.T, c *capacity) (search.Interval, error) {
 	return search.Highest{From: 0.5, To: 64}.Find(func(rate float64) (bool, error) { return c.byRate(t.Context(), "", rate) })
 }
@@ -36,10 +36,10 @@ func highestConcurrency(t *testing.T, c *capacity) (search.Interval, error) {
 	return search.Highest{From: 1, To: 64, Whole: true}.Find(func(n float64) (bool, error) { return c.byConcurrency(t.Context(), "", n) })
 }
 
-// TestSLOByArithmetic searches for limits that are known. A request keeps one of S
-// slots busy for a second, 0.9 s of it until its first token. If S requests arrive
-// each second, evenly spaced, none waits; if a few more arrive, each waits longer
-// than the one before. Of c users, c-S wait at any time, each for (c-S)/S seconds.
+// TestSLOByArithmetic searches for limits that can be computed. A request keeps one of S slots busy
+// for a second, and its first token comes after 0.9 s of it. If S requests arrive each second,
+// evenly spaced, none of them waits. If a few more arrive, each waits longer than the one before
+// it. Of c users, c-S are waiting at any time, each for (c-S)/S seconds.
 func TestSLOByArithmetic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -66,7 +66,7 @@ func TestSLOByArithmetic(t *testing.T) {
 			if slots > 3 {
 				return
 			}
-			c.passes = 0 // the same seeds again
+			c.passes = 0 // so that the same seeds are used again
 			again, err := highestRate(t, &c)
 			assert.NilError(t, err)
 			assert.Equal(t, fmt.Sprint(again), fmt.Sprint(found))
@@ -74,9 +74,9 @@ func TestSLOByArithmetic(t *testing.T) {
 	}
 }
 
-// TestSLOKeepsUp checks that a rate is not met if completions fall behind arrivals. A
-// server completes 700 requests a second; what arrives in 250 ms at 2,065 a second can
-// wait for less than the limit of the TTFT.
+// TestSLOKeepsUp checks that a server does not meet the SLO at a rate at which completions fall
+// behind arrivals. The server completes 700 requests a second. If 2,065 requests a second arrive,
+// those of the first 250 ms wait for less than the limit of the TTFT.
 func TestSLOKeepsUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -102,12 +102,12 @@ func TestSLOKeepsUp(t *testing.T) {
 	})
 }
 
-// TestKeepsUp checks keepsUp by arithmetic. 1,000 requests a second arrive for four
-// seconds, and each takes longer than the one before by the same time.
+// TestKeepsUp checks keepsUp with arrivals that can be computed. For four seconds, 1,000 requests a
+// second arrive. Each takes longer than the one before it, always by the same time.
 func TestKeepsUp(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		slower time.Duration // per request
+		slower time.Duration // by how much each request takes longer
 		lone   time.Duration
 		even   bool
 		want   bool
@@ -134,12 +134,12 @@ func TestKeepsUp(t *testing.T) {
 	assert.Assert(t, keepsUp(sample.All(make([]sample.Sample, 3)...), 0, false), "all at one instant")
 }
 
-// TestSLOWithoutOpeningBurst checks that users start one after another. Then c users,
-// spread over the second that a request takes, leave slots free for S/c of a second
-// and fill them for the rest, so that a request waits for one or two such rests. If
-// all users started at once, some would wait a whole second in each round.
+// TestSLOWithoutOpeningBurst checks that users start one after another. The starts of c users are
+// spread over the second that a request takes. So slots are free for S/c of a second and full for
+// the rest of it, and a request waits for at most two such rests. If all users started at the same
+// time, some would wait a whole second in each round.
 func TestSLOWithoutOpeningBurst(t *testing.T) {
-	const slots, limit = 20, 28 // the most users for which 2(1-S/c) is at most 0.6
+	const slots, limit = 20, 28 // the limit is the largest number of users for which 2(1-S/c) is at most 0.6
 	virtual(t, mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: slots}, func(t *testing.T, target llmbench.Target) {
 		c := capacity{target: target, slo: sample.SLO{TTFT: 1501 * time.Millisecond}, least: 8, rounds: 8, lone: time.Second, draw: words, send: pass}
 		found, err := highestConcurrency(t, &c)
@@ -148,7 +148,7 @@ func TestSLOWithoutOpeningBurst(t *testing.T) {
 	})
 }
 
-// TestSLOArrivals checks that each pass has arrivals of its own.
+// TestSLOArrivals checks that each pass has different arrivals.
 func TestSLOArrivals(t *testing.T) {
 	virtual(t, mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: 3}, func(t *testing.T, target llmbench.Target) {
 		seen := map[string]bool{}
@@ -168,7 +168,7 @@ func TestSLOArrivals(t *testing.T) {
 	})
 }
 
-// TestSLOCached checks that prompts from the server's cache end the search.
+// TestSLOCached checks that the search ends if the server finds prompts in its cache.
 func TestSLOCached(t *testing.T) {
 	e := engine.Profile{Step: 1500, Prefill: 5000, PrefillPerToken: 50, MaxBatch: 32, PrefixCache: true}
 	virtual(t, mockserver.Config{Engine: &e}, func(t *testing.T, target llmbench.Target) {
@@ -184,15 +184,15 @@ func TestSLOCached(t *testing.T) {
 	})
 }
 
-// A memory is a result of samples in memory.
+// A memory is a result whose samples are in memory.
 type memory struct{ samples []sample.Sample }
 
 func (m memory) All() iter.Seq[*sample.Sample] { return sample.All(m.samples...) }
 func (m memory) Err() error                    { return nil }
 func (m memory) Close() error                  { return nil }
 
-// TestSLOSpoiltPasses checks that a pass that the client spoils is repeated, and that
-// the search cannot judge after three such passes, or if answers come in bursts.
+// TestSLOSpoiltPasses checks that a pass that the client spoils is repeated. After three such
+// passes, or if answers come in bursts, the search must report that it cannot judge.
 func TestSLOSpoiltPasses(t *testing.T) {
 	answer := func(late time.Duration) sample.Sample {
 		return sample.Sample{Outcome: sample.OK, Start: late, First: late + time.Millisecond, Last: late + time.Millisecond, End: late + time.Millisecond, Deltas: 1, OutputTokens: 1}
@@ -213,7 +213,7 @@ func TestSLOSpoiltPasses(t *testing.T) {
 		slo     sample.SLO
 		results []result
 		passes  uint64
-		want    string // "": the SLO is met
+		want    string // "" means that the SLO is met
 	}{
 		{"good at once", ttft, []result{good}, 1, ""},
 		{"good at last", ttft, []result{bound, late, good}, 3, ""},
@@ -241,7 +241,8 @@ func TestSLOSpoiltPasses(t *testing.T) {
 	}
 }
 
-// TestSLOVerdict checks that a pass is spoilt only if the client's own delays can change the verdict on it.
+// TestSLOVerdict checks that a pass only counts as spoilt if the client's own delays can change the
+// verdict on it.
 func TestSLOVerdict(t *testing.T) {
 	bounds := func(low, high float64) map[string]sample.Interval {
 		return map[string]sample.Interval{keptShare: {Low: low, Likely: high, High: high}}
@@ -250,7 +251,7 @@ func TestSLOVerdict(t *testing.T) {
 		name           string
 		good, late, n  int
 		bounds         map[string]sample.Interval
-		behind         bool // the completions fell behind
+		behind         bool // whether the completions fell behind
 		met, certified bool
 		spoilt         string
 	}{
@@ -282,8 +283,8 @@ func TestSLOVerdict(t *testing.T) {
 	}
 }
 
-// TestSLODistortedPass checks that a pass whose TTFT the client may have distorted by half is judged all the
-// same, by the share of the requests that keep the SLO.
+// TestSLODistortedPass checks a pass whose TTFT the client may have distorted by half. The pass
+// must be judged in spite of that, by the share of the requests that meet the limits.
 func TestSLODistortedPass(t *testing.T) {
 	c := capacity{slo: sample.SLO{TTFT: time.Second}, draw: words}
 	c.send = func(_ context.Context, _ string, _ llmbench.Target, l llmbench.Load) (passed, map[string]sample.Interval, error) {
@@ -302,18 +303,19 @@ func TestSLODistortedPass(t *testing.T) {
 	assert.Equal(t, c.passes, uint64(1))
 }
 
-// TestSLOReducedForm searches as the reduced form does, for the capacity of servers with slots: the number of slots
-// divided by the time of a request. Requests arrive evenly, and each pass is as long as its rate asks for.
+// TestSLOReducedForm searches in the same way as the reduced form, for the capacity of servers with
+// slots. The capacity is the number of slots divided by the time of a request. Requests arrive
+// evenly, and the rate determines how long a pass is.
 func TestSLOReducedForm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
 	for _, server := range []struct {
 		slots int
-		first time.Duration // to the first of eight tokens, which come every 2 ms
+		first time.Duration // the time to the first of eight tokens, which are 2 ms apart
 		limit time.Duration
 	}{
-		{8, 10 * time.Millisecond, 100 * time.Millisecond}, // the simulated server of BenchmarkSLO: 333 requests a second
+		{8, 10 * time.Millisecond, 100 * time.Millisecond}, // the simulated server of BenchmarkSLO, whose capacity is 333 requests a second
 		{32, 20 * time.Millisecond, 500 * time.Millisecond},
 		{2, 9 * time.Millisecond, 100 * time.Millisecond},
 		{4, 32 * time.Millisecond, 100 * time.Millisecond},
@@ -348,17 +350,18 @@ func TestSLOReducedForm(t *testing.T) {
 	}
 }
 
-// TestSLOScout checks the guesses of a search: the completions per second of a server that falls behind, a rate
-// between two passes if the server keeps up but is too slow, and the ends of the range.
+// TestSLOScout checks the guesses of a search. If a server falls behind, the guess is the number of
+// its completions per second. If it keeps up but is too slow, the guess is a rate between two
+// passes. The guess may also be an end of the range.
 func TestSLOScout(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		limit float64 // the rate above which the SLO is missed
-		done  float64 // most completions per second
+		done  float64 // the largest number of completions per second
 		want  float64
 	}{
 		{"falls behind", 100, 120, 120},
-		{"falls behind far above the limit", 20, 900, 32}, // between 16 and 64
+		{"falls behind far above the limit", 20, 900, 32}, // a rate between 16 and 64
 		{"too slow from 16 on", 10, 900, 8},
 		{"too slow at once", 0.5, 900, 2},
 		{"keeps every limit", 1e6, 1e6, 1024},
@@ -386,8 +389,8 @@ func TestSLOScout(t *testing.T) {
 	assert.Equal(t, completions([]time.Duration{1, 1}), 0.0)
 }
 
-// TestSLOCannotJudge checks the errors for a server that is too slow for the lowest
-// load, or too fast for the highest, and for a search that is interrupted.
+// TestSLOCannotJudge checks the errors if a server is too slow for the lowest load or too fast for
+// the highest load, and if a search is interrupted.
 func TestSLOCannotJudge(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -414,7 +417,8 @@ func TestSLOCannotJudge(t *testing.T) {
 	})
 }
 
-// TestSLOJudge checks which passes meet the SLO, and which are certified. Of 93 requests one may miss.
+// TestSLOJudge checks which passes meet the SLO, and which of them are certified. One of 93
+// requests may miss its limits.
 func TestSLOJudge(t *testing.T) {
 	for _, c := range []struct {
 		good, n        int
@@ -435,8 +439,9 @@ func TestSLOJudge(t *testing.T) {
 	assert.Equal(t, k, certifiable-1)
 }
 
-// TestSLOFalselyCertified simulates passes of a server that misses the SLO: 94.9 of 100 requests keep it. At
-// most 5 of 100 passes meet it, and without the bound about half would.
+// TestSLOFalselyCertified simulates passes of a server that misses the SLO: only 94.9 % of its
+// requests meet the limits. At most 5 % of the passes may be judged to meet the SLO. Without the
+// bound, about half of them would be.
 func TestSLOFalselyCertified(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{93, 200, 1000} {
@@ -459,13 +464,13 @@ func TestSLOFalselyCertified(t *testing.T) {
 	}
 }
 
-// TestSLOCount checks how many requests passes have.
+// TestSLOCount checks how many requests a pass has.
 func TestSLOCount(t *testing.T) {
 	c := capacity{least: 20, patience: 5 * time.Minute}
-	assert.Equal(t, c.count(10, 0.01), 20) // would take too long
-	assert.Equal(t, c.count(12, 0.2), 60)  // as many as five minutes have
-	assert.Equal(t, c.count(60, 1), 93)    // enough
-	assert.Equal(t, c.count(600, 10), 600) // more than enough
+	assert.Equal(t, c.count(10, 0.01), 20) // the smallest number, because more would take too long
+	assert.Equal(t, c.count(12, 0.2), 60)  // as many as fit into five minutes
+	assert.Equal(t, c.count(60, 1), 93)    // enough for a certified result
+	assert.Equal(t, c.count(600, 10), 600) // more than needed
 	c.patience = 0
 	assert.Equal(t, c.count(60, 1), 60)
 }
@@ -486,7 +491,7 @@ func TestSLOUnits(t *testing.T) {
 	}
 }
 
-// TestSLODescribesCertified checks what the log says of the result.
+// TestSLODescribesCertified checks what the log says about the result.
 func TestSLODescribesCertified(t *testing.T) {
 	found := search.Interval{Low: 4, High: 5, Trials: []search.Trial{{Load: 4, Met: true}, {Load: 5}, {Load: 4, Met: true}, {Load: 5}}}
 	text, all := describeCertified(found, 2)

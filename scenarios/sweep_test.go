@@ -35,8 +35,8 @@ func TestSweepKnee(t *testing.T) {
 	})
 }
 
-// TestSweepEnds checks that the sweep ends when every -count sample shows a full
-// server, and no sooner.
+// TestSweepEnds checks that the sweep ends as soon as each sample of -count shows that the server
+// is full, and not earlier.
 func TestSweepEnds(t *testing.T) {
 	at := func(load, throughput float64) point {
 		return point{Point: search.Point{Load: load, Throughput: throughput, Latency: 1}}
@@ -49,18 +49,19 @@ func TestSweepEnds(t *testing.T) {
 	assert.Assert(t, w.saturated())
 }
 
-// TestSweepWithheld checks that there is no knee only if the bounds of a withheld figure leave open where it is.
-// At two users the power is 9, at the others 5 and 4.
+// TestSweepWithheld checks when a withheld value prevents a knee. It must do so only if the bounds
+// of the value leave open where the knee is. The power is 9 at two users, and 5 and 4 at the other
+// loads.
 func TestSweepWithheld(t *testing.T) {
 	within := func(low, high float64) map[string]sample.Interval {
 		return map[string]sample.Interval{"output-tok/s": {Low: low, Likely: low, High: high}, "p50-e2e-ns": {Low: 1e9, Likely: 1e9, High: 1.25e9}}
 	}
 	for _, tt := range []struct {
 		name     string
-		at       int // the concurrency of which a figure is withheld
+		at       int // the concurrency at which a value is withheld
 		bounds   map[string]sample.Interval
 		withheld bool
-		want     string // "": there is a knee
+		want     string // "" means that there is a knee
 	}{
 		{"none", 1, within(0, 100), false, ""},
 		{"another one cannot be the knee", 1, within(4, 8.9), true, ""},
@@ -84,7 +85,7 @@ func TestSweepWithheld(t *testing.T) {
 			w.points[c] = []point{p}
 		}
 		w.loads = []int{1, 2, 4}
-		was := false // skipped
+		was := false // the case was skipped
 		result := onePass(t, func(b *testing.B) {
 			defer func() { was = b.Skipped() }()
 			w.knee(b)

@@ -22,7 +22,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/patient"
 )
 
-// A log keeps the lines of a logf.
+// A log keeps the lines that were logged.
 type log struct {
 	mu    sync.Mutex
 	lines []string
@@ -36,7 +36,7 @@ func (l *log) logf(format string, args ...any) {
 
 func (l *log) String() string { return strings.Join(l.lines, "\n") }
 
-// served runs f in virtual time, with a server in memory.
+// served runs f in virtual time. The server of the target is in memory.
 func served(t *testing.T, h http.Handler, f func(t *testing.T, target llmbench.Target)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -49,7 +49,8 @@ func served(t *testing.T, h http.Handler, f func(t *testing.T, target llmbench.T
 	})
 }
 
-// counting answers chats. Its usage states count(prompt), or nothing for 0.
+// counting returns a chat server. Its usage reports count(prompt) tokens. If that is 0, there is no
+// usage.
 func counting(count func(prompt string) int) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
@@ -69,7 +70,8 @@ func counting(count func(prompt string) int) http.Handler {
 	return mux
 }
 
-// thirds counts a token for each three letters of a word, begun or whole, and 11 for the template.
+// thirds counts one token for each three letters of a word, where one or two letters at the end
+// also count as a token. It adds 11 tokens for the template.
 func thirds(prompt string) int {
 	n := 11
 	for _, word := range strings.Fields(prompt) {
@@ -79,7 +81,7 @@ func thirds(prompt string) int {
 }
 
 // TestCounterOfMock checks that a server with /tokenize counts its own tokens, and that a tokenizer
-// of the options comes first.
+// in the options has priority.
 func TestCounterOfMock(t *testing.T) {
 	virtual(t, mockserver.Config{}, func(t *testing.T, target llmbench.Target) {
 		var l log
@@ -102,8 +104,8 @@ func TestCounterOfMock(t *testing.T) {
 	assert.ErrorContains(t, err, "LLMBENCH_TOKENIZER: tokenizer: open missing.json")
 }
 
-// TestCounterEstimates checks that the estimate is exact on average over the words of prompts, and the
-// template exact.
+// TestCounterEstimates checks that the estimate for the words of prompts is right on average, and
+// that the estimate for the template is exact.
 func TestCounterEstimates(t *testing.T) {
 	served(t, counting(thirds), func(t *testing.T, target llmbench.Target) {
 		var l log
@@ -127,8 +129,8 @@ func TestCounterEstimates(t *testing.T) {
 	})
 }
 
-// TestCounterGuesses checks that a server that does not tell how it counts can be measured, and that
-// it gets no probe if no lengths are asked for.
+// TestCounterGuesses checks that a server that does not tell how it counts can still be measured.
+// If no lengths are requested, the server must get no probe.
 func TestCounterGuesses(t *testing.T) {
 	for name, c := range map[string]struct {
 		handler http.Handler
@@ -173,7 +175,7 @@ func TestCounterGuesses(t *testing.T) {
 	}
 }
 
-// TestCounterIsPatient checks that probes are sent again after the time for which a server asks.
+// TestCounterIsPatient checks that probes are sent again after the time that the server asks for.
 func TestCounterIsPatient(t *testing.T) {
 	var refusals atomic.Int32
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -204,7 +206,7 @@ func TestCounterIsPatient(t *testing.T) {
 	})
 }
 
-// TestCounterEnds checks that the end of the context ends the wait.
+// TestCounterEnds checks that the wait ends when the context ends.
 func TestCounterEnds(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "30")
@@ -220,8 +222,8 @@ func TestCounterEnds(t *testing.T) {
 	})
 }
 
-// TestCounterOfOllama checks that the vocabulary that a server shows is used only if the server counts
-// by it.
+// TestCounterOfOllama checks that the vocabulary that a server shows is only used if the server
+// counts with it.
 func TestCounterOfOllama(t *testing.T) {
 	for _, agrees := range []bool{true, false} {
 		count := thirds
@@ -256,7 +258,7 @@ func TestCounterOfOllama(t *testing.T) {
 	}
 }
 
-// TestAsksLengths checks which loads ask for lengths of prompts.
+// TestAsksLengths checks for which loads the lengths of prompts matter.
 func TestAsksLengths(t *testing.T) {
 	const file = "openqa:../benchdata/testdata/kinds/openqa.jsonl"
 	for _, c := range []struct {
@@ -277,8 +279,8 @@ func TestAsksLengths(t *testing.T) {
 	}
 }
 
-// TestWithoutLengths checks that requests of a data set from a file state no length if the server's
-// counts are not known.
+// TestWithoutLengths checks requests of a data set from a file. If it is not known how the server
+// counts, they must have no length.
 func TestWithoutLengths(t *testing.T) {
 	requests := []llmbench.Request{{Prompt: "a", PromptTokens: 1}, {Prompt: "b", PromptTokens: 2}}
 	l := withoutLengths(llmbench.Load{Warmup: requests, Fresh: func(int) ([]llmbench.Request, error) { return requests, io.EOF }})

@@ -14,9 +14,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestUnits keeps two lists of all units like the code: the table in llmbench/UNITS.md,
-// and benchdata/units.txt with the margins for people who edit them. The flag -update
-// writes both.
+// TestUnits compares two lists of all units with the code: the table in llmbench/UNITS.md, and
+// benchdata/units.txt, in which users can edit the margins. The flag -update writes both.
 func TestUnits(t *testing.T) {
 	const begin, end = "<!-- units -->\n", "<!-- /units -->\n"
 	text := document(t, "llmbench/UNITS.md")
@@ -42,14 +41,14 @@ func TestUnits(t *testing.T) {
 	golden.Assert(t, b.String(), "../../benchdata/units.txt")
 }
 
-// statisticOf is the beginning of the definition of a unit that is a statistic.
+// statisticOf matches the beginning of the definition of a unit that is a statistic.
 var statisticOf = regexp.MustCompile(`^(Mean|Median|(?:Upper 95 % confidence bound of the )?\d+th percentile|Maximum) of (.)`)
 
-// turnOf finds the number of a turn in the name or the definition of a unit.
+// turnOf matches the number of a turn in the name or in the definition of a unit.
 var turnOf = regexp.MustCompile(`\bturn ?\d+`)
 
-// unitTable returns a Markdown table of units. Successive units that differ only in their
-// statistic have one row, and so have those that differ only in the turn.
+// unitTable returns a Markdown table of units. Successive units that differ only in their statistic
+// share a row. The same holds for units that differ only in the turn.
 func unitTable(units []sample.Unit) string {
 	type row struct{ names, better, means, last string }
 	var rows []row
@@ -81,7 +80,7 @@ func unitTable(units []sample.Unit) string {
 	return b.String()
 }
 
-// TestMeans checks that every unit has a definition of whole sentences.
+// TestMeans checks that the definition of every unit consists of whole sentences.
 func TestMeans(t *testing.T) {
 	for _, u := range llmbench.Units() {
 		assert.Assert(t, len(u.Means) > 20 && strings.HasSuffix(u.Means, ".") && !strings.Contains(u.Means, "\n"), "%s: %q", u.Name, u.Means)

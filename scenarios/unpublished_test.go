@@ -24,8 +24,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/patient"
 )
 
-// TestCountValid checks that answers which break their format are counted, in every
-// dialect that has formats, and that failed requests are not counted at all.
+// TestCountValid checks that answers that break their format are counted in every dialect that has
+// formats, and that failed requests are not counted.
 func TestCountValid(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -57,8 +57,8 @@ func TestCountValid(t *testing.T) {
 	}
 }
 
-// TestValidUnderLoad checks that valid-% finds a server that breaks formats only when it has several
-// requests at once, and not at 1.
+// TestValidUnderLoad checks that valid-% finds a server that only breaks formats when it has
+// several requests at the same time.
 func TestValidUnderLoad(t *testing.T) {
 	for name, r := range map[string]llmbench.Request{
 		"tools":  {Prompt: "a", MaxTokens: 100, Tools: []llmbench.Tool{weather}},
@@ -76,9 +76,9 @@ func TestValidUnderLoad(t *testing.T) {
 	}
 }
 
-// TestOnce checks that a benchmark is skipped if the server cannot serve such a
-// request, and fails if the server is broken. The server asks for a pause that is longer than
-// the patience with it, so that no request is sent again.
+// TestOnce checks that a benchmark is skipped if the server cannot serve its requests, and that it
+// fails if the server is broken. The server asks for a pause that is longer than the client is
+// willing to wait. So no request is sent again.
 func TestOnce(t *testing.T) {
 	status := 0
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -119,8 +119,8 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestPrefixHits checks that the hit rate which the workload implies is the one that
-// the simulated server's metrics and answers state.
+// TestPrefixHits checks that the hit rate that follows from the workload is equal to the hit rate
+// in the simulated server's metrics and in its answers.
 func TestPrefixHits(t *testing.T) {
 	for _, perGroup := range []int{2, 8} {
 		p := benchdata.SharedPrefix{PerGroup: perGroup, System: 64, Question: 16, Output: 2, InOrder: perGroup == 2, Seed: 1}
@@ -142,8 +142,8 @@ func TestPrefixHits(t *testing.T) {
 	}
 }
 
-// TestPrefixHitsAreFaster checks, in virtual time, that a hit is faster than a miss
-// by the time that the prefill of the prefix takes.
+// TestPrefixHitsAreFaster checks, in virtual time, that a hit is faster than a miss by the time
+// that the prefill of the prefix takes.
 func TestPrefixHitsAreFaster(t *testing.T) {
 	requests, err := benchdata.SharedPrefix{PerGroup: 8, System: 64, Question: 16, Output: 2, InOrder: true, Seed: 1}.Requests(16)
 	assert.NilError(t, err)

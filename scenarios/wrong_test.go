@@ -13,17 +13,18 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// An errorLoad is one row of BenchmarkError: with so many streams, a form that takes a second or two, and the
-// full one of LLMBENCH_FULL. A row whose short form is zero has the full one alone.
+// An errorLoad is one row of BenchmarkError. It has a number of streams, a short form that takes a
+// second or two, and the full form for LLMBENCH_FULL. If the short form is zero, the row has only
+// the full form.
 type errorLoad struct {
 	concurrency int
 	short, full errorForm
 }
 
-// An errorForm is rounds requests in each stream, with output tokens each.
+// An errorForm says that each stream sends rounds requests, with output tokens each.
 type errorForm struct{ rounds, output int }
 
-// errorModes are the ways in which the server of BenchmarkError paces its tokens.
+// errorModes holds the ways in which the server of BenchmarkError paces its tokens.
 var errorModes = []struct {
 	name  string
 	cfg   mockserver.Config
@@ -41,22 +42,20 @@ var errorModes = []struct {
 	{"unpaced", mockserver.Config{}, []errorLoad{{64, errorForm{8, 100}, errorForm{8, 100}}}},
 }
 
-// BenchmarkError measures the error of the harness. It compares each sample with the
-// log of a mock server in another process, which has the instant at which the server
-// wrote each token. The figures are absolute differences. The benchmark fails if token
-// counts differ.
+// BenchmarkError measures the error of the harness. It compares each sample with the log of a mock
+// server in another process. The log has the instant at which the server wrote each token. The
+// values are absolute differences. If token counts differ, the benchmark fails.
 //
-// Client and server share the cores of the machine; the client has priority. The modes
+// The client and the server share the cores of the machine, and the client has priority. The modes
 // are:
 //
-//   - tokens=spread: 50 tokens per second in each stream. The streams start evenly over
-//     the duration of one, and jitter separates their tokens.
-//   - tokens=lockstep: the same rate, but the tokens of all streams are due at the same
-//     instants, which is the worst that a server with continuous batching can do to a
-//     client.
-//   - tokens=unpaced: as fast as the server can.
-//   - tokens=slow: two tokens per second, for more streams than two cores can serve
-//     at 50.
+//   - tokens=spread: 50 tokens per second in each stream. The starts of the streams are spread
+//     evenly over the duration of one stream, and jitter keeps their tokens apart.
+//   - tokens=lockstep: the same rate, but the tokens of all streams are due at the same instants.
+//     For a client this is the worst that a server with continuous batching can do.
+//   - tokens=unpaced: the server sends tokens as fast as it can.
+//   - tokens=slow: two tokens per second. There are more streams than two cores could serve at 50
+//     tokens per second.
 func BenchmarkError(b *testing.B) {
 	cfg, err := readConfig()
 	if err != nil {
@@ -90,7 +89,7 @@ func BenchmarkError(b *testing.B) {
 						Warmup:      all[n:],
 						Concurrency: load.concurrency,
 						Timeout:     2 * time.Minute,
-						ClientBound: llmbench.BoundReported, // the benchmark measures the distortion
+						ClientBound: llmbench.BoundReported, // the benchmark measures the distortion, so it must not be an error
 					}
 					switch mode.name {
 					case "lockstep":
@@ -118,7 +117,7 @@ func reportError(b *testing.B, mock mockProcess, samples iter.Seq[*sample.Sample
 			b.Fatalf("request %s: %d prompt and %d output tokens in %d deltas; the server's log has %d, %d and %d",
 				s.ID, s.PromptTokens, s.OutputTokens, s.Deltas, e.PromptTokens, e.OutputTokens, len(e.Tokens))
 		}
-		// written is the instant, on the client's clock, at which the server wrote token k.
+		// written returns the instant at which the server wrote token k, on the client's clock.
 		written := func(k int) time.Duration {
 			return e.Tokens[k] + time.Duration(epoch-s.Epoch.UnixNano())
 		}
@@ -132,7 +131,7 @@ func reportError(b *testing.B, mock mockProcess, samples iter.Seq[*sample.Sample
 			if k == 0 {
 				ttft = append(ttft, late.Abs())
 			}
-			if s.Lags == nil { // no kernel timestamps: the whole error is the client's
+			if s.Lags == nil { // without kernel timestamps the whole error is that of the client
 				user = append(user, late.Abs())
 			} else {
 				wire = append(wire, late.Abs())

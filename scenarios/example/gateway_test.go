@@ -16,8 +16,8 @@ import (
 
 const key = "key-of-a-tenant"
 
-// start starts the simulated server and the gateway in front of it, and returns both
-// as targets. For a server that runs already, upstream is its URL.
+// start starts the simulated server and the gateway in front of it, and returns both as targets. To
+// use a server that already runs, let upstream be its URL.
 func start(tb testing.TB) (srv *mockserver.Server, direct, through llmbench.Target) {
 	tb.Helper()
 	srv, err := mockserver.New(mockserver.Config{TTFT: 20 * time.Millisecond, PerToken: 2 * time.Millisecond})
@@ -40,8 +40,8 @@ func start(tb testing.TB) (srv *mockserver.Server, direct, through llmbench.Targ
 	return srv, direct, through
 }
 
-// gateway returns the gateway as a target. For a gateway that runs already, return
-// backends.URL{URL: "https://…", APIKey: …}.Start(tb).
+// gateway returns the gateway as a target. To use a gateway that already runs, return
+// backends.URL{URL: "https://…", APIKey: …}.Start(tb) instead.
 func gateway(tb testing.TB) llmbench.Target {
 	_, _, through := start(tb)
 	return through
@@ -76,8 +76,8 @@ func BenchmarkGateway(b *testing.B) {
 	}
 }
 
-// TestGateway compares what comes through the gateway with the server's own log: the
-// log has every request, with as many tokens, each of which came in its own event.
+// TestGateway compares what comes through the gateway with the server's own log. The log must have
+// every request, with the same number of tokens. Each token must have come in a separate event.
 func TestGateway(t *testing.T) {
 	srv, _, through := start(t)
 	requests, err := benchdata.Prompts{Input: 8, Output: 5, Seed: 1}.Requests(6)
@@ -85,7 +85,7 @@ func TestGateway(t *testing.T) {
 		t.Fatal(err)
 	}
 	result, err := llmbench.Pass(t.Context(), t.Name(), through, llmbench.Load{
-		Requests: requests, Concurrency: 3, ClientBound: llmbench.BoundReported, // the test is about counts, not times
+		Requests: requests, Concurrency: 3, ClientBound: llmbench.BoundReported, // the test checks counts, not times
 	})
 	if err != nil {
 		t.Fatal(err)

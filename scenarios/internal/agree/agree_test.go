@@ -49,7 +49,7 @@ func TestFigures(t *testing.T) {
 	assert.Assert(t, new(Agreement).Figures() == nil)
 }
 
-// TestHash checks that whatever changes a greedy answer changes the hash.
+// TestHash checks that everything that can change a greedy answer also changes the hash.
 func TestHash(t *testing.T) {
 	r := llmbench.Request{Prompt: "a", MaxTokens: 4}
 	seen := map[string]bool{Hash(r): true}

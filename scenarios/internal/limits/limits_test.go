@@ -38,7 +38,7 @@ func TestAsk(t *testing.T) {
 	assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: "http://127.0.0.1:1", Model: "m"}), Server{})
 	assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: "nothing"}), Server{})
 
-	simulated, err := mockserver.New(mockserver.Config{}) // which has the endpoints of many servers, and no limits
+	simulated, err := mockserver.New(mockserver.Config{}) // it has the endpoints of many servers, and no limits
 	assert.NilError(t, err)
 	srv := httptest.NewServer(simulated)
 	defer srv.Close()
