@@ -15,7 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// srunLog is what srun prints, with the number of the task before each line.
+// srunLog is what srun prints. The number of the task is at the beginning of each line.
 const srunLog = `0: goos: linux
 2: # the result of all 4 shards is that of shard 0; this is shard 2
 0: BenchmarkServe/backend=url/concurrency=16-2         	       1	      2418 output-tok/s	       186.0 req/s
@@ -26,7 +26,7 @@ const srunLog = `0: goos: linux
 func TestResults(t *testing.T) {
 	line := "BenchmarkServe/backend=url/concurrency=16-2         	       1	      2418 output-tok/s	       186.0 req/s"
 	assert.DeepEqual(t, results(srunLog), []string{line})
-	assert.DeepEqual(t, results("BenchmarkServe\nBenchmarkServe/a\n"+line+"\n"), []string{line}) // -test.v prints names
+	assert.DeepEqual(t, results("BenchmarkServe\nBenchmarkServe/a\n"+line+"\n"), []string{line}) // with -test.v the names are printed too
 
 	assert.NilError(t, oneResult([]string{line}, []string{line}))
 	assert.ErrorContains(t, oneResult([]string{line}, nil), "0 of all shards")
@@ -53,7 +53,7 @@ func TestSameRequests(t *testing.T) {
 	}
 }
 
-// run returns records: a head, lines of requests, and an end.
+// run returns records that consist of a head, the given lines of requests, and an end.
 func run(t *testing.T, lines ...string) *records.Run {
 	t.Helper()
 	r, err := records.Read(strings.NewReader(strings.Join(lines, "\n")+"\n"), "test")
@@ -75,7 +75,8 @@ func TestCannotJudge(t *testing.T) {
 	assert.ErrorContains(t, cannotJudge(run(t, head, request), log, []string{"shard 1 (n2)", "shard 2 (n3)"}), "the records say")
 }
 
-// TestMockTake checks that requests are taken once, sorted, and that no two have one id.
+// TestMockTake checks that requests are returned once, and sorted, and that two requests with the
+// same id are an error.
 func TestMockTake(t *testing.T) {
 	m := &mock{requests: []request{{"2", "b"}, {"1", "a"}}}
 	got, err := m.take()
@@ -116,14 +117,14 @@ func TestSlurm(t *testing.T) {
 	assert.Equal(t, slurmValue(line, "Exit"), "")
 }
 
-// TestInstalled checks that an error names each missing program and each package once.
+// TestInstalled checks that an error names each missing program once, and each package once.
 func TestInstalled(t *testing.T) {
 	assert.NilError(t, installed([]software{{[]string{"go"}, "golang"}}))
 	err := installed([]software{{[]string{"go"}, "golang"}, {[]string{"no-such-a", "no-such-b"}, "some"}, {[]string{"no-such-c"}, "other"}})
 	assert.Error(t, err, "not installed: no-such-a, no-such-b, no-such-c: apt-get install --no-install-recommends some other")
 }
 
-// TestUsage checks that wrong arguments end with an error that says which are allowed.
+// TestUsage checks that wrong arguments give an error that says which arguments are allowed.
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{nil, {"nomad"}, {"slurm", "slurm"}} {
 		var stdout, stderr bytes.Buffer

@@ -38,7 +38,7 @@ replace (
 	assert.ErrorContains(t, err, "want replacements")
 }
 
-// A manifest is what the tests read of an object.
+// A manifest holds the fields of an object that the tests read.
 type manifest struct {
 	Kind     string
 	Metadata struct{ Name string }
@@ -52,7 +52,7 @@ type manifest struct {
 	}
 }
 
-// A podSpec is what the tests read of a pod.
+// A podSpec holds the fields of a pod that the tests read.
 type podSpec struct {
 	Hostname, Subdomain          string
 	AutomountServiceAccountToken *bool
@@ -67,7 +67,7 @@ type podSpec struct {
 	}
 }
 
-// deployed returns the objects of a file of scenarios/deploy as the lab deploys them.
+// deployed returns the objects in a file of scenarios/deploy as the lab deploys them.
 func deployed(t *testing.T, file string, variables map[string]string) []manifest {
 	t.Helper()
 	text, err := os.ReadFile("../../scenarios/deploy/" + file)
@@ -79,7 +79,8 @@ func deployed(t *testing.T, file string, variables map[string]string) []manifest
 	return list.Items
 }
 
-// checkPod checks that a pod has the image of the lab, no privileges, and no way to the API server.
+// checkPod checks that a pod has the image of the lab, has no privileges, and cannot reach the API
+// server.
 func checkPod(t *testing.T, pod podSpec) {
 	t.Helper()
 	assert.Equal(t, *pod.AutomountServiceAccountToken, false)
@@ -93,9 +94,10 @@ func checkPod(t *testing.T, pod podSpec) {
 	})
 }
 
-// TestDeployment checks that only the images and the ConfigMap of the file change, and that the file
-// keeps its promises: no privileges, no second attempt, no secret, time for nodes that the cluster has
-// to start, and a volume that one node at a time can mount, in the pod of shard 0 alone.
+// TestDeployment checks that only the images and the ConfigMap of the file change. It also checks
+// what the file promises: pods have no privileges, no second attempt and no secret. The cluster has
+// time to start nodes. Only the pod of shard 0 has a volume, and only one node at a time can mount
+// this volume.
 func TestDeployment(t *testing.T) {
 	var names []string
 	for _, item := range deployed(t, "kubernetes.yaml", map[string]string{"LLMBENCH_URL": mockURL, "LLMBENCH_RATE": "5"}) {
@@ -142,8 +144,8 @@ func TestDeployment(t *testing.T) {
 	assert.ErrorContains(t, err, "0 ConfigMaps and 1 containers")
 }
 
-// TestImageNames checks that no file names an image that somebody else could own: registry.example is a
-// name that nobody can register (RFC 2606).
+// TestImageNames checks that no file names an image that somebody else could own. Nobody can
+// register the name registry.example (RFC 2606).
 func TestImageNames(t *testing.T) {
 	for _, file := range []string{"kubernetes.yaml", "records.yaml"} {
 		text, err := os.ReadFile("../../scenarios/deploy/" + file)
@@ -154,8 +156,8 @@ func TestImageNames(t *testing.T) {
 	}
 }
 
-// TestRecordsPod checks that the pod which brings out records has the volume and no privileges, and that
-// the lab runs the command of the file.
+// TestRecordsPod checks that the pod with which records are copied out has the volume and no
+// privileges, and that the lab runs the command in the file.
 func TestRecordsPod(t *testing.T) {
 	items := deployed(t, "records.yaml", nil)
 	assert.Equal(t, len(items), 1)
@@ -166,7 +168,7 @@ func TestRecordsPod(t *testing.T) {
 	assert.Assert(t, cmp.Contains(string(text), "\n#   kubectl "+strings.Join(takeOut, " ")+" | tar xv\n"))
 }
 
-// TestKubeNodes checks that nodes share nothing, and that their configurations can be read.
+// TestKubeNodes checks that the nodes share nothing, and that their configurations are valid.
 func TestKubeNodes(t *testing.T) {
 	nodes := kubeNodes("/tmp/lab-1")
 	assert.Equal(t, len(nodes), 2)
@@ -194,7 +196,7 @@ func TestKubeNodes(t *testing.T) {
 	}
 }
 
-// TestPrograms checks that programs in the cache are not built again.
+// TestPrograms checks that programs that are already in the cache are not built again.
 func TestPrograms(t *testing.T) {
 	t.Setenv("LLMBENCH_CACHE", t.TempDir())
 	want := filepath.Join(os.Getenv("LLMBENCH_CACHE"), "kubernetes", "v1.36.3-coredns-v1.14.7")

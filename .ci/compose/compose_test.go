@@ -22,10 +22,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// root is the folder of the module, seen from this package.
+// root is the folder of the module, relative to this package.
 const root = "../.."
 
-// A service is a service of the file.
+// A service is one service in the file.
 type service struct {
 	Image       string
 	Entrypoint  []string
@@ -39,19 +39,19 @@ type service struct {
 	Ulimits     map[string]int
 }
 
-// projects is the number of projects so far.
+// projects counts the projects that were made.
 var projects atomic.Int64
 
-// A project is the services of the file as containers.
+// A project runs the services of the file as containers.
 type project struct {
 	t        *testing.T
 	name     string
 	services map[string]service
-	out      string // the folder in place of the volume
+	out      string // the folder that is used in place of the volume
 }
 
-// newProject reads the file, makes a network, and starts the services. The function change changes
-// the environment of all shards. All containers and the network are removed when t ends.
+// newProject reads the file, makes a network, and starts the services. The environment of all
+// shards is changed by change. All containers and the network are removed when t ends.
 func newProject(t *testing.T, change map[string]string) *project {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), "docker", "image", "inspect", "llmbench/scenarios").CombinedOutput(); err != nil {
@@ -72,10 +72,10 @@ func newProject(t *testing.T, change map[string]string) *project {
 	decoder.KnownFields(true)
 	assert.NilError(t, decoder.Decode(&file))
 	p := &project{t: t, name: fmt.Sprintf("llmbench-compose-%d-%d", os.Getpid(), projects.Add(1)), services: file.Services, out: t.TempDir()}
-	assert.NilError(t, os.Chmod(p.out, 0o777)) // the user of the image is another one
+	assert.NilError(t, os.Chmod(p.out, 0o777)) // the image runs as a different user
 	docker(t, "network", "create", "--label", label, p.name)
 	t.Cleanup(func() { docker(t, "network", "rm", p.name) })
-	names := slices.Sorted(maps.Keys(p.services)) // the mock first
+	names := slices.Sorted(maps.Keys(p.services)) // in this order the mock server is the first
 	for _, name := range names {
 		s := p.services[name]
 		if name != "mock" {
@@ -86,7 +86,7 @@ func newProject(t *testing.T, change map[string]string) *project {
 	return p
 }
 
-// start starts a service as docker compose does.
+// start starts a service in the way in which docker compose does.
 func (p *project) start(name string, s service) {
 	args := []string{"create", "--label", label, "--name", p.container(name), "--network", p.name, "--network-alias", name, "--hostname", name}
 	for _, key := range slices.Sorted(maps.Keys(s.Environment)) {
@@ -120,7 +120,7 @@ func (p *project) start(name string, s service) {
 
 func (p *project) container(service string) string { return p.name + "-" + service }
 
-// wait waits for the end of a service, and returns its exit status and its log.
+// wait waits until a service has ended, and returns its exit status and its log.
 func (p *project) wait(service string) (status int, log string) {
 	p.t.Helper()
 	status, err := strconv.Atoi(dockerWait(p.t, "wait", p.container(service)))
@@ -130,7 +130,7 @@ func (p *project) wait(service string) (status int, log string) {
 	return status, string(out)
 }
 
-// run returns the records of the benchmark.
+// run returns the records that the benchmark wrote.
 func (p *project) run() *records.Run {
 	p.t.Helper()
 	files, err := filepath.Glob(filepath.Join(p.out, "*.jsonl"))
@@ -141,19 +141,20 @@ func (p *project) run() *records.Run {
 	return run
 }
 
-// shards are the services that must agree.
+// shards holds the services that must agree.
 var shards = []string{"shard0", "shard1", "shard2", "shard3"}
 
-// maxSkew is how much earlier or later one shard may send its first request than another shard may
-// be sent.
+// maxSkew is the largest accepted difference between the instants at which two shards send their
+// first requests.
 const maxSkew = 5 * time.Millisecond
 
-// stagger is the time between the first sends of two workers: llmbench.DefaultStagger, which this
-// package does not import with all of the client.
+// stagger is the time between the first sends of two workers. It is equal to
+// llmbench.DefaultStagger, which this package does not import because all of the client would come
+// with it.
 const stagger = 200 * time.Microsecond
 
-// TestCompose runs the file as it is: 8,000 streams of two tokens a second in four containers.
-// None may be lost. The client may be as slow as this machine makes it.
+// TestCompose runs the file without changes: 8,000 streams with two tokens a second each, in four
+// containers. No stream may be lost. The client may be slow if this machine is slow.
 func TestCompose(t *testing.T) {
 	p := newProject(t, map[string]string{"LLMBENCH_CLIENT_BOUND": "report"})
 	for _, name := range shards {
@@ -169,12 +170,12 @@ func TestCompose(t *testing.T) {
 	assert.Equal(t, run.Failed(), "")
 	assert.Equal(t, run.Len(), 8000)
 	taken := t.TempDir()
-	docker(t, "cp", p.container("shard0")+":/records", taken) // what docker compose cp does
+	docker(t, "cp", p.container("shard0")+":/records", taken) // docker compose cp does the same
 	files, err := filepath.Glob(filepath.Join(taken, "records", "*.jsonl"))
 	assert.NilError(t, err)
 	assert.Equal(t, len(files), 1)
 	sent := map[int32]int{}
-	least := map[int32]time.Duration{} // by which a request was sent after its instant
+	least := map[int32]time.Duration{} // when each shard sent its first request
 	for q := range run.All() {
 		assert.Assert(t, q.OK() && q.OutputTokens == 16, "%+v", q)
 		sent[q.Shard]++
@@ -204,7 +205,7 @@ func TestCut(t *testing.T) {
 		"kill":    func(p *project) { docker(p.t, "kill", p.container("shard2")) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of the time is spent until the others notice
+			t.Parallel() // most of the time passes until the other shards notice
 			p := newProject(t, map[string]string{
 				"LLMBENCH_CLIENT_BOUND": "report", "LLMBENCH_CONCURRENCY": "64", "LLMBENCH_REQUESTS": "6400", "LLMBENCH_OUTPUT": "2",
 			})
@@ -218,7 +219,7 @@ func TestCut(t *testing.T) {
 					if err != nil {
 						return poll.Error(err)
 					}
-					if bytes.Count(text, []byte(`"shard":2`)) > 10 { // the pass has begun
+					if bytes.Count(text, []byte(`"shard":2`)) > 10 { // by then the pass has begun
 						return poll.Success()
 					}
 				}
@@ -236,7 +237,7 @@ func TestCut(t *testing.T) {
 			run := p.run()
 			assert.Assert(t, want.MatchString(run.Failed()), run.Failed())
 			assert.Assert(t, run.Len() > 10)
-			if name == "network" { // which must notice it by itself
+			if name == "network" { // the shard must notice this by itself
 				status, log := p.wait("shard2")
 				assert.Equal(t, status, 1, log)
 				assert.Assert(t, strings.Contains(log, "cannot judge: shard 0 (shard0:9000) is lost"), log)

@@ -19,24 +19,24 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// label is the label of all containers and networks of the tests.
+// label is on all containers and networks of the tests.
 const label = "llmbench.compose"
 
-// dockerTimeout bounds a docker command.
+// dockerTimeout is the time limit of a docker command.
 const dockerTimeout = 3 * time.Minute
 
-// interrupted ends with SIGINT or SIGTERM.
+// interrupted is a context that ends with SIGINT or SIGTERM.
 var interrupted, interrupt = context.WithCancel(context.Background())
 
-// commands is held for reading by each docker command that changes something.
+// Each docker command that changes something holds commands for reading.
 var commands sync.RWMutex
 
-// TestMain lets one process at a time run the tests on this machine, so that containers and networks
-// with the label that are there at the start belong to a process that was killed. It removes
-// them, and after SIGINT or SIGTERM its own.
+// TestMain makes sure that only one process at a time runs the tests on this machine. So containers
+// and networks that have the label at the start belong to a process that was killed. TestMain
+// removes them. After SIGINT or SIGTERM it removes its own.
 func TestMain(m *testing.M) {
 	if _, err := output(context.Background(), "version"); err != nil {
-		os.Exit(m.Run()) // the tests say that there is no engine
+		os.Exit(m.Run()) // the tests report that there is no engine
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 		sig := <-signals
 		signal.Reset() // the next signal ends the process at once
 		interrupt()
-		commands.Lock() // and never unlocks, so that nothing new begins
+		commands.Lock() // it is never unlocked, so that no new command begins
 		if err := removeAll(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
@@ -93,7 +93,7 @@ func output(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// docker runs a docker command that ends soon, and returns what it printed.
+// docker runs a docker command that ends soon, and returns what the command printed.
 func docker(t *testing.T, args ...string) string {
 	t.Helper()
 	commands.RLock()
@@ -103,7 +103,7 @@ func docker(t *testing.T, args ...string) string {
 	return out
 }
 
-// dockerWait runs a docker command that waits for something, until an interrupt.
+// dockerWait runs a docker command that waits for something. An interrupt ends it.
 func dockerWait(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := output(interrupted, args...)

@@ -1,6 +1,6 @@
-// Package docs checks the documents of this module against its code: that the
-// links, files, packages, names, variables and benchmarks in them exist. The go
-// command leaves it out of ./..., as the name of its folder begins with a dot:
+// Package docs checks the documents of this module against its code. The links, files, packages,
+// names, variables and benchmarks in them must exist. The pattern ./... does not match this
+// package, because the name of a folder above it begins with a dot:
 //
 //	go test ./.ci/docs
 package docs
@@ -22,13 +22,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
-// root is the folder of the module, seen from this package.
+// root is the folder of the module, relative to this package.
 const root = "../.."
 
-// changelog names what no longer exists, so that only its links are checked.
+// changelog names things that no longer exist, so only its links are checked.
 const changelog = "CHANGELOG.md"
 
-// documents returns the text of every Markdown file, by its path in the module.
+// documents returns the text of every Markdown file by its path in the module.
 func documents(t *testing.T) map[string]string {
 	texts := map[string]string{}
 	for _, file := range strings.Fields(git(t, "ls-files", "*.md")) {
@@ -57,7 +57,7 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// find returns what the first group of the pattern matches in text.
+// find returns what the first group of the pattern matches, for each match in text.
 func find(pattern, text string) (all []string) {
 	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
 		all = append(all, m[1])
@@ -65,7 +65,7 @@ func find(pattern, text string) (all []string) {
 	return all
 }
 
-// anchors returns the anchors of a document's headings, as GitHub makes them.
+// anchors returns the anchors of the headings of a document, as GitHub makes them.
 func anchors(text string) (all []string) {
 	for _, heading := range find(`(?m)^#+ (.+)$`, text) {
 		heading = regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(heading), "")
@@ -74,13 +74,14 @@ func anchors(text string) (all []string) {
 	return all
 }
 
-// TestReadmeLength checks that README.md stays an introduction.
+// TestReadmeLength checks that README.md stays short enough for an introduction.
 func TestReadmeLength(t *testing.T) {
 	n := strings.Count(read(t, "README.md"), "\n")
 	assert.Assert(t, n <= 160, "README.md has %d lines; at most 160 are allowed", n)
 }
 
-// TestLinks checks that each relative link leads to a file, and to a heading of it.
+// TestLinks checks that each relative link leads to a file that exists, and to a heading in it that
+// exists.
 func TestLinks(t *testing.T) {
 	texts := documents(t)
 	for file, text := range texts {
@@ -101,8 +102,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestFiles checks that each file and folder exists that is named in code by its
-// path in the module, or by its path from the document.
+// TestFiles checks each path that is written as code. The file or folder must exist, either from
+// the folder of the module or from that of the document.
 func TestFiles(t *testing.T) {
 	for file, text := range documents(t) {
 		if file == changelog {
@@ -203,8 +204,8 @@ func TestSymbols(t *testing.T) {
 	assert.Assert(t, checked > 20, "%d names", checked)
 }
 
-// TestPlan checks that the list of packages in CONTRIBUTING.md has each package that is not
-// internal, with the beginning of its comment. The flag -update writes the list.
+// TestPlan checks the list of packages in CONTRIBUTING.md. It must have each package that is not
+// internal, with the beginning of the package's comment. The flag -update writes the list.
 func TestPlan(t *testing.T) {
 	const begin, end = "<!-- packages -->\n", "<!-- /packages -->\n"
 	text := read(t, "CONTRIBUTING.md")
@@ -232,10 +233,11 @@ func TestPlan(t *testing.T) {
 	assert.Equal(t, text, want, "run: go test ./.ci/docs -run=Plan -update")
 }
 
-// purpose returns the main clause of a package's synopsis, without the package's name.
+// purpose returns the main clause of the first sentence of a package's comment, without the name of
+// the package.
 func purpose(synopsis string) string {
 	words := strings.Fields(synopsis)
-	skip := 1 // the name of a command
+	skip := 1 // skips the name of a command
 	if words[0] == "Package" || words[0] == "Command" {
 		skip = 2
 	}

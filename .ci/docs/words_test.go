@@ -13,15 +13,15 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// pronoun finds a pronoun in place of a noun that the reader must look for in the text before,
-// with a genitive after it.
+// pronoun matches a pronoun that is followed by "of". It stands for a noun that the reader must
+// look for in the text before it.
 var pronoun = regexp.MustCompile(`(?i)\b(?:that|those|these|the\s+ones?)\s+of\b`)
 
-// maxPronouns is the largest number of such pronouns in 1,000 words. The comments of Go's
-// standard library have 0.3.
+// maxPronouns is the largest accepted number of such pronouns in 1,000 words. In the comments of
+// Go's standard library it is 0.3.
 const maxPronouns = 0.8
 
-// count returns the number of words in a text, and the offsets of its pronouns.
+// count returns the number of words in a text, and the offsets of such pronouns in it.
 func count(text string) (words int, pronouns []int) {
 	for _, at := range pronoun.FindAllStringIndex(text, -1) {
 		pronouns = append(pronouns, at[0])
@@ -29,7 +29,7 @@ func count(text string) (words int, pronouns []int) {
 	return len(strings.Fields(text)), pronouns
 }
 
-// TestWords checks how often comments and documents say a pronoun in place of a noun. With -v it
+// TestWords checks how often comments and documents use a pronoun in place of a noun. With -v it
 // prints the numbers and the places.
 func TestWords(t *testing.T) {
 	for kind, texts := range map[string]map[string][]string{"comments": comments(t), "documents": paragraphs(t)} {
@@ -52,7 +52,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestCount checks what counts as a pronoun.
+// TestCount checks which words count as such pronouns.
 func TestCount(t *testing.T) {
 	for text, want := range map[string]int{
 		"its speed is that of the server":       1,
@@ -66,7 +66,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// comments returns the comments of every Go file, by its path in the module.
+// comments returns the comments of every Go file by its path in the module.
 func comments(t *testing.T) map[string][]string {
 	texts := map[string][]string{}
 	for _, file := range strings.Fields(git(t, "ls-files", "*.go")) {
@@ -84,7 +84,7 @@ func comments(t *testing.T) map[string][]string {
 	return texts
 }
 
-// text returns the words of a comment, without its marks.
+// text returns the words of a comment without the comment marks.
 func text(group *ast.CommentGroup) string {
 	var lines []string
 	for _, c := range group.List {
@@ -93,7 +93,7 @@ func text(group *ast.CommentGroup) string {
 	return strings.Join(lines, "\n")
 }
 
-// paragraphs returns the text of every document, by its path in the module.
+// paragraphs returns the text of every document by its path in the module.
 func paragraphs(t *testing.T) map[string][]string {
 	texts := map[string][]string{}
 	for file, text := range documents(t) {

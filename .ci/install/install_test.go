@@ -1,7 +1,7 @@
-// Package install checks that a stranger can install this module: that the go command
-// can make a module of each go.mod in the repository, and that README.md leads from an
-// empty folder to the results of a benchmark. The go command leaves the package out of
-// ./..., as the name of its folder begins with a dot:
+// Package install checks that somebody who knows nothing of this module can install it. The go
+// command must be able to make a module of each go.mod in the repository. README.md must lead from
+// an empty folder to the results of a benchmark. The pattern ./... does not match this package,
+// because the name of a folder above it begins with a dot:
 //
 //	go test -v ./.ci/install
 package install
@@ -25,8 +25,8 @@ import (
 
 const modulePath = "github.com/seed-2b9cec6d/llmbench"
 
-// checkout returns the absolute path of the repository. It skips the test where the
-// sources are not in a git checkout, as in an archive.
+// checkout returns the absolute path of the repository. If the sources are not in a git checkout
+// but, for example, in an archive, it skips the test.
 func checkout(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -43,7 +43,7 @@ type program struct {
 	env    []string
 }
 
-// run returns the standard output of a command, and ends the test if the command fails.
+// run returns the standard output of a command. If the command fails, the test ends.
 func (p program) run(t *testing.T, command ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -54,16 +54,16 @@ func (p program) run(t *testing.T, command ...string) string {
 	return stdout.String()
 }
 
-// A file is a file of the repository as package zip sees it.
+// A file is a file of the repository, with the methods that package zip needs.
 type file struct{ module, name string }
 
 func (f file) Path() string                 { return f.name }
 func (f file) Lstat() (os.FileInfo, error)  { return os.Lstat(filepath.Join(f.module, f.name)) }
 func (f file) Open() (io.ReadCloser, error) { return os.Open(filepath.Join(f.module, f.name)) }
 
-// TestZip checks the names and sizes of the files that git tracks: "go get" fails for
-// everybody if one of them may not be in the zip file of a module. That a module does not
-// have the files of modules below is left to package zip.
+// TestZip checks the names and sizes of the files that git tracks. If one of them may not be in the
+// zip file of a module, "go get" fails for everybody. It is left to package zip that a module does
+// not contain the files of modules in its folders.
 func TestZip(t *testing.T) {
 	root := checkout(t)
 	for name := range strings.FieldsSeq(program{folder: root}.run(t, "git", "ls-files", ":(glob)**/go.mod")) {
@@ -81,10 +81,10 @@ func TestZip(t *testing.T) {
 	}
 }
 
-// A stranger has a machine that knows nothing of this module. Git finds the repository of the module
-// in a copy of the commit that is checked out.
+// A stranger has a machine that knows nothing of this module. In place of the repository, Git finds
+// a copy of the commit that is checked out.
 type stranger struct {
-	copy   string // the folder of the copy
+	copy   string // the folder that holds the copy
 	commit string
 	env    []string
 }
@@ -93,7 +93,7 @@ func newStranger(t *testing.T) stranger {
 	root := program{folder: checkout(t)}
 	s := stranger{copy: filepath.Join(t.TempDir(), "llmbench"), commit: strings.TrimSpace(root.run(t, "git", "rev-parse", "HEAD"))}
 	t.Logf("checked is commit %s; CHANGES THAT ARE NOT COMMITTED ARE NOT CHECKED", s.commit)
-	// Without tags and with one commit the newest version is this commit.
+	// There are no tags and only one commit, so this commit is the newest version.
 	root.run(t, "git", "clone", "-q", "--no-tags", "--depth=1", "--no-local", root.folder, s.copy)
 	s.env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "LLMBENCH_") || strings.HasPrefix(v, "GOWORK=")
@@ -103,9 +103,10 @@ func newStranger(t *testing.T) stranger {
 	s.env = append(s.env,
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url."+s.copy+".insteadOf", "GIT_CONFIG_VALUE_0=https://"+modulePath,
 		"GOPRIVATE="+modulePath,
-		// The module cache is new. What other tests have downloaded, and compared with go.sum, comes from there.
+		// The module cache is empty. Modules come from the cache of other tests, which have
+		// compared them with go.sum.
 		"GOMODCACHE="+t.TempDir(), "GOPROXY=file://"+goEnv[0]+"/cache/download,"+goEnv[1], "GOSUMDB=off",
-		"GOFLAGS=-modcacherw -trimpath", // TempDir can remove the cache; builds are the same in any folder
+		"GOFLAGS=-modcacherw -trimpath", // TempDir can remove the cache, and builds are the same in any folder
 		"LLMBENCH_CLIENT_BOUND=report")  // the machine may be busy
 	return s
 }
@@ -121,15 +122,15 @@ func (s stranger) follow(t *testing.T, folder, command string) string {
 	return output
 }
 
-// requiresCommit ends the test unless the module in the folder requires the commit.
+// requiresCommit ends the test if the module in the folder does not require the commit.
 func (s stranger) requiresCommit(t *testing.T, folder string) {
 	t.Helper()
 	version := strings.TrimSpace(s.in(folder).run(t, "go", "list", "-m", "-f", "{{.Version}}", modulePath))
 	assert.Assert(t, strings.HasSuffix(version, "-"+s.commit[:12]), "version %s is required; want commit %s", version, s.commit)
 }
 
-// results returns the throughput of each result in a benchmark file, by the result's name
-// without GOMAXPROCS.
+// results returns the throughput of each result in a benchmark file. Its keys are the names of the
+// results without GOMAXPROCS.
 func results(text string) map[string]float64 {
 	found := map[string]float64{}
 	reader := benchfmt.NewReader(strings.NewReader(text), "")
@@ -142,19 +143,19 @@ func results(text string) map[string]float64 {
 	return found
 }
 
-// blocks finds the indented blocks of a document, and the blocks of Go with the name of the file that
-// the line before gives them.
+// blocks matches the indented blocks of a document. It also matches Go blocks, with the name of the
+// file in the line before each.
 var blocks = regexp.MustCompile("(?m)as `(\\w+\\.go)`:\\n\\n```go\\n((?s:.*?))^```$|((?:^    .*\\n)+)")
 
-// TestStranger follows what is written for a reader who has nothing yet.
+// TestStranger follows what the documentation says for a reader who has nothing yet.
 func TestStranger(t *testing.T) {
 	s := newStranger(t)
 	t.Run("README.md", s.readme)
 	t.Run("scenarios/example", s.example)
 }
 
-// readme follows the sections "Install" and "A first benchmark" of README.md word for word. In
-// indented blocks, lines that begin with "go " or "$ " are commands, and other lines are output.
+// readme follows the sections "Install" and "A first benchmark" of README.md exactly. In indented
+// blocks, lines that begin with "go " or "$ " are commands. Other lines are output.
 func (s stranger) readme(t *testing.T) {
 	folder := t.TempDir()
 	text, err := os.ReadFile(filepath.Join(s.copy, "README.md"))
@@ -187,7 +188,7 @@ func (s stranger) readme(t *testing.T) {
 	}
 }
 
-// example makes a copy of scenarios/example a module of its own, by the commands in the
+// example makes a separate module of a copy of scenarios/example, with the commands in the
 // documentation of that package.
 func (s stranger) example(t *testing.T) {
 	folder := t.TempDir()

@@ -8,7 +8,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestCheck checks the table, and what breaks the rules of stages, in a module of one package.
+// TestCheck checks the table and the problems that break the rules of stages. It uses a module with
+// one package.
 func TestCheck(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("GOFLAGS", "")
@@ -17,7 +18,7 @@ func TestCheck(t *testing.T) {
 	write("go.mod", "module example.com/m\n\ngo 1.26.0\n")
 	assert.NilError(t, os.MkdirAll("p", 0o777))
 	assert.NilError(t, os.MkdirAll(".ci/rooms", 0o777))
-	// a to e use each other in a circle: names of packages, and a method.
+	// The files a to e use each other in a circle, through names of the package and a method.
 	write("p/a.go", "package p\n\nfunc A() { B() }\n")
 	write("p/b.go", "package p\n\nfunc B() {\n\tT{}.C()\n}\n\ntype T struct{}\n")
 	write("p/c.go", "package p\n\nfunc (T) C() { _ = D }\n")

@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// luminance is the relative luminance of a colour such as #ffffff
+// luminance returns the relative luminance of a colour such as #ffffff
 // (https://www.w3.org/TR/WCAG22/#dfn-relative-luminance).
 func luminance(t *testing.T, hex string) float64 {
 	t.Helper()
@@ -31,8 +31,8 @@ func luminance(t *testing.T, hex string) float64 {
 	return sum
 }
 
-// TestContrast checks that texts of both themes have a contrast of at least 4.5 to what is behind
-// them, and lines at least 3, as WCAG 2.2 wants for level AA.
+// TestContrast checks contrasts in both themes. Texts must have at least 4.5 to what is behind
+// them, and lines at least 3, as WCAG 2.2 requires for level AA.
 func TestContrast(t *testing.T) {
 	themes := regexp.MustCompile(`:root \{([^}]*)\}`).FindAllStringSubmatch(pageStyle, -1)
 	assert.Equal(t, len(themes), 2, "a light and a dark theme")
@@ -61,7 +61,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// TestColors checks that a light page shows pictures in the colours of SVG files.
+// TestColors checks that a light page shows pictures in the same colours as SVG files.
 func TestColors(t *testing.T) {
 	r, page := pageOf(t, Options{}, file(t, "a.txt", sweepFile()))
 	var svg bytes.Buffer

@@ -15,8 +15,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// synthetic writes records of n streamed requests with a number of tokens, at concurrency 1000,
-// and returns the path. One request in a thousand was cut.
+// synthetic writes the records of n streamed requests with a number of tokens each, at concurrency
+// 1000. It returns the path of the file. One of a thousand requests was cut off.
 func synthetic(tb testing.TB, n, tokens int) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "BenchmarkSynthetic,concurrency=1000.1.jsonl")
@@ -24,7 +24,7 @@ func synthetic(tb testing.TB, n, tokens int) string {
 	return path
 }
 
-// synthesize writes such records of a backend at a concurrency to a path.
+// synthesize writes such records to a path, for a backend at a concurrency.
 func synthesize(tb testing.TB, path, backend string, concurrency, n, tokens int) {
 	tb.Helper()
 	f, err := os.Create(path)
@@ -61,8 +61,8 @@ func synthesize(tb testing.TB, path, backend string, concurrency, n, tokens int)
 	assert.NilError(tb, w.Flush())
 }
 
-// TestThreeSystems checks that the page of three systems at six loads with three samples each
-// stays below 1 MB, with all records.
+// TestThreeSystems checks that the page about three systems is smaller than 1 MB. Each system has
+// six loads, with three samples and with all records.
 func TestThreeSystems(t *testing.T) {
 	dir := t.TempDir()
 	for i, backend := range []string{"a", "b", "c"} {
@@ -82,7 +82,7 @@ func TestThreeSystems(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(r.Headline.ID, "ranking"), r.Headline.ID)
 }
 
-// TestSize bounds the memory of a request, and checks that the page does not grow with the
+// TestSize checks how much memory each request needs, and that the page does not grow with the
 // number of requests.
 func TestSize(t *testing.T) {
 	size := func(n int) (heap uint64, page int) {
@@ -102,7 +102,7 @@ func TestSize(t *testing.T) {
 	}
 	_, small := size(1000)
 	heap, page := size(10000)
-	if heap > 640 { // the 31 gaps of 4 bytes take 124, and a Sample some 400
+	if heap > 640 { // the 31 gaps of 4 bytes each take 124 bytes, and a Sample takes about 400
 		t.Errorf("%d bytes a request, want at most 640", heap)
 	}
 	if page > small*3/2 || page > 1<<20 {
@@ -110,8 +110,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// BenchmarkMillion makes a report of a million requests with 32 tokens, from 757 MB of records.
-// It took 8.3 s on two shared cores; the command used 909 MiB.
+// BenchmarkMillion makes a report about a million requests with 32 tokens each, from 757 MB of
+// records. It took 8.3 s on two shared cores, and the command used 909 MiB.
 func BenchmarkMillion(b *testing.B) {
 	path := synthetic(b, 1_000_000, 32)
 	for b.Loop() {

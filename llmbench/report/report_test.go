@@ -23,7 +23,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 
-// file writes a file to a new folder and returns its path.
+// file writes a file to a new folder, and returns the path of the file.
 func file(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -31,7 +31,7 @@ func file(t testing.TB, name, text string) string {
 	return path
 }
 
-// pageOf returns the page of files.
+// pageOf returns the page that is made from files.
 func pageOf(t testing.TB, o Options, paths ...string) (*Report, string) {
 	t.Helper()
 	d, err := Read(paths...)
@@ -45,7 +45,7 @@ func pageOf(t testing.TB, o Options, paths ...string) (*Report, string) {
 
 const head = `{"version":1,"benchmark":"BenchmarkServe/backend=mock/model=m/workload=w/concurrency=2","dialect":"openai-chat","model":"m","stream":true,"concurrency":2,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}` + "\n"
 
-// recs returns n lines of requests, of which every fifth failed.
+// recs returns n lines of requests. Every fifth request has failed.
 func recs(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -60,7 +60,7 @@ func recs(n int) string {
 	return b.String()
 }
 
-// sweepFile returns a benchmark file of two systems, each at three loads with three samples.
+// sweepFile returns a benchmark file of two systems. Each has three loads with three samples.
 func sweepFile() string {
 	var b strings.Builder
 	for s := range 3 {
@@ -74,7 +74,7 @@ func sweepFile() string {
 	return b.String()
 }
 
-// TestFigures checks that every value of a benchmark file is in the page with all digits.
+// TestFigures checks that the page contains every value of a benchmark file with all digits.
 func TestFigures(t *testing.T) {
 	published, _ := filepath.Glob("../../benchdata/published/*.txt")
 	assert.Assert(t, len(published) >= 5)
@@ -82,7 +82,7 @@ func TestFigures(t *testing.T) {
 	n := 0
 	for _, path := range append(published, file(t, "a.txt", sweepFile())) {
 		r, page := pageOf(t, Options{}, path)
-		// The numbers of each row of the page, by the benchmark's name.
+		// These are the numbers in each row of the page, by the name of the benchmark.
 		rows := map[string]map[float64]bool{}
 		for _, f := range r.Figures {
 			for i, cells := range f.Table.Rows {
@@ -112,7 +112,7 @@ func TestFigures(t *testing.T) {
 		for line := range strings.Lines(string(text)) {
 			f := strings.Fields(line)
 			if len(f) < 3 || !strings.HasPrefix(f[0], "Benchmark") || samples[f[0]] == 3 && strings.Contains(line, "1.5 ") {
-				continue // the minimum, the median and the maximum are all three samples
+				continue // all three samples are shown: as the minimum, the median and the maximum
 			}
 			row := rows[strings.TrimPrefix(f[0], "Benchmark")]
 			for _, m := range values.FindAllStringSubmatch(strings.Join(f[2:], " "), -1) {
@@ -128,7 +128,7 @@ func TestFigures(t *testing.T) {
 	assert.Assert(t, n > 2000, "%d values", n)
 }
 
-// TestLeft checks that a request whose client left as planned is not a failure.
+// TestLeft checks that a request that the client cut off as planned is not a failure.
 func TestLeft(t *testing.T) {
 	left := strings.ReplaceAll(recs(20), `truncated","error":"cut off`, `left","error":"the client left`)
 	r, _ := pageOf(t, Options{}, file(t, "r.1.jsonl", head+left))
@@ -139,7 +139,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestPictures checks that there is every kind of picture, and that none is empty.
+// TestPictures checks that pictures of every kind exist, and that none is empty.
 func TestPictures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -247,7 +247,7 @@ func scripts(page string) bool {
 	return strings.Count(page, "<script>") == 1 && strings.Count(page, "<script") == data+1 && strings.Count(page, "</script") == data+1
 }
 
-// TestExtremes draws unusual values: only zeros, the largest values, a single request.
+// TestExtremes draws unusual values, such as only zeros, the largest values, and a single request.
 func TestExtremes(t *testing.T) {
 	for _, text := range []string{
 		"BenchmarkA/concurrency=1 1 0 req/s 0 mean-e2e-ns\nBenchmarkA/concurrency=2 1 0 req/s 0 mean-e2e-ns\n",
@@ -265,8 +265,8 @@ func TestExtremes(t *testing.T) {
 	pageOf(t, Options{}, file(t, "a.jsonl", head+instant))
 }
 
-// TestEnded checks that runs that failed, were killed, or whose client was too slow are marked,
-// beside a benchmark file with the same benchmark.
+// TestEnded checks that a run is marked if it failed, if it was killed, or if its client was too
+// slow. The same benchmark is also in a benchmark file.
 func TestEnded(t *testing.T) {
 	ends := strings.NewReplacer(`"dialect"`, `"ends":true,"config":{"backend":"mock","commit":"a"},"dialect"`).Replace(head)
 	const ok = `{"end":{"outcome":"ok"}}` + "\n"
@@ -310,11 +310,11 @@ func TestEnded(t *testing.T) {
 		assert.Assert(t, strings.Contains(p.Caption, "the client distorted mean-ttft-ns"), p.ID)
 	}
 	assert.Assert(t, strings.Contains(strings.Join(r.Warnings, "\n"), "The client distorted mean-ttft-ns"))
-	for i, row := range r.Headline.Table.Rows { // the distributions
+	for i, row := range r.Headline.Table.Rows { // these are the distributions
 		assert.Equal(t, strings.Contains(strings.Join(row, " "), "†"), strings.HasPrefix(row[0], "time to first token (ms)"), r.Headline.Table.Exact[i])
 	}
 
-	// A benchmark file has the figures of a run if the configurations are equal.
+	// A benchmark file only has the values of a run if the configurations are equal.
 	const name = "Serve/backend=mock/model=m/workload=w/concurrency=2"
 	run := file(t, "r.1.jsonl", ends+recs(60)+ok)
 	for config, rows := range map[string]int{"backend: mock\ncommit: b\n": 1, "backend: vllm\n": 2, "": 2} {
@@ -325,7 +325,8 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestApart checks that runs of different folders are not pooled, and are told apart.
+// TestApart checks that runs in different folders are not combined, and that they can be told
+// apart.
 func TestApart(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
@@ -345,7 +346,7 @@ func TestApart(t *testing.T) {
 	assert.Equal(t, detail.Folds[0].Title+" "+detail.Folds[1].Title, "a b")
 }
 
-// TestFolder reads a folder with records and other files.
+// TestFolder reads a folder that contains records and other files.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.jsonl": head + recs(10), "server.log": "x", "r.txt": sweepFile()} {
@@ -359,7 +360,7 @@ func TestFolder(t *testing.T) {
 	assert.Assert(t, strings.Contains(page, "server.log</code>: not read: none of .jsonl .txt .bench .json .csv .yaml .yml"))
 }
 
-// TestPanels draws a unit that the first row lacks. A mean must not be shown as a median.
+// TestPanels draws a unit that the first row does not have. A mean must not be shown as a median.
 func TestPanels(t *testing.T) {
 	r, _ := pageOf(t, Options{}, file(t, "a.txt", "BenchmarkA/concurrency=1 1 5 req/s 70 mean-ttft-ns\n"+
 		"BenchmarkA/concurrency=2 1 9 req/s 60 p50-ttft-ns 80 mean-ttft-ns 2 good-req/s\n"+
@@ -373,7 +374,7 @@ func TestPanels(t *testing.T) {
 		{"8", "9", "7", "", "90", ""}, {"16", "9", "8", "", "", ""}})
 }
 
-// TestUnknown checks that each reason is listed once, with all its figures.
+// TestUnknown checks that each reason is listed once, with all the values that it explains.
 func TestUnknown(t *testing.T) {
 	values := make([]compat.Value, len(toolFigures))
 	values[0] = compat.Value{Bound: compat.CannotTell, Why: "a"}
@@ -383,7 +384,7 @@ func TestUnknown(t *testing.T) {
 	assert.Equal(t, unknown(values), "completed, output tok/s: a; req/s: b")
 }
 
-// FuzzPage finds benchmark files of which a page cannot be made, or a broken one is.
+// FuzzPage looks for benchmark files from which no page can be made, or only a broken one.
 func FuzzPage(f *testing.F) {
 	f.Add(sweepFile())
 	f.Add("BenchmarkA/concurrency=1 1 0 req/s\nBenchmarkA/concurrency=2 1 1e308 req/s\n")

@@ -14,16 +14,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report"
 )
 
-// A simulated is a system whose records are written.
+// A simulated is a system whose records the test writes.
 type simulated struct {
 	backend string
-	tpot    int64 // of one user
-	slots   int   // users that are served at once without a loss
-	fails   int   // each request of this number fails; 0 means none
-	bound   bool  // the client distorted the p99 of the ITL
+	tpot    int64 // the time per token of one user
+	slots   int   // the number of users that are served at the same time without a loss
+	fails   int   // one of this many requests fails; 0 means that none fails
+	bound   bool  // whether the client distorted the p99 of the ITL
 }
 
-// write writes the records of one sample of a closed loop to a folder.
+// write writes the records of one sample to a folder. The load is a closed loop.
 func (s simulated) write(t *testing.T, dir string, concurrency, sample int) {
 	t.Helper()
 	const tokens = 32
@@ -60,7 +60,8 @@ func (s simulated) write(t *testing.T, dir string, concurrency, sample int) {
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(b.String()), 0o600))
 }
 
-// systems returns a report of three systems at six loads, each with three samples and records.
+// systems returns a report about three systems. Each has six loads, with three samples and with
+// records.
 func systems(t *testing.T) *report.Report {
 	t.Helper()
 	dir := t.TempDir()
@@ -74,7 +75,7 @@ func systems(t *testing.T) *report.Report {
 	return reportOf(t, report.Options{Title: "Three simulated servers", Command: "benchreport out"}, dir)
 }
 
-// verdict returns a report that compares two versions of a server, directly and through a
+// verdict returns a report that compares two versions of a server, both directly and through a
 // gateway.
 func verdict(t *testing.T) *report.Report {
 	t.Helper()
@@ -95,7 +96,7 @@ func verdict(t *testing.T) *report.Report {
 						path, c, 110*float64(c)/slower*noise, 40e6*slower*noise, 9.1e6*slower*noise)
 				}
 			}
-			b.WriteString("PASS\n") // each sample is of a process of its own
+			b.WriteString("PASS\n") // each sample comes from a separate process
 		}
 		files[i] = filepath.Join(dir, []string{"old.txt", "new.txt"}[i])
 		assert.NilError(t, os.WriteFile(files[i], []byte(b.String()), 0o600))
@@ -111,7 +112,7 @@ func verdict(t *testing.T) *report.Report {
 	return reportOf(t, report.Options{Title: "A pull request", Verdict: judged}, files[:]...)
 }
 
-// published returns a report of published results and of records with hostile texts.
+// published returns a report about published results, and about records with hostile texts.
 func published(t *testing.T) *report.Report {
 	t.Helper()
 	var records strings.Builder

@@ -17,7 +17,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// records is a file of records: of a run that goes on, or that has ended if end is not "".
+// records returns a file of records. If end is "", the run is still going on. Otherwise it has
+// ended.
 func records(concurrency, requests int, end string) string {
 	const ms = 1_000_000
 	var b strings.Builder
@@ -34,7 +35,7 @@ func records(concurrency, requests int, end string) string {
 	return b.String() + end
 }
 
-// serve starts benchreport serve for a folder, and returns the address of its page.
+// serve starts benchreport serve for a folder, and returns the address of the page.
 func serve(t *testing.T, folder string) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "benchreport")
@@ -53,9 +54,9 @@ func serve(t *testing.T, folder string) string {
 	return address
 }
 
-// TestServe opens the page of benchreport serve beside a run that goes on, one that failed, and one that
-// ended: its figures change without a reload, it asks nothing of another host, and its look is
-// checked as for reports.
+// TestServe opens the page of benchreport serve. One run is still going on, one has failed, and one
+// has ended. The values must change without a reload, the page must ask nothing of another host,
+// and its look is checked like that of reports.
 func TestServe(t *testing.T) {
 	bin := chromium(t)
 	folder := t.TempDir()

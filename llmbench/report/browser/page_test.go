@@ -19,20 +19,21 @@ import (
 //go:embed checks.js
 var checks string
 
-// check runs one of the checks, which return what is wrong.
+// check runs one of the checks. A check returns what is wrong.
 func (p *tab) check(name, where string) {
 	p.t.Helper()
 	wrong := eval[[]string](p, "(() => {"+checks+"; return "+name+"().slice(0, 8)})()")
 	assert.Check(p.t, len(wrong) == 0, "%s, %s:\n%q", name, where, wrong)
 }
 
-// TestLook opens pages at two widths, in the light, in the dark and in print. Nothing overlaps or
-// is cut off, texts and lines have enough contrast, and everything has a name.
+// TestLook opens pages at two widths: with light colours, with dark colours, and in print. Nothing
+// may overlap or be cut off, texts and lines must have enough contrast, and everything must have a
+// name.
 func TestLook(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		of    func(*testing.T) *report.Report
-		pages int // at most, in print
+		pages int // the largest number of pages in print
 	}{{"systems", systems, 8}, {"verdict", verdict, 4}, {"published", published, 60}} {
 		t.Run(c.name, func(t *testing.T) {
 			p := open(t, c.of(t))
@@ -43,14 +44,15 @@ func TestLook(t *testing.T) {
 				p.width(width)
 				light := p.shoot(c.name + "-" + where)
 				assert.Check(t, mean(light) > 180, "mean brightness %v in the light", mean(light))
-				// The picture of the answer is on the first screen, which has 900 pixels.
+				// The first screen has a height of 900 pixels. The picture of the answer must be on
+				// it.
 				top := eval[float64](p, `document.querySelector(".answer .panel").getBoundingClientRect().top + scrollY`)
 				assert.Check(t, top < 640, "the answer's picture begins at %v, %s", top, where)
 				p.unfold(true)
 				for _, name := range []string{"overlaps", "cutOff", "names", "contrast", "drawn"} {
 					p.check(name, where)
 				}
-				// A font in which texts are much wider.
+				// In this font the texts are much wider.
 				eval[int](p, `(() => { const all = document.querySelectorAll(".panel svg"); for (const s of all) s.style.fontFamily = "monospace"; return all.length })()`)
 				p.check("overlaps", where+" in another font")
 				eval[int](p, `(() => { const all = document.querySelectorAll(".panel svg"); for (const s of all) s.style.fontFamily = ""; return all.length })()`)
@@ -61,7 +63,7 @@ func TestLook(t *testing.T) {
 				assert.Check(t, mean(dark) < 80, "mean brightness %v in the dark", mean(dark))
 				assert.Equal(t, eval[string](p, background), "rgb(23, 23, 26)")
 			}
-			p.width(720) // of A4 paper, without margins
+			p.width(720) // the width of A4 paper without margins
 			p.do(media("print", "dark"))
 			assert.Equal(t, eval[string](p, background), "rgb(255, 255, 255)")
 			for _, name := range []string{"overlaps", "cutOff", "contrast", "drawn"} {
@@ -78,8 +80,9 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestSize checks that a page of three systems at six loads with three samples and records is
-// small. The time to the first paint is printed, as it depends on the machine.
+// TestSize checks that a page of three systems is small. Each system has six loads, with three
+// samples and with records. The time to the first paint is only printed, because it depends on the
+// machine.
 func TestSize(t *testing.T) {
 	p := open(t, systems(t))
 	const limit = 1_000_000
@@ -88,7 +91,7 @@ func TestSize(t *testing.T) {
 	t.Logf("%d bytes, first contentful paint after %.0f ms", p.size, paint)
 }
 
-// TestPicture checks the picture of a page that README.md shows. Its first screen shows the
+// TestPicture checks the picture in README.md. It shows the first screen of a page about the
 // simulated servers. With -update the test writes the picture.
 func TestPicture(t *testing.T) {
 	const path = "../testdata/page.png"

@@ -22,11 +22,11 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A place is in the window, in pixels.
+// A place is a position in the window, in pixels.
 type place struct{ X, Y float64 }
 
-// first scrolls to a panel, and returns where the first point of a series is: where its line
-// begins.
+// first scrolls to a panel. It returns the position of the first point of a series, where the line
+// of the series begins.
 func (p *tab) first(panel string, series int) place {
 	p.t.Helper()
 	return eval[place](p, fmt.Sprintf(`(() => {
@@ -40,11 +40,11 @@ func (p *tab) first(panel string, series int) place {
 
 const tip = `document.querySelector(".tip").textContent`
 
-// sweep is the first panel of the sweep of the report that systems returns.
+// sweep selects the first panel of the sweep in the report that systems returns.
 const sweep = "figure[id^=sweep] .panel"
 
 // TestHover checks that the pointer shows the name, the load and the exact value of a point, on
-// linear and logarithmic axes, and that keys do.
+// linear and on logarithmic axes. Keys must show the same.
 func TestHover(t *testing.T) {
 	p := open(t, systems(t))
 	names := eval[[]string](p, `[...document.querySelector("figure[id^=sweep]").querySelectorAll(".legend li")].map(e => e.textContent.trim())`)
@@ -55,7 +55,7 @@ func TestHover(t *testing.T) {
 			at := p.first(sweep, i)
 			p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at.X, at.Y))
 			said := eval[string](p, tip)
-			// Points of several series may be nearer to each other than to the pointer.
+			// Points of other series may be so close that the pointer shows one of them.
 			near := false
 			for j := range names {
 				near = near || strings.HasPrefix(said, names[j]+"\nconcurrency: 1\n") && strings.Contains(said, data[j])
@@ -67,7 +67,8 @@ func TestHover(t *testing.T) {
 		assert.Check(t, eval[bool](p, `[...document.querySelectorAll("figure[id^=sweep] .tools button")].some(b => b.textContent === "Logarithmic" && (b.click(), true))`))
 	}
 
-	// The keyboard: the first point of the first series, the next load, the next series.
+	// The keys go to the first point of the first series, then to the next load, then to the next
+	// series.
 	eval[bool](p, `(() => { const e = document.querySelector("`+sweep+`"); e.focus(); return document.activeElement === e })()`)
 	for _, c := range []struct{ key, want string }{
 		{kb.ArrowRight, names[0] + "\nconcurrency: 1\n"}, {kb.ArrowRight, names[0] + "\nconcurrency: 2\n"},
@@ -96,8 +97,8 @@ func TestBars(t *testing.T) {
 	assert.Check(t, strings.HasPrefix(said, "old\n") && strings.Contains(said, "mean-tpot-ns") && strings.Contains(said, "change: 0 %") && strings.Contains(said, "from -0."), "%q", said)
 }
 
-// TestLegend checks that the legend hides and shows a series in all panels of its picture, by
-// pointer and keyboard.
+// TestLegend checks that the legend hides and shows a series in all panels of its picture, with the
+// pointer and with the keyboard.
 func TestLegend(t *testing.T) {
 	p := open(t, systems(t))
 	const state = `(() => {
@@ -120,7 +121,7 @@ func TestLegend(t *testing.T) {
 }
 
 // TestLogarithmic checks that a logarithmic axis has a mark for each power of ten, and that the
-// picture changes back.
+// picture can be switched back.
 func TestLogarithmic(t *testing.T) {
 	p := open(t, systems(t))
 	const marks = `[...document.querySelectorAll("` + sweep + ` svg")].find(s => s.checkVisibility()).textContent`
@@ -137,7 +138,7 @@ func TestLogarithmic(t *testing.T) {
 	assert.Equal(t, eval[string](p, marks), linear)
 }
 
-// TestSort checks that tables are sorted by their exact numbers.
+// TestSort checks that tables are sorted by the exact values of numbers.
 func TestSort(t *testing.T) {
 	p := open(t, systems(t))
 	p.unfold(true)
@@ -200,8 +201,8 @@ func TestSave(t *testing.T) {
 	assert.Equal(t, strings.Join(rows[0], ","), "panel,series,place,place of,value,low,high,unit,note")
 }
 
-// TestWithoutScript checks that a page without its script shows its pictures and tables, and no
-// control that needs the script.
+// TestWithoutScript checks that a page without its script shows its pictures and tables. It must
+// show no control that needs the script.
 func TestWithoutScript(t *testing.T) {
 	p := open(t, systems(t), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
@@ -221,8 +222,8 @@ func TestWithoutScript(t *testing.T) {
 	assert.Check(t, eval[bool](p, opened), "details do not open")
 }
 
-// TestKeyboard checks that the first Tab reaches the link that skips the contents, and that every
-// control can be reached.
+// TestKeyboard checks that the first Tab reaches the link that skips the table of contents, and
+// that every control can be reached.
 func TestKeyboard(t *testing.T) {
 	p := open(t, verdict(t))
 	p.do(chromedp.KeyEvent("\t"))

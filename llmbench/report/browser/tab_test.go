@@ -26,7 +26,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report"
 )
 
-// chromium is the path of a browser, or skips the test.
+// chromium returns the path of a browser. If there is none, it skips the test.
 func chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
@@ -38,7 +38,7 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// shots is the folder for screenshots, which CI keeps.
+// shots returns the folder for screenshots, which CI keeps.
 func shots(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("REPORT_SCREENSHOTS")
@@ -54,15 +54,15 @@ type tab struct {
 	t       *testing.T
 	ctx     context.Context
 	address string
-	size    int // bytes of the page
+	size    int // the size of the page in bytes
 
 	mu         sync.Mutex
 	requests   []string
-	complaints []string // of the console
+	complaints []string // what the console reported
 }
 
-// open opens a report in a new browser, after some steps. The test fails at its end if the page
-// asked for anything else, or if the browser complained.
+// open opens a report in a new browser, after some steps. At its end the test fails if the page
+// asked for anything else, or if the browser reported a problem.
 func open(t *testing.T, r *report.Report, before ...chromedp.Action[chromedp.Void]) *tab {
 	t.Helper()
 	bin := chromium(t)
@@ -135,7 +135,7 @@ func (p *tab) unfold(open bool) {
 	eval[int](p, fmt.Sprintf(`(() => { const all = [...document.querySelectorAll("details")]; for (const d of all) d.open = %v; return all.length })()`, open))
 }
 
-// media sets the medium and the colour scheme that a page is shown in.
+// media sets the medium and the colour scheme in which a page is shown.
 func media(medium, scheme string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		p := emulation.SetEmulatedMediaParams{Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
@@ -155,7 +155,7 @@ func (p *tab) shoot(name string) image.Image {
 	return img
 }
 
-// mean is the mean brightness of a picture, of 255.
+// mean returns the mean brightness of a picture, from 0 to 255.
 func mean(img image.Image) float64 {
 	sum, n := 0.0, 0
 	for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y += 3 {

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// sweepOf returns a benchmark file of systems at loads. The throughput of a system is a rate
-// for each user, up to a limit.
+// sweepOf returns a benchmark file with systems at several loads. The throughput of a system is its
+// rate times the number of users, but no more than its limit.
 func sweepOf(samples int, names []string, rate, limit []float64) string {
 	var b strings.Builder
 	for sample := range samples {
@@ -86,7 +86,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestWarnings checks that each warning is there once, with what it is about.
+// TestWarnings checks that each warning occurs once, with what it is about.
 func TestWarnings(t *testing.T) {
 	text := ""
 	for _, c := range []int{1, 2, 16} {
@@ -104,14 +104,14 @@ func TestWarnings(t *testing.T) {
 	})
 }
 
-// TestMeasured checks what is said to have been measured.
+// TestMeasured checks what the answer says was measured.
 func TestMeasured(t *testing.T) {
 	a := answerOf(t, "commit: abc\nhardware: H100\ndate: 2026-01-02\n"+sweepOf(3, []string{"vllm", "tgi"}, []float64{1, 2}, []float64{9, 9}), nil)
 	assert.DeepEqual(t, a.Measured, []Fact{{"Systems", "vllm, tgi"}, {"Hardware", "H100"}, {"Load", "concurrency 1 to 16, 3 samples each"}, {"Date", "2026-01-02"}, {"Commit", "abc"}})
 	assert.Assert(t, strings.HasPrefix(a.Text(), "Systems: vllm, tgi\nHardware: H100\n"))
 }
 
-// TestSimulated checks that a simulated server is not taken for the one that it imitates.
+// TestSimulated checks that a simulated server is not presented as the server that it imitates.
 func TestSimulated(t *testing.T) {
 	mock := "backend: mock\nmock-profile: vllm-yi-6b\nmock-speed: 15\nBenchmarkA/rate=2 1 5 req/s\nBenchmarkA/rate=8 1 5 req/s\n"
 	assert.DeepEqual(t, answerOf(t, mock, nil).Measured, []Fact{{"Systems", "mock"}, {"Simulated", "vllm-yi-6b (15 times as fast)"}, {"Load", "rate 2 to 8 req/s, 1 sample each"}})
@@ -120,14 +120,14 @@ func TestSimulated(t *testing.T) {
 	assert.DeepEqual(t, answerOf(t, real, nil).Measured[0], Fact{"Systems", "vllm"})
 }
 
-// TestCapital checks texts that do not begin with a letter of ASCII.
+// TestCapital checks texts whose first character is not an ASCII letter.
 func TestCapital(t *testing.T) {
 	for text, want := range map[string]string{"": "", "the log": "The log", "über": "Über", "\xffa": "\xffa", "5 of": "5 of"} {
 		assert.Equal(t, capital(text), want)
 	}
 }
 
-// TestVerdict checks the words for verdicts of package gate.
+// TestVerdict checks the words in which verdicts of package gate are given.
 func TestVerdict(t *testing.T) {
 	file := func(name string, tokens, runs int) gate.File {
 		text := fmt.Sprintf("Unit output-tok/s better=higher gate=2%%\nBenchmarkChat/concurrency=1 1 100 output-tok/s\nBenchmarkChat/concurrency=8 1 %d output-tok/s\nPASS\n", tokens)
@@ -149,8 +149,9 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestVerdictOrder checks that regressions are first, then the figures that are worse by more of
-// what is allowed, and that figures which nobody can judge are named only if their medians are worse.
+// TestVerdictOrder checks that regressions come first, and then the metrics that are worse by a
+// larger multiple of the allowed change. A metric that cannot be judged may only be named if its
+// median is worse.
 func TestVerdictOrder(t *testing.T) {
 	share := func(v float64) *float64 { return &v }
 	r := &gate.Report{Old: "old", New: "new", Verdict: gate.CannotJudge, Cells: 4, Rows: []gate.Row{

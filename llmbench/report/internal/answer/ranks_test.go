@@ -47,7 +47,7 @@ func TestChanceOverLoads(t *testing.T) {
 	}
 }
 
-// TestChanceOfTies compares the distribution with ties with a count of all exchanges.
+// TestChanceOfTies compares the distribution for samples with ties with a count of all exchanges.
 func TestChanceOfTies(t *testing.T) {
 	chance := rand.New(rand.NewPCG(3, 4))
 	for range 100 {
@@ -76,7 +76,7 @@ func TestChanceOfTies(t *testing.T) {
 	}
 }
 
-// exchanges calls f with all exchanges of samples within strata.
+// exchanges calls f for all exchanges of samples within strata.
 func exchanges(all, done []stratum, f func([]stratum)) {
 	if len(all) == 0 {
 		f(done)
@@ -98,7 +98,7 @@ func exchanges(all, done []stratum, f func([]stratum)) {
 	}
 }
 
-// TestChanceOfMany checks that the approximation for many samples is near the exact test.
+// TestChanceOfMany checks that the approximation for many samples is close to the exact test.
 func TestChanceOfMany(t *testing.T) {
 	chance := rand.New(rand.NewPCG(3, 4))
 	for range 50 {

@@ -17,10 +17,10 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// hostile is a text that must not become an element.
+// hostile is a text that must not become an HTML element.
 const hostile = `</script><img src=x onerror="alert(1)">&` + "\x00"
 
-// sweep returns a chart of two panels with all kinds of series.
+// sweep returns a chart that has two panels with all kinds of series.
 func sweep() *Chart {
 	c := &Chart{ID: "sweep", Title: "A sweep " + hostile, Columns: 3}
 	for i := range 2 {
@@ -46,7 +46,7 @@ func laned() *Chart {
 		Y: Axis{Unit: "%"}, Series: []*Series{bars("old", 1), bars("new", 2), {Name: "limit", Kind: Limits, Points: []Point{At(0, 5), At(1, 5)}}}}}}
 }
 
-// texts returns the texts of an SVG, which must be well formed.
+// texts returns the texts in an SVG. The SVG must be well-formed.
 func texts(t *testing.T, svg string) (all []string) {
 	t.Helper()
 	in := xml.NewDecoder(strings.NewReader(svg))
@@ -96,7 +96,7 @@ func TestFiles(t *testing.T) {
 	assert.Assert(t, strings.Contains(data.String(), "latency 0,b,32,concurrency,2.000032e+06,2.000032e+06,2.000032e+06,ns,the client was busy\n"), data.String())
 }
 
-// TestHTML checks the drawings and the data of a page.
+// TestHTML checks the drawings and the data that a page contains.
 func TestHTML(t *testing.T) {
 	text, err := sweep().HTML()
 	assert.NilError(t, err)
@@ -127,7 +127,7 @@ func TestHTML(t *testing.T) {
 	assert.Error(t, err, "picture x: no point to draw: want one")
 }
 
-// TestInside checks that texts and points are within their panels, and that texts at an axis do
+// TestInside checks that texts and points stay within their panels, and that texts at an axis do
 // not overlap.
 func TestInside(t *testing.T) {
 	place := regexp.MustCompile(`<text x="([-0-9.]+)" y="([-0-9.]+)" textLength="([0-9.]+)"(?: font-size="([0-9.]+)")?`)
@@ -197,7 +197,7 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// TestLooks checks that many series can be told apart without their colours.
+// TestLooks checks that many series can be told apart even without colours.
 func TestLooks(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 24 {

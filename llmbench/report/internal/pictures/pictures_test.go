@@ -15,7 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// dataOf reads texts as files; a text that begins with "{" is records.
+// dataOf reads texts as files. A text that begins with "{" is a file of records.
 func dataOf(t *testing.T, texts ...string) *results.Data {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,8 +34,8 @@ func dataOf(t *testing.T, texts ...string) *results.Data {
 	return d
 }
 
-// recorded returns records of n requests with three tokens at a concurrency. Every fifth
-// request has an outcome.
+// recorded returns the records of n requests with three tokens each, at a concurrency. Every fifth
+// request has the given outcome.
 func recorded(concurrency, n int, outcome string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"version":1,"benchmark":"BenchmarkServe/concurrency=%d","dialect":"openai-chat","stream":true,"concurrency":2,"start":"2026-01-02T03:04:05Z","host":{"go":"go1.26"}}`+"\n", concurrency)
@@ -51,10 +51,10 @@ func recorded(concurrency, n int, outcome string) string {
 	return b.String()
 }
 
-// TestCourse checks that each token of a successful request is counted once, and that a bin
-// has several gaps between tokens.
+// TestCourse checks that each token of a successful request is counted once, and that a bin is
+// longer than several gaps between tokens.
 func TestCourse(t *testing.T) {
-	run := dataOf(t, recorded(2, 40, `truncated","error":"cut off`)).Runs[0] // 3 deltas, a rune in two of them
+	run := dataOf(t, recorded(2, 40, `truncated","error":"cut off`)).Runs[0] // there are 3 deltas, and one character is split over two of them
 	c := courseOf(run)
 	sum := 0.0
 	for _, n := range c.tokens {
@@ -64,8 +64,8 @@ func TestCourse(t *testing.T) {
 	assert.Assert(t, c.gaps >= gapsPerBin && len(c.tokens) < maxBins, "%v gaps in each of %d bins", c.gaps, len(c.tokens))
 }
 
-// TestTimeline checks that there is no panel of failures without failures, and that the width
-// of the steps is stated.
+// TestTimeline checks that there is no panel of failures if no request failed, and that the caption
+// says how wide the steps are.
 func TestTimeline(t *testing.T) {
 	p := Timeline("t", "T", dataOf(t, recorded(2, 40, "ok")).Rows[0])
 	assert.Equal(t, len(p.panels), 2)
@@ -75,8 +75,8 @@ func TestTimeline(t *testing.T) {
 	assert.Assert(t, Timeline("t", "T", dataOf(t, recorded(2, 1, "ok")).Rows[0]) == nil, "one bin is no course")
 }
 
-// TestLanes checks that failed requests are marked, and requests that were left as planned are
-// not.
+// TestLanes checks that failed requests are marked. Requests that were cut off as planned must not
+// be marked.
 func TestLanes(t *testing.T) {
 	names := func(outcome string) (all []string) {
 		for _, s := range Lanes("l", "L", dataOf(t, recorded(2, 20, outcome)).Rows[0]).panels[0].Series {
@@ -88,7 +88,8 @@ func TestLanes(t *testing.T) {
 	assert.DeepEqual(t, names(`truncated","error":"cut`), []string{"until the first token", "answer", "failed"})
 }
 
-// TestFailures checks that each lane says of which benchmark it is, in the order of loads.
+// TestFailures checks that each lane names its benchmark, and that lanes are in the order of the
+// loads.
 func TestFailures(t *testing.T) {
 	d := dataOf(t, recorded(16, 20, `truncated","error":"cut`), recorded(2, 20, `http","error":"503`))
 	p := Failures(d.Rows)
@@ -96,7 +97,7 @@ func TestFailures(t *testing.T) {
 	assert.Assert(t, Failures(dataOf(t, recorded(2, 20, "ok")).Rows) == nil)
 }
 
-// TestBudget checks that lanes differ.
+// TestBudget checks that each lane has a different name.
 func TestBudget(t *testing.T) {
 	text := ""
 	for _, via := range []string{"direct", "gateway"} {
@@ -109,7 +110,7 @@ func TestBudget(t *testing.T) {
 	assert.DeepEqual(t, p.Table.Rows[3], []string{"gateway concurrency=8", "5 µs", "2 %"})
 }
 
-// TestVerdict checks that each lane says which line it is of.
+// TestVerdict checks that each lane names its line of the verdict.
 func TestVerdict(t *testing.T) {
 	text := func(tokens int) string {
 		return strings.Repeat(fmt.Sprintf("Unit output-tok/s better=higher gate=2%%\nBenchmarkChat/via=direct/concurrency=8 1 100 output-tok/s\nBenchmarkChat/via=gateway/concurrency=8 1 %d output-tok/s\nPASS\n", tokens), 6)
@@ -117,12 +118,12 @@ func TestVerdict(t *testing.T) {
 	r, err := gate.Compare(gate.File{}, gate.File{Name: "old", Data: strings.NewReader(text(100))}, gate.File{Name: "new", Data: strings.NewReader(text(80))}, gate.Options{})
 	assert.NilError(t, err)
 	p := Verdict(r)
-	assert.DeepEqual(t, p.panels[0].Lanes, []string{"gateway output-tok/s", "direct output-tok/s"}) // the regression first
+	assert.DeepEqual(t, p.panels[0].Lanes, []string{"gateway output-tok/s", "direct output-tok/s"}) // the regression comes first
 	assert.Equal(t, strings.Join(p.Table.Rows[0][:4], "; "), "gateway output-tok/s; regression; -20.00%; +2.00%")
 }
 
-// TestOffered checks that an open loop's sweep has the line of the offered rate, and a closed
-// loop's has not.
+// TestOffered checks that the sweep of an open loop has a line for the offered rate, and that the
+// sweep of a closed loop has none.
 func TestOffered(t *testing.T) {
 	sweep := func(load string) *Picture {
 		text := ""
@@ -137,8 +138,8 @@ func TestOffered(t *testing.T) {
 	assert.Equal(t, len(sweep("concurrency").panels[0].Series), 1)
 }
 
-// TestDoubt checks that a point that the client distorted is marked in the picture and in the
-// table, and others are not.
+// TestDoubt checks that only a point that the client distorted is marked, both in the picture and
+// in the table.
 func TestDoubt(t *testing.T) {
 	d := dataOf(t, "BenchmarkServe/concurrency=1 1 100 output-tok/s 5000 p50-ttft-ns 2 client-err-%\nBenchmarkServe/concurrency=2 1 100 output-tok/s 5000 p50-ttft-ns 91 client-err-%\n")
 	p := Sweep(systems.Groups(d.Rows, nil)[0])
@@ -150,7 +151,8 @@ func TestDoubt(t *testing.T) {
 	assert.Equal(t, p.Table.Exact[1][2], "5000 p50-ttft-ns in doubt")
 }
 
-// TestDistributions checks that all loads are in one picture, on an axis from the least value.
+// TestDistributions checks that all loads are in one picture, and that the axis begins at the
+// smallest value.
 func TestDistributions(t *testing.T) {
 	d := dataOf(t, recorded(16, 200, "ok"), recorded(2, 200, "ok"))
 	p := Distributions("d", "D", d.Rows)
@@ -163,7 +165,7 @@ func TestDistributions(t *testing.T) {
 	assert.Assert(t, Distributions("d", "D", dataOf(t, "BenchmarkA 1 5 req/s\n").Rows) == nil)
 }
 
-// TestRanking checks the order of systems by the load within the SLO.
+// TestRanking checks that systems are ordered by the load up to which they meet the SLO.
 func TestRanking(t *testing.T) {
 	text := ""
 	for i, backend := range []string{"a", "b", "c"} {
@@ -180,14 +182,14 @@ func TestRanking(t *testing.T) {
 	assert.DeepEqual(t, p.Table.Rows[0], []string{"c", "4", "100 %", "10", "8", "50 %"})
 }
 
-// TestLoadAxis checks that a rate has a unit, and a number of users has none.
+// TestLoadAxis checks that a rate has a unit, and that a number of users has none.
 func TestLoadAxis(t *testing.T) {
 	for load, unit := range map[string]string{"rate": "req/s", "qps": "req/s", "concurrency": "", "streams": ""} {
 		assert.Equal(t, loadAxis(load, nil).Unit, unit, load)
 	}
 }
 
-// TestVersus checks that figures are divided by one system's figures at the same load.
+// TestVersus checks that the values of systems are divided by those of one system at the same load.
 func TestVersus(t *testing.T) {
 	text := "BenchmarkServe/backend=a/concurrency=1 1 100 output-tok/s 10 p50-ttft-ns\nBenchmarkServe/backend=a/concurrency=2 1 200 output-tok/s 20 p50-ttft-ns\n" +
 		"BenchmarkServe/backend=b/concurrency=1 1 50 output-tok/s 10 p50-ttft-ns\nBenchmarkServe/backend=b/concurrency=2 1 400 output-tok/s 90 p50-ttft-ns\nBenchmarkServe/backend=b/concurrency=4 1 1 output-tok/s\n"
@@ -200,7 +202,7 @@ func TestVersus(t *testing.T) {
 	assert.Assert(t, Versus(systems.Groups(dataOf(t, strings.ReplaceAll(text, "backend=b", "backend=a")).Rows, nil)[0]) == nil)
 }
 
-// TestOverlaid checks that each panel has the systems of one load.
+// TestOverlaid checks that each panel shows the systems at one load.
 func TestOverlaid(t *testing.T) {
 	var texts []string
 	for _, backend := range []string{"a", "b"} {
@@ -220,8 +222,8 @@ func TestOverlaid(t *testing.T) {
 	assert.Equal(t, len(Overlaid(systems.Groups(dataOf(t, texts[:2]...).Rows, nil)[0])), 0)
 }
 
-// TestStanding checks the bars of systems with one load, and that there are none where the
-// picture over the load shows the systems.
+// TestStanding checks the bars of systems with a single load. If the picture over the load shows
+// the systems, there must be no bars.
 func TestStanding(t *testing.T) {
 	text := "BenchmarkServe/backend=a/concurrency=4 1 100 output-tok/s\nBenchmarkServe/backend=b/concurrency=4 1 50 output-tok/s\nBenchmarkServe/backend=b/concurrency=8 1 400 output-tok/s\n"
 	g := systems.Groups(dataOf(t, text).Rows, nil)[0]

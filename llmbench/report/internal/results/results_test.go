@@ -12,13 +12,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
 
-// TestSameRow checks that neither the order of configuration lines nor lines that were cleared
-// divide the samples of a benchmark.
+// TestSameRow checks that the samples of a benchmark stay in one row although the order of
+// configuration lines differs or lines were cleared.
 func TestSameRow(t *testing.T) {
 	const result = "BenchmarkChat/concurrency=8-2 1 20 req/s\nPASS\n"
 	for _, c := range []struct {
 		name, text string
-		samples    []int // of each row
+		samples    []int // the number of samples of each row
 	}{
 		{"three runs", strings.Repeat("backend: mock\nmodel: m\n"+result, 3), []int{3}},
 		{"another order", "backend: mock\nmodel: m\n" + result + "model: m\nbackend: mock\n" + result, []int{2}},
@@ -38,7 +38,7 @@ func TestSameRow(t *testing.T) {
 	}
 }
 
-// logged3 is in the form of older releases.
+// logged3 has the form in which older releases logged.
 const logged3 = `BenchmarkServe/concurrency=1-2 1 100 output-tok/s 5000 p50-ttft-ns 9000 p99-itl-ns 3 client-err-%
 BenchmarkServe/concurrency=2-2 1 100 output-tok/s 5000 p50-ttft-ns 9000 p99-itl-ns 37 client-err-%
 --- BENCH: BenchmarkServe/concurrency=2-2
@@ -53,7 +53,7 @@ BenchmarkServe/rate=5-2 1 100 output-tok/s 40 client-err-%
 PASS
 `
 
-// TestLogged checks which figures the log of benchmarks puts in doubt.
+// TestLogged checks which values are in doubt because of the log of a benchmark.
 func TestLogged(t *testing.T) {
 	rows, failed, err := Parse([]byte(logged3), "a.txt")
 	assert.NilError(t, err)
@@ -77,14 +77,15 @@ func TestLogged(t *testing.T) {
 	assert.Equal(t, failed[0].Failed, "pass 0: 3 of 16 requests failed")
 }
 
-// TestNotes checks which lines of a log put figures in doubt: those in the form of the harness'
-// warnings, now or in older releases, and none that a benchmark's own code logged.
+// TestNotes checks which lines of a log put values in doubt. Those are lines in the form of the
+// harness's warnings, in this release or in older ones. Lines that a benchmark's own code logged
+// must put nothing in doubt.
 func TestNotes(t *testing.T) {
 	const units = "1 100 output-tok/s 5000 p50-ttft-ns 9000 p99-itl-ns"
 	for _, c := range []struct {
 		line  string
 		want  Doubt
-		wrong []string // units
+		wrong []string // the units that are in doubt
 	}{
 		{"llmbench warns (client: p99-itl-ns): the client may distort these figures by more than 5%: p99-itl-ns 37% (at most 91%)",
 			Doubt{Text: "the client may distort these figures by more than 5%: p99-itl-ns 37% (at most 91%)", Kind: "client", Units: []string{"p99-itl-ns"}}, []string{"p99-itl-ns"}},
@@ -111,8 +112,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestNotesOfRecords checks that the notes in records are doubts of their row, and each is there once
-// if the log has it too.
+// TestNotesOfRecords checks that the notes in records become doubts of their row. A note that is
+// also in the log must occur only once.
 func TestNotesOfRecords(t *testing.T) {
 	dir := t.TempDir()
 	text := "BenchmarkServe/concurrency=1-2 1 30.00 output-tok/s 9 p99-itl-ns\n--- BENCH: BenchmarkServe/concurrency=1-2\n" +
@@ -144,7 +145,7 @@ func TestEmptyLog(t *testing.T) {
 	assert.Equal(t, len(failed[0].Doubts), 0)
 }
 
-// TestJoin checks that runs of equal benchmarks go to the file that has their figures.
+// TestJoin checks that runs of the same benchmark are joined with the file that has their values.
 func TestJoin(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -180,7 +181,7 @@ func TestIdentity(t *testing.T) {
 	assert.DeepEqual(t, got, []benchfile.Setting{{Key: "backend", Value: "b"}, {Key: "model", Value: "m"}})
 }
 
-// TestAbout checks that a doubt about a unit has the part of the text about that unit.
+// TestAbout checks that a doubt about a unit shows the part of the text that is about that unit.
 func TestAbout(t *testing.T) {
 	d := Doubt{Text: "the client may distort: p99-itl-ns (likely 140%, at most 597%), mean-tpot-ns (likely 3%, at most 7%)", Units: []string{"p99-itl-ns", "mean-tpot-ns", "req/s"}}
 	for unit, want := range map[string]string{

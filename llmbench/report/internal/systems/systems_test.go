@@ -10,7 +10,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 
-// rowsOf returns the rows of a benchmark file.
+// rowsOf returns the rows in a benchmark file.
 func rowsOf(t *testing.T, text string) []*results.Row {
 	t.Helper()
 	rows, _, err := results.Parse([]byte(text), "dir/a.txt")
@@ -18,7 +18,7 @@ func rowsOf(t *testing.T, text string) []*results.Row {
 	return rows
 }
 
-// TestLabels checks that labels are the keys that differ, and only those.
+// TestLabels checks that labels contain the keys that differ, and no others.
 func TestLabels(t *testing.T) {
 	line := func(name string) string { return "Benchmark" + name + " 1 5 req/s\n" }
 	for _, c := range []struct {
@@ -50,7 +50,7 @@ func TestLabels(t *testing.T) {
 	assert.DeepEqual(t, Labels(files), []string{"old", "new"})
 }
 
-// TestGroups checks that systems are named by what differs, and ordered by load.
+// TestGroups checks that systems are named by what differs between them, and ordered by load.
 func TestGroups(t *testing.T) {
 	text := ""
 	for _, c := range []int{1, 16, 2, 8} {
@@ -73,14 +73,15 @@ func TestGroups(t *testing.T) {
 	both := Groups(rowsOf(t, "BenchmarkA/rate=5 1 5 req/s\nBenchmarkA/concurrency=5 1 5 req/s\n"), nil)
 	assert.Equal(t, both[0].Systems[0].Name+"; "+both[0].Systems[1].Name, "over rate; over concurrency")
 
-	// What a search found is no further system, from which the measured one must be told.
+	// The result of a search is not another system, so the measured system needs no name to be told
+	// from it.
 	found := "BenchmarkSweep/concurrency=1 1 5 req/s\nBenchmarkSweep/concurrency=2 1 9 req/s\nBenchmarkSweep/knee=power/upto=512 1 2 knee-concurrency\n"
 	sweep := Groups(rowsOf(t, found), nil)[0].Systems
 	assert.Equal(t, fmt.Sprint(len(sweep), sweep[0].Found, sweep[1].Found), "2 false true")
 	assert.Equal(t, sweep[0].Name, "")
 }
 
-// TestKnee checks that package search finds the knee, by the medians of samples.
+// TestKnee checks that the knee is the one that package search finds from the medians of samples.
 func TestKnee(t *testing.T) {
 	var b strings.Builder
 	for _, c := range []int{1, 2, 4, 8, 16} {
@@ -97,7 +98,7 @@ func TestKnee(t *testing.T) {
 	assert.ErrorContains(t, err, "want higher loads")
 }
 
-// TestCarries checks which load keeps an SLO.
+// TestCarries checks up to which load a system meets an SLO.
 func TestCarries(t *testing.T) {
 	s := Groups(rowsOf(t, "BenchmarkA/concurrency=1 1 10 req/s 10 good-req/s\nBenchmarkA/concurrency=2 1 20 req/s 19.2 good-req/s\n"+
 		"BenchmarkA/concurrency=4 1 30 req/s 30 good-req/s 10 fail-%\nBenchmarkA/concurrency=8 1 40 req/s 40 good-req/s\n"), nil)[0].Systems[0]
