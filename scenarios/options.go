@@ -54,7 +54,7 @@ type Options struct {
 	// fails. Serve: LLMBENCH_MAX_FAIL.
 	MaxFail float64
 	// Timeout limits the duration of a request, and IdleTimeout limits the pauses within a stream.
-	// Published loads have their own. Serve: LLMBENCH_TIMEOUT, by default 10 minutes, and
+	// Published loads have their own timeouts. Serve: LLMBENCH_TIMEOUT, by default 10 minutes, and
 	// LLMBENCH_IDLE_TIMEOUT, by default 60 seconds.
 	Timeout, IdleTimeout time.Duration
 

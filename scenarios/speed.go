@@ -9,10 +9,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// prefill and decode correspond to llama-bench's pp512 and tg128, but are measured over HTTP: prompts of
-// 512 tokens with answers of one token, and prompts of 16 tokens with answers of 128 tokens. llama-bench
-// decodes without any prompt, which is not possible over HTTP. Both also report the speeds that the server
-// reports. As in llama-bench, five requests follow a warm-up.
+// prefill and decode correspond to llama-bench's pp512 and tg128, but are measured over HTTP:
+// prompts of 512 tokens with answers of one token, and prompts of 16 tokens with answers of 128
+// tokens. llama-bench decodes without any prompt, which is not possible over HTTP. Both studies
+// also report the speeds that the server reports. As in llama-bench, five requests follow a
+// warm-up.
 var (
 	prefill = study{
 		name: "Prefill", noStreamKey: true, cold: true, units: []string{"prompt-tok/s"}, report: reportServerSpeeds,

@@ -24,7 +24,7 @@ type Names struct {
 	// that have it in place of CacheQueries. The sum of hits and misses is then also used as the number of
 	// prompt tokens, unless PromptTokens is named.
 	CacheMisses  Alternatives
-	CacheHitRate Alternatives // gauge of hits / queries, 0 to 1, for servers without these counters
+	CacheHitRate Alternatives // gauge of hits / queries, 0 to 1, for servers that do not count hits
 	Preemptions  Alternatives // counter of requests put aside for lack of KV cache
 	KVUsage      Alternatives // gauge of the share of the KV cache in use, 0 to 1
 	QueueTime    Alternatives // histogram or summary of the seconds that requests waited in the queue
@@ -33,8 +33,8 @@ type Names struct {
 	// Drafts is not needed if Accepted is a histogram or a summary of the number of accepted tokens in each
 	// step. The first step of each request is then its prefill, which drafts nothing.
 	Drafts, DraftTokens, Accepted Alternatives
-	// AcceptLength is a gauge of the number of tokens that a step yields for a request. It is for servers
-	// without these counters.
+	// AcceptLength is a gauge of the number of tokens that a step yields for a request. It is for
+	// servers that do not have the counters of drafts.
 	AcceptLength Alternatives
 
 	Requests     Alternatives // counter of requests that have ended

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A latency is a latency whose distribution is drawn. Its figures are the units that are distorted
-// if the client distorts the latency.
+// A latency describes a latency whose distribution is drawn. Its figures are the units that become
+// wrong if the client distorts the latency.
 type latency struct {
 	title, unit string
 	figures     []string

@@ -73,8 +73,8 @@ func TestGroups(t *testing.T) {
 	both := Groups(rowsOf(t, "BenchmarkA/rate=5 1 5 req/s\nBenchmarkA/concurrency=5 1 5 req/s\n"), nil)
 	assert.Equal(t, both[0].Systems[0].Name+"; "+both[0].Systems[1].Name, "over rate; over concurrency")
 
-	// The result of a search is not another system, so the measured system needs no name to be told
-	// from it.
+	// The knee that a search has found is not another system. So there is only one measured system,
+	// and its name is empty.
 	found := "BenchmarkSweep/concurrency=1 1 5 req/s\nBenchmarkSweep/concurrency=2 1 9 req/s\nBenchmarkSweep/knee=power/upto=512 1 2 knee-concurrency\n"
 	sweep := Groups(rowsOf(t, found), nil)[0].Systems
 	assert.Equal(t, fmt.Sprint(len(sweep), sweep[0].Found, sweep[1].Found), "2 false true")
