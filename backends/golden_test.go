@@ -144,7 +144,7 @@ func TestGolden(t *testing.T) {
 
 // TestStudies checks the experiments of the studies of which the server is known. Each must have a
 // case of TestGolden, which shows that fields can express its configuration. The name of the case
-// begins with that of the experiment. D13 has no results.
+// begins with the experiment's name. D13 has no results.
 func TestStudies(t *testing.T) {
 	has := map[string]bool{}
 	for _, c := range goldenCases {

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
 )
 
-// TestCheckedVersions checks the versions that the program says were checked. They must be those in
-// the files of facts, and those of the images in these files.
+// TestCheckedVersions checks the versions that the program says were checked. They must be the versions in
+// the files of facts, and the versions of the images in these files.
 func TestCheckedVersions(t *testing.T) {
 	all, err := facts.Load("testdata/facts")
 	assert.NilError(t, err)

@@ -48,8 +48,8 @@ type URL struct {
 	MetricsURLs []string
 	NoMetrics   bool
 	// Metrics are the names of the metrics of a server that is not recognised automatically. If Metrics is
-	// the zero value, the server is recognised if its metrics are named like vLLM's or those of another
-	// server in this package.
+	// the zero value, the server is recognised if its metrics are named like the metrics of vLLM or of
+	// another server in this package.
 	Metrics metrics.Names
 	// ResetCache empties the prefix cache before each pass, by the request that vLLM, SGLang and llama.cpp
 	// support for this purpose. Other users of the server then lose their cached prompts. Start fails if

@@ -51,7 +51,7 @@ func serveMock(config string, stdin io.Reader, stdout, stderr io.Writer) int {
 type mockProcess struct{ target llmbench.Target }
 
 // startMock starts a mock server that ends with tb. If the machine has the command nice, the
-// priority of the server is lower than that of the client. This is because a real server has its
+// priority of the server is lower than the client's priority. This is because a real server has its
 // own machine, and the log shows when the mock server was late.
 func startMock(tb testing.TB, cfg mockserver.Config) mockProcess {
 	tb.Helper()

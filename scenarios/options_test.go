@@ -43,7 +43,7 @@ func TestChat(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		o               Options
-		streamed, whole int // the number of requests, including those of the warm-up
+		streamed, whole int // the number of requests, including the warm-up
 	}{
 		{Options{}, 8 + 1 + 4 + 4, 4 + 4}, // the simulated server gets fewer requests than a real one
 		{Options{Concurrencies: []int{2}, Requests: 3}, 3 + 2, 3 + 2},

@@ -8,8 +8,8 @@ import (
 )
 
 // openQA and codeQA are parts of study D: increasing numbers of users ask questions. Answers are not
-// streamed. The timeouts are those of the study's tool. The answers of openQA end by themselves, or at
-// 2,048 tokens. The answers of codeQA end at 400 tokens, which was the limit of the study's server.
+// streamed. The timeouts are the same as in the study's tool. The answers of openQA end by themselves, or
+// at 2,048 tokens. The answers of codeQA end at 400 tokens, which was the limit of the study's server.
 var (
 	openQA = study{
 		name: "OpenQA", maxFail: failuresCount, fullUnits: latencyUnits,

@@ -18,7 +18,7 @@ import (
 // image llmbench/scenarios, which has no shell.
 const tarArg = "tar"
 
-// writeTar writes the regular files of a folder, without those of the folders in it. Records are in
+// writeTar writes the regular files of a folder, but no files of the folders in it. Records are in
 // no such folder, and a volume may have a folder lost+found that only root can read.
 func writeTar(dir string, _ io.Reader, stdout, stderr io.Writer) int {
 	out := tar.NewWriter(stdout)

@@ -184,7 +184,7 @@ func (s server) drawDataset(n int, seed, salt uint64) ([]llmbench.Request, error
 		return nil, fmt.Errorf("LLMBENCH_DATASET: %w", err)
 	}
 	switch w.(type) {
-	case benchdata.Questions, benchdata.ShareGPT, benchdata.Bodies: // the lengths are those of the texts
+	case benchdata.Questions, benchdata.ShareGPT, benchdata.Bodies: // the texts determine the lengths
 		return s.templated(requests, nil)
 	}
 	return requests, nil

@@ -76,7 +76,7 @@ func TestSLOByArithmetic(t *testing.T) {
 
 // TestSLOKeepsUp checks that a server does not meet the SLO at a rate at which completions fall
 // behind arrivals. The server completes 700 requests a second. If 2,065 requests a second arrive,
-// those of the first 250 ms wait for less than the limit of the TTFT.
+// the requests of the first 250 ms wait for less than the limit of the TTFT.
 func TestSLOKeepsUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")

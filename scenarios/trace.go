@@ -14,8 +14,8 @@ import (
 )
 
 // trace replays requests at their recorded times, accelerated by a factor. The reduced form replays a
-// generated trace. The full form replays traces of conversations from LLMBENCH_DATA: those of Azure, and
-// those of Mooncake, which have shared prefixes.
+// generated trace. The full form replays traces of conversations from LLMBENCH_DATA: the traces of Azure,
+// and the traces of Mooncake, which have shared prefixes.
 func trace(b *testing.B, s server) {
 	if !s.full() {
 		b.Run("workload=bursts/stream=true", func(b *testing.B) {

@@ -131,7 +131,7 @@ func reportError(b *testing.B, mock mockProcess, samples iter.Seq[*sample.Sample
 			if k == 0 {
 				ttft = append(ttft, late.Abs())
 			}
-			if s.Lags == nil { // without kernel timestamps the whole error is that of the client
+			if s.Lags == nil { // without kernel timestamps the whole error is attributed to the client
 				user = append(user, late.Abs())
 			} else {
 				wire = append(wire, late.Abs())

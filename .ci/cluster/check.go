@@ -22,7 +22,7 @@ const jobTime = 3 * time.Minute
 // A load is a measurement, with its environment variables.
 type load struct {
 	name string
-	sent int // the number of requests, including those of the warm-up
+	sent int // the number of requests, including the warm-up
 	set  map[string]string
 }
 

@@ -26,8 +26,8 @@ func results(log string) (all []string) {
 	return all
 }
 
-// oneResult checks that all shards together gave one result, and that it is of the same benchmark
-// as that of the one process.
+// oneResult checks that all shards together gave one result, and that this result is of the same benchmark
+// as the result of the one process.
 func oneResult(want, got []string) error {
 	if len(want) != 1 || len(got) != 1 {
 		return fmt.Errorf("%d results of one process, and %d of all shards: want one of each", len(want), len(got))
@@ -64,8 +64,8 @@ func read(dir string) (*records.Run, error) {
 	return records.Open(files[0])
 }
 
-// sameRecords checks that all shards took part in a run that ended well, and that the requests of
-// the run are those of the one process.
+// sameRecords checks that all shards took part in a run that ended well, and that the requests of the run
+// are the same as those that the one process sent.
 func sameRecords(want, got *records.Run) error {
 	if why := got.Failed(); why != "" {
 		return fmt.Errorf("the records say that the run failed: %s", why)

@@ -142,11 +142,10 @@ spec:
 `, name, path, kubeNodes("")[0].name)
 }
 
-// deployment returns a file of Kubernetes as a List in JSON, with two changes. The image is that of
-// the lab, and the variables, if there are any, are added to the ConfigMap. Also, each container
-// requests at most half a CPU. If each requested one, four containers would fill the two nodes of
-// the lab, and there might be no room for shard 0, which can run on only one of them. Everything
-// else is as in the file.
+// deployment returns a file of Kubernetes as a List in JSON, with two changes. The image is the lab's
+// image, and the variables, if there are any, are added to the ConfigMap. Also, each container requests at
+// most half a CPU. If each requested one, four containers would fill the two nodes of the lab, and there
+// might be no room for shard 0, which can run on only one of them. Everything else is as in the file.
 func deployment(file []byte, variables map[string]string) ([]byte, error) {
 	var items []any
 	for decoder := yaml.NewDecoder(bytes.NewReader(file)); ; {

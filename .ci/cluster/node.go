@@ -102,7 +102,7 @@ func (m machine) setNetwork() error {
 	return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0) // the file of this network namespace
 }
 
-// hideFiles puts files and folders of this node in the place of those of the whole machine.
+// hideFiles puts files and folders of this node in the place of the whole machine's files and folders.
 func (m machine) hideFiles() error {
 	for _, path := range m.Private {
 		if err := syscall.Mount("tmpfs", path, "tmpfs", 0, "mode=755"); err != nil {

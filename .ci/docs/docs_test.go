@@ -102,8 +102,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestFiles checks each path that is written as code. The file or folder must exist, either from
-// the folder of the module or from that of the document.
+// TestFiles checks each path that is written as code. The file or folder must exist, either from the folder
+// of the module or from the folder of the document.
 func TestFiles(t *testing.T) {
 	for file, text := range documents(t) {
 		if file == changelog {

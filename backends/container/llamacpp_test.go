@@ -24,7 +24,7 @@ import (
 )
 
 // TestLlamaCPPContainer compares the token counts of a real llama.cpp in a
-// container with those of the client.
+// container with the client's counts.
 func TestLlamaCPPContainer(t *testing.T) {
 	l := llama(t)
 	l.Args = []string{"--api-key", "sk-SentWithEachRequest"}

@@ -48,7 +48,7 @@ var standInProgram = sync.OnceValues(func() ([]byte, error) {
 })
 
 // newStandIns builds the image, and a folder of models that are empty files. The volumes of the
-// stand-ins have different names from those of a real server, whose volumes are not touched. They
+// stand-ins have different names from a real server's volumes, which are not touched. They
 // are removed after t.
 func newStandIns(t *testing.T) standIns {
 	t.Helper()

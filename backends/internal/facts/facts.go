@@ -15,7 +15,7 @@ type Facts struct {
 	// Notes are remarks that a user of the server should know and that fit no other field.
 	Notes []string `json:"notes,omitempty"`
 	// Includes names files of libraries, without .json. Load adds the variables and failures in these files
-	// to those of the server.
+	// to the names in the server.
 	Includes []string `json:"includes,omitempty"`
 
 	Images    []Image    `json:"images,omitempty"`

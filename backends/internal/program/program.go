@@ -21,7 +21,7 @@ const killTime = 10 * time.Second
 // A Command says what to run.
 type Command struct {
 	Args      []string      // the program and its arguments
-	Dir       string        // working directory; "" means the one of this process
+	Dir       string        // working directory; "" means this process's working directory
 	Env       []string      // the whole environment, as NAME=value
 	Output    io.Writer     // receives standard output and standard error; one goroutine writes to it until all output is written
 	StopDelay time.Duration // between SIGTERM and SIGKILL; 0 means [DefaultStopDelay]

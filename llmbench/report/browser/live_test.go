@@ -56,7 +56,7 @@ func serve(t *testing.T, folder string) string {
 
 // TestServe opens the page of benchreport serve. One run is still going on, one has failed, and one
 // has ended. The values must change without a reload, the page must ask nothing of another host,
-// and its look is checked like that of reports.
+// and its look is checked in the same way as a report's look.
 func TestServe(t *testing.T) {
 	bin := chromium(t)
 	folder := t.TempDir()

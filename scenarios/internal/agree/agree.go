@@ -41,7 +41,7 @@ type References map[string]Answer
 // that has counted no answers.
 type Agreement struct {
 	Answers int // the answers that have a reference
-	Equal   int // the answers whose text is equal to that of the reference
+	Equal   int // the answers whose text is equal to the reference's text
 	// Each answer begins with the same text as its reference. Prefix is the sum of the lengths of
 	// these common texts, in tokens.
 	Prefix float64

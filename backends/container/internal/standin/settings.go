@@ -15,8 +15,8 @@ import (
 // itself is the path of this program in its image.
 const itself = "/standin"
 
-// containerVariables lists the environment variables that the container engine sets, and those of this
-// program.
+// containerVariables lists the environment variables that the container engine sets, and the variables of
+// this program.
 var containerVariables = []string{"PATH", "HOSTNAME", "HOME", "TERM", "STANDIN", "STANDIN_FAILURE"}
 
 // readSettings returns the settings in the command line, the environment and the files of the container. If

@@ -40,7 +40,7 @@ type object map[string]any
 
 // TokenizerJSON writes the tokenizer of the model that o describes to w, in the format of tokenizer.json.
 // It has the same tokens, ids and merges as the model that [Write] writes. The normalizer and the
-// pre-tokenizer are those of GPT-2, Qwen 2 or Llama 3, depending on o.Pre. If o is invalid, nothing is
+// pre-tokenizer come from GPT-2, Qwen 2 or Llama 3, depending on o.Pre. If o is invalid, nothing is
 // written.
 func TokenizerJSON(w io.Writer, o Options) error {
 	o, v, _, err := start(o)

@@ -278,7 +278,7 @@ func TestTest(t *testing.T) {
 // definition.
 func TestTrim(t *testing.T) {
 	got := trim([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 1000})
-	// The mean is that of 2 … 9. The variance of 2, 2, 3, …, 8, 9, 9 is 66.5/9.
+	// This is the mean of 2 … 9. The variance of 2, 2, 3, …, 8, 9, 9 is 66.5/9.
 	assert.Assert(t, got.mean == 5.5 && got.free == 6 && math.Abs(got.squared-66.5/(8*7)) < 1e-12, "%+v", got)
 	got = trim([]float64{1, 2, 3, 4})
 	assert.Assert(t, got.mean == 2.5 && got.free == 3 && math.Abs(got.squared-5./12) < 1e-12, "%+v", got)

@@ -34,9 +34,9 @@ func (c Cell) Noise() float64 {
 }
 
 // Detectable returns the smallest regression that a comparison would find with probability Power, if its
-// samples were as noisy as those of c and no other cell of its family were worse. The result is a share of
-// the old value, with its sign. It is NaN if all old values are 0 or there are too few samples. If samples
-// are still being added, rounds is the number of samples at the end; otherwise it is 0.
+// samples were as noisy as the samples of c and no other cell of its family were worse. The result is a
+// share of the old value, with its sign. It is NaN if all old values are 0 or there are too few samples. If
+// samples are still being added, rounds is the number of samples at the end; otherwise it is 0.
 //
 // The result is approximate: in the simulations of TestDetectable, 79 to 87 % of such changes are found
 // under normal noise, and 65 to 84 % under noise with heavy tails.

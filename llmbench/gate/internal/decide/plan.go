@@ -62,7 +62,7 @@ func (p Plan) Final() float64 { return p.Looks[len(p.Looks)-1].Alpha }
 func (p Plan) Complete(n int) bool { return n >= p.Rounds }
 
 // Level returns the level of the test after n samples per side, and whether n is a look. If n is not a
-// look, the level is that of the last look.
+// look, the last look's level is used.
 func (p Plan) Level(n int) (alpha float64, looks bool) {
 	for _, l := range p.Looks {
 		if l.Samples == n {

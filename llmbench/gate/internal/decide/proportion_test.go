@@ -121,7 +121,7 @@ func share(trials int, rounds int, part float64, next func(r *rand.Rand) Cell) f
 }
 
 // TestProportions simulates comparisons of accuracies. Each process answers 200 questions, the
-// margin is two percentage points, and the looks are those of benchgate ab. The cell is either
+// margin is two percentage points, and the looks happen when benchgate ab looks. The cell is either
 // alone or in a family with other cells. With LLMBENCH_FULL=1 the test makes the table in the doc
 // comment of package gate.
 func TestProportions(t *testing.T) {

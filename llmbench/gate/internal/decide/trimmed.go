@@ -46,9 +46,9 @@ func trim(xs []float64) trimmed {
 // spreads. One degree of freedom is subtracted, and one more for each trimmed mean, to make up for the
 // error of these approximations at the small levels of Holm's method.
 //
-// The degrees of freedom are also limited to twice those of the side that has fewer: a few samples may by
-// chance spread so little that the other side seems to decide alone. TestUnpaired shows that the levels
-// hold with this limit.
+// The degrees of freedom are also limited to twice the degrees of freedom of the side that has fewer: a few
+// samples may by chance spread so little that the other side seems to decide alone. TestUnpaired shows that
+// the levels hold with this limit.
 func (c Cell) trimmedEstimate() Estimate {
 	shifted := c.shifted()
 	// With values of about 1, no square is too small or too large for a float64.

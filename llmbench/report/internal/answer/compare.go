@@ -111,8 +111,8 @@ type judgement struct {
 	says string
 }
 
-// judge returns how certain it is that the first system differs from the second. The number of
-// comparisons is that of the whole answer.
+// judge returns how certain it is that the first system differs from the second. The parameter comparisons
+// is the number of comparisons in the whole answer.
 func (p *pair) judge(comparisons int, sign float64) judgement {
 	chanceIs, atBest := chanceOf(p.strata)
 	switch k := float64(comparisons); {

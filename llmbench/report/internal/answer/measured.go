@@ -29,8 +29,8 @@ func measured(d *results.Data, groups []*systems.Group) (all []Fact) {
 		}
 		all = append(all, Fact{key, text})
 	}
-	// of returns the different values of the rows. The value of a row is that of the first of the
-	// keys that its name or configuration has.
+	// of returns the different values of the rows. If the name or the configuration of a row has several of
+	// the keys, the value of the first one is used.
 	of := func(keys ...string) (values []string) {
 		for _, r := range rows {
 			for _, key := range keys {

@@ -31,7 +31,7 @@ func ahead(all []stratum) (wins, pairs float64) {
 // load. It returns the two-sided p-value, and the smallest p-value that so many samples can have.
 //
 // The statistic is the number of pairs in which a is ahead. That is the sum over the loads of the
-// statistic U of Mann and Whitney. With one load, the test is that of Mann and Whitney. The p-value
+// statistic U of Mann and Whitney. With one load, this is the test of Mann and Whitney. The p-value
 // comes from the distribution of the statistic over all exchanges of samples within loads (E. L.
 // Lehmann, "Nonparametrics", 1975, section 3.3, blocked comparisons). It is computed exactly,
 // including ties. If both systems together have more than exactSamples samples at a load, a normal

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// A canvas writes SVG elements. Its output is a fifth as long as that of package vgsvg: successive
+// A canvas writes SVG elements. Its output is a fifth as long as the output of package vgsvg: successive
 // paths in the same style become one element, with relative coordinates. Each text is given the
 // width that was measured for it. A canvas does not support rotation, scaling or images: those
 // methods of the nil Canvas panic.

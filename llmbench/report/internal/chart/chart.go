@@ -40,7 +40,7 @@ type Axis struct {
 	Label string  // what the axis shows
 	Unit  string  // the unit of the numbers at the marks, or ""
 	Base  string  // the unit of the points; "" means Unit
-	Scale float64 // the numbers at the marks are those of the points times Scale; 0 means 1
+	Scale float64 // the numbers at the marks are the points' numbers times Scale; 0 means 1
 
 	Log  bool // the axis is logarithmic when the page is opened
 	Both bool // a reader can switch between linear and logarithmic; only for Y

@@ -16,7 +16,7 @@ import (
 // is made of pixels.
 type group func(c draw.Canvas, index int, of func())
 
-// draw draws a panel with its series. The indexes of the series are those of the legend.
+// draw draws a panel with its series. A series has the same index as in the legend.
 func (p *Panel) draw(c draw.Canvas, s size, log bool, all []*Series, g group) *frame {
 	f := p.frame(c, s, log)
 	for _, s := range p.Series {

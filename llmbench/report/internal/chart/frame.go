@@ -7,7 +7,7 @@ import (
 
 // A size is the size in which a panel is drawn, in units of about a pixel.
 type size struct {
-	width, height vg.Length // height is that of a panel without lanes
+	width, height vg.Length // the height applies to panels without lanes
 	text          vg.Length // the font size of the texts at the axes
 }
 
@@ -36,7 +36,7 @@ const (
 	laneSpace = 5
 )
 
-// laneHeights returns the height of a lane, and that of its label.
+// laneHeights returns the height of a lane, and the height of its label.
 func (p *Panel) laneHeights(text vg.Length) (lane, head vg.Length) {
 	bars := 1
 	if p.Beside {
@@ -72,7 +72,7 @@ func (p *Panel) height(s size) vg.Length {
 	return s.height
 }
 
-// head returns the lines above the points: those of the title, and the label of the vertical axis.
+// head returns the lines above the points: the lines of the title, and the label of the vertical axis.
 func (p *Panel) head(s size) (title []string, axis string) {
 	vertical := &p.Y
 	if p.turned() {

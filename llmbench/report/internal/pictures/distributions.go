@@ -142,7 +142,7 @@ func newPlane(title string, l latency) *plane {
 	return p
 }
 
-// add adds the line of a row, whose label and look are those of the index. It returns the
+// add adds the line of a row, with the label and the look for the index. It returns the
 // distribution of the row.
 func (p *plane) add(d *distributions, index int, r *results.Row, l latency) *records.Dist {
 	all, each := distsOf(r, l.add)

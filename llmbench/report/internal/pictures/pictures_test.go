@@ -189,7 +189,7 @@ func TestLoadAxis(t *testing.T) {
 	}
 }
 
-// TestVersus checks that the values of systems are divided by those of one system at the same load.
+// TestVersus checks that the values of systems are divided by one system's values at the same load.
 func TestVersus(t *testing.T) {
 	text := "BenchmarkServe/backend=a/concurrency=1 1 100 output-tok/s 10 p50-ttft-ns\nBenchmarkServe/backend=a/concurrency=2 1 200 output-tok/s 20 p50-ttft-ns\n" +
 		"BenchmarkServe/backend=b/concurrency=1 1 50 output-tok/s 10 p50-ttft-ns\nBenchmarkServe/backend=b/concurrency=2 1 400 output-tok/s 90 p50-ttft-ns\nBenchmarkServe/backend=b/concurrency=4 1 1 output-tok/s\n"

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// relative holds the metrics that Versus draws as multiples of those of one system.
+// relative holds the metrics that Versus draws as multiples of one system's values.
 var relative = []panel{
 	{"output tokens per second", outputUnits, ""}, {"requests per second", []string{"req/s"}, outputUnits[0]},
 	{"latency", []string{"p50-e2e-ns", "mean-e2e-ns"}, ""},
@@ -19,7 +19,7 @@ var relative = []panel{
 	{"time per output token", []string{"mean-tpot-ns"}, ""},
 }
 
-// Versus draws the metrics of systems as multiples of those of one system at the same load. It
+// Versus draws the metrics of systems as multiples of one system's values at the same load. It
 // returns nil unless two systems have several loads.
 func Versus(g *systems.Group) *Picture {
 	load, all, _ := g.Swept()
@@ -87,7 +87,7 @@ func Versus(g *systems.Group) *Picture {
 	return p
 }
 
-// ratios returns the metric of a system divided by that of the base, at each load that both have.
+// ratios returns the metric of a system divided by the metric of the base, at each load that both have.
 func ratios(of panel, base, s *systems.System) *chart.Series {
 	l := &chart.Series{Name: s.Name}
 	for _, rows := range systems.Shared(base, s) {

@@ -80,10 +80,10 @@ func (d *Data) tell(path, text string) {
 	}
 }
 
-// rowOf returns the row that a run belongs to, among the rows with the name of its benchmark. If
-// several rows have the run's configuration, it returns the first one with a sample whose values
-// are those of the run, or else the first one. If no row has the configuration, it returns nil.
-// Values are compared to about four digits, because benchmark files have no more.
+// rowOf returns the row that a run belongs to, among the rows with the name of its benchmark. If several
+// rows have the run's configuration, it returns the first one with a sample that has the same values as the
+// run, or else the first one. If no row has the configuration, it returns nil. Values are compared to about
+// four digits, because benchmark files have no more.
 func rowOf(run *records.Run, named []*Row) *Row {
 	var all []*Row
 	for _, r := range named {

@@ -65,7 +65,7 @@ func (r *Row) Key(name string) string { return benchfile.Lookup(r.Keys, name) }
 func (r *Row) Setting(key string) string { return benchfile.Lookup(r.Config, key) }
 
 // SpedUp reports whether the row comes from a simulated server whose time runs faster or slower
-// than that of the server that it imitates (LLMBENCH_MOCK_SPEED).
+// than the time of the server that it imitates (LLMBENCH_MOCK_SPEED).
 func (r *Row) SpedUp() bool {
 	speed := r.Setting("mock-speed")
 	return speed != "" && speed != "1"
