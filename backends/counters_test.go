@@ -242,7 +242,7 @@ func TestMissingCounters(t *testing.T) {
 		{"elsewhere", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://elsewhere.example/?"+strings.Repeat("x", 300), http.StatusFound)
 		}, "GET /metrics: status 302 Found: redirects are not followed, and this one leads to https://elsewhere.example/?xx"},
-		{"a page", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<!doctype html>") }, "the answer is no text of Prometheus metrics"},
+		{"a page", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<!doctype html>") }, "the answer is not in the Prometheus text format"},
 		{"broken", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
 		{"of another program", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "go_goroutines 3") }, "these are not the metrics of a known server; known are TensorRT-LLM, vLLM, SGLang, llama.cpp, TGI, LMDeploy, MindIE"},
 	} {

@@ -144,7 +144,7 @@ func (p *prober) estimate() counter {
 	}
 	e, err := tokenizer.Calibrate(points)
 	if err != nil {
-		return p.guess(fmt.Errorf("the usage that it states cannot be used: %w", err))
+		return p.guess(fmt.Errorf("the usage that it reports cannot be used: %w", err))
 	}
 	return counter{tokens: e, template: e.Template()}
 }
@@ -179,7 +179,7 @@ func (p *prober) askAlone(words []string) (tokenizer.Point, error) {
 	case s.Outcome != sample.OK:
 		return tokenizer.Point{}, fmt.Errorf("a prompt of %d words, to see how the server counts tokens: %s: %w", len(words), s.Outcome, s.Err)
 	case s.PromptTokens == 0:
-		return tokenizer.Point{}, errors.New("it states no usage")
+		return tokenizer.Point{}, errors.New("it reports no usage")
 	}
 	return tokenizer.Point{Text: r.Prompt, PromptTokens: s.PromptTokens}, nil
 }

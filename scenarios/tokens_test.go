@@ -136,8 +136,8 @@ func TestCounterGuesses(t *testing.T) {
 		handler http.Handler
 		want    string
 	}{
-		"no usage":       {counting(func(string) int { return 0 }), "the server does not tell how it counts tokens: it states no usage; for exact lengths set LLMBENCH_TOKENIZER"},
-		"constant usage": {counting(func(string) int { return 7 }), "the usage that it states cannot be used: calibrate: 0 tokens a word"},
+		"no usage":       {counting(func(string) int { return 0 }), "the server does not tell how it counts tokens: it reports no usage; for exact lengths set LLMBENCH_TOKENIZER"},
+		"constant usage": {counting(func(string) int { return 7 }), "the usage that it reports cannot be used: calibrate: 0 tokens a word"},
 		"refusal":        {http.NotFoundHandler(), "http: status 404 Not Found"},
 		"busy for long": {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "3600")

@@ -59,8 +59,8 @@ func TestFind(t *testing.T) {
 			w.Header().Set("Location", "/m/")
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		})}, "", "", "GET /m: status 307 Temporary Redirect: redirects are not followed, and this one leads to /m/: "},
-		{"a page", []metrics.Address{at(t, "", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<!doctype html>\n<html>") })}, "", "", "GET /metrics from server: the answer is no text of Prometheus metrics: text format parsing error in line 1: invalid metric name"},
-		{"JSON", []metrics.Address{at(t, "", serving("/metrics", "[]"))}, "", "", "GET /metrics from server: the answer is no text of Prometheus metrics: text format parsing error in line 1: invalid metric name"},
+		{"a page", []metrics.Address{at(t, "", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<!doctype html>\n<html>") })}, "", "", "GET /metrics from server: the answer is not in the Prometheus text format: text format parsing error in line 1: invalid metric name"},
+		{"JSON", []metrics.Address{at(t, "", serving("/metrics", "[]"))}, "", "", "GET /metrics from server: the answer is not in the Prometheus text format: text format parsing error in line 1: invalid metric name"},
 		{"nothing", []metrics.Address{at(t, "", serving("/metrics", ""))}, "", "", "GET /metrics from server: these are not the metrics of a known server; known are A, B"},
 		{"another server's", []metrics.Address{at(t, "", serving("/metrics", "go_goroutines 3\n"))}, "", "", "GET /metrics from server: these are not the metrics of a known server; known are A, B"},
 		{"a router's", []metrics.Address{at(t, "", serving("/metrics", "b_qps 3\n"))}, "", "", "GET /metrics from server: metrics of B, but none of its counters of requests, tokens, prefix cache and queue"},

@@ -203,7 +203,7 @@ func TestBrokenMetrics(t *testing.T) {
 		figures, err := o.After(t.Context())
 		assert.Equal(t, len(figures), 0)
 		if pass == 0 {
-			assert.ErrorContains(t, err, "GET /metrics from server: the answer is no text of Prometheus metrics: ")
+			assert.ErrorContains(t, err, "GET /metrics from server: the answer is not in the Prometheus text format: ")
 		} else {
 			assert.NilError(t, err)
 		}

@@ -68,7 +68,7 @@ func (a Address) read(ctx context.Context, path string) (families, error) {
 	}
 	f, err := parse(body)
 	if err != nil {
-		return nil, fmt.Errorf("GET %s from %s: the answer is no text of Prometheus metrics: %w", path, a.Target.Where(), err)
+		return nil, fmt.Errorf("GET %s from %s: the answer is not in the Prometheus text format: %w", path, a.Target.Where(), err)
 	}
 	return f, nil
 }

@@ -88,7 +88,7 @@ func TestProblems(t *testing.T) {
 		// These are problems of files.
 		{gateOp, "", good, []string{"old: no results"}},
 		{gateOp, good, "PASS\n", []string{"new: no results", "old:3: A-2: missing in new (benchgate -removed=allow accepts that)"}},
-		{gateOp, good, strings.TrimSuffix(good, "\n"), []string{"new:30: the last line has no line end: was the file cut?"}},
+		{gateOp, good, strings.TrimSuffix(good, "\n"), []string{"new:30: the last line has no line end: was the file cut off?"}},
 		{gateOp, good, good[:len(good)-len("PASS\nok  \tp\t1.2s\n")],
 			[]string{"new:28: the run of line 26 has not ended in PASS or ok: want the whole output of go test (benchgate -partial accepts that)"}},
 		{gateOp, "goos: linux\npkg: p\nBenchmarkA-2 1 100 ns/op\n" + good, good,

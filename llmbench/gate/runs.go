@@ -32,7 +32,7 @@ func (f *results) checkRuns(partial bool) {
 	if len(lines[last-1]) == 0 {
 		last--
 	} else {
-		f.problemf(last, "the last line has no line end: was the file cut?")
+		f.problemf(last, "the last line has no line end: was the file cut off?")
 	}
 	for i, b := range lines[:last] {
 		n, line := i+1, strings.TrimSuffix(string(b), "\r")

@@ -43,7 +43,7 @@ func readAIPerf(r *reading) {
 	n := r.node
 	r.begin(r.at, n)
 	if v := n.Get("schema_version").Text(); v != "" && v != "1" && !strings.HasPrefix(v, "1.") {
-		r.failf("schema_version", "is %.20q: want 1.x, since the meaning of newer figures is not known", v)
+		r.failf("schema_version", "is %.20q: want 1.x, because the meaning of other versions' values is not known", v)
 		return
 	}
 	if n.Get("was_cancelled").True() {
@@ -122,7 +122,7 @@ func (r *reading) aiperfFigures() {
 		r.fields([]field{f}, averages)
 	}
 	if v, _ := r.number("osl_mismatch_count.avg"); v > 0 {
-		r.notef("osl_mismatch_count: %v of %v answers have not the length that was asked for", v, ok)
+		r.notef("osl_mismatch_count: %v of %v answers do not have the requested length", v, ok)
 	}
 	r.end()
 }
@@ -140,7 +140,7 @@ func readAIPerfTable(r *reading, rows [][]string) {
 			continue
 		}
 		if len(row) < len(header) {
-			r.failf("row "+itoa(i+1), "has %d of %d columns: was the file cut?", len(row), len(header))
+			r.failf("row "+itoa(i+1), "has %d of %d columns: was the file cut off?", len(row), len(header))
 			return
 		}
 		name, unit, _ := strings.Cut(strings.TrimSuffix(row[0], ")"), " (")
@@ -149,6 +149,6 @@ func readAIPerfTable(r *reading, rows [][]string) {
 		top.Set(strings.ReplaceAll(strings.ToLower(name), " ", "_"), metric)
 	}
 	r.begin(r.at, top)
-	r.notef("the CSV does not state the load")
+	r.notef("the CSV does not contain the load")
 	r.aiperfFigures()
 }

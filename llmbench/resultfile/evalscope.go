@@ -105,7 +105,7 @@ func firstOf(n *document.Node, keys ...string) string {
 func (r *reading) percentiles(path string) {
 	in, err := os.Open(path)
 	if err != nil {
-		r.notef("no %s is beside the file, so that medians are not known", evalscopePercentile)
+		r.notef("there is no %s beside the file, so the medians are not known", evalscopePercentile)
 		return
 	}
 	defer in.Close()
@@ -139,7 +139,7 @@ func readEvalscopePercentiles(r *reading) {
 	}
 	table := r.node
 	r.begin(r.at, table)
-	r.notef("no %s is beside the file, so that throughput, load and failed requests are not known", evalscopeSummary)
+	r.notef("there is no %s beside the file, so the throughput, the load and the failed requests are not known", evalscopeSummary)
 	r.rows(table, "")
 	r.end()
 }

@@ -56,7 +56,7 @@ var guidellmFormats = []format{
 func readGuideLLM(r *reading) {
 	top := r.node
 	if v, ok := top.Get("metadata.version").Number(); ok && v > 2 {
-		r.failf("metadata.version", "is %v: want 2 or lower, since the meaning of newer figures is not known", v)
+		r.failf("metadata.version", "is %v: want 2 or lower, because the meaning of other versions' values is not known", v)
 	}
 	all := top.Get("benchmarks")
 	if all.Len() == 0 {
@@ -80,7 +80,7 @@ func readGuideLLM(r *reading) {
 		counts := firstOf(b, "scheduler_metrics.requests_made", "run_stats.requests_made", "metrics.request_totals", "request_totals")
 		r.requests(counts+".successful", counts+".errored", "")
 		if cut, _ := r.number(counts + ".incomplete"); cut > 0 {
-			r.notef("%v requests were incomplete when the time was over, and count neither as failed nor in the figures", cut)
+			r.notef("%v requests were incomplete when the time was over; they count neither as failed nor in the metrics", cut)
 		}
 		if v, _ := r.number("metrics.output_token_count.successful.total_sum"); v == 0 {
 			r.failf("metrics.output_token_count.successful.total_sum", "is 0 or missing: want output tokens")
@@ -107,16 +107,16 @@ func readGuideLLMTable(r *reading, rows [][]string) {
 		header = append(header, strings.Join(parts, "."))
 	}
 	if len(rows) == heads {
-		r.failf("", "has a header and no row: want a row for each benchmark")
+		r.failf("", "has a header but no row: want a row for each benchmark")
 	}
 	for i, row := range rows[heads:] {
 		r.begin("row "+itoa(i+1)+": ", document.Row(header, row))
 		if len(row) < len(header) {
-			r.failf(header[len(row)], "is missing: was the file cut?")
+			r.failf(header[len(row)], "is missing: was the file cut off?")
 		}
 		r.load("strategy", "Benchmark.Strategy")
 		r.loadIs("index", "row", itoa(i))
-		r.notef("the CSV does not state the rate of a benchmark: rows of both sides are compared in their order")
+		r.notef("the CSV does not contain the rates of its benchmarks: the rows of both sides are compared in their order")
 		counts := "Scheduler Metrics.Requests Made "
 		if !r.node.Has(counts + "Successful") {
 			counts = "Request Counts."

@@ -48,7 +48,7 @@ func readInferencePerf(r *reading) {
 		r.failf("successes.throughput.output_tokens_per_sec", "is 0 or missing: want output tokens")
 	}
 	if v, _ := r.number("successes.token_count_mismatches"); v > 0 {
-		r.notef("successes.token_count_mismatches: the client's count of tokens is not the server's in %v requests", v)
+		r.notef("successes.token_count_mismatches: in %v requests the client's token count differs from the server's", v)
 	}
 	r.end()
 }

@@ -35,7 +35,7 @@ func readK6(r *reading) {
 	metrics := document.NewObject()
 	if list := top.Get("results.metrics"); list != nil {
 		if v := top.Get("version").Text(); !strings.HasPrefix(v, "1.") {
-			r.failf("version", "is %.20q: want 1.x, since the meaning of newer figures is not known", v)
+			r.failf("version", "is %.20q: want 1.x, because the meaning of other versions' values is not known", v)
 			return
 		}
 		at = "results.metrics."
@@ -59,7 +59,7 @@ func readK6(r *reading) {
 		r.failf("llm_output_tokens.count", "is 0: want output tokens")
 	}
 	if v, _ := r.number("dropped_iterations.count"); v > 0 {
-		r.notef("dropped_iterations.count: %v requests were not sent for lack of a free VU, and are in no figure", v)
+		r.notef("dropped_iterations.count: %v requests were not sent because no VU was free, and are in no metric", v)
 	}
 	r.fields(k6Fields, k6Statistics)
 	r.end()
@@ -77,7 +77,7 @@ func (r *reading) k6Failures(metric, count string) {
 	}
 	rate, ok := r.number(firstOf(r.node, metric+".rate", metric+".value"))
 	if !ok {
-		r.notef("the summary has no %s, so that failed requests are not known", metric)
+		r.notef("the summary has no %s, so the failed requests are not known", metric)
 		return
 	}
 	if rate >= 1 {

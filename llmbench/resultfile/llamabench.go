@@ -28,13 +28,13 @@ var llamabenchFormats = []format{
 		for i, row := range rows[1:] {
 			r.begin("row "+itoa(i+1)+": ", document.Row(rows[0], row))
 			if len(row) < len(rows[0]) {
-				r.failf(rows[0][len(row)], "is missing: was the file cut?")
+				r.failf(rows[0][len(row)], "is missing: was the file cut off?")
 			}
 			readLlamaBench(r)
 			r.end()
 		}
 		if len(rows) == 1 {
-			r.failf("", "has a header and no row: want a row for each test")
+			r.failf("", "has a header but no row: want a row for each test")
 		}
 	}},
 }
@@ -65,6 +65,6 @@ func readLlamaBench(r *reading) {
 	}
 	r.field(field{llamabenchFigure, unit, 1, "tok/s"})
 	if n := r.node.Get("samples_ts").Len(); n > 1 {
-		r.notef("the %d samples of a test are of one process and count as one observation, by their mean", n)
+		r.notef("the %d samples of a test come from one process and count as one observation: their mean", n)
 	}
 }

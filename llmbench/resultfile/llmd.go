@@ -40,7 +40,7 @@ var llmdFormats = []format{{tool: "llm-d Benchmark Report", base: "LLMDReport", 
 func readLLMD(r *reading) {
 	top := r.node
 	if v := top.Get("version").Text(); !slices.Contains(llmdVersions, v) {
-		r.failf("version", "is %.20q: want %s, since the meaning of newer figures is not known", v, strings.Join(llmdVersions, ", "))
+		r.failf("version", "is %.20q: want %s, because the meaning of other versions' values is not known", v, strings.Join(llmdVersions, ", "))
 		return
 	}
 	at := firstOf(top, "results.request_performance.aggregate", "metrics")

@@ -54,7 +54,7 @@ func readLocust(r *reading, rows [][]string) {
 	for i, row := range rows[1:] {
 		n := document.Row(rows[0], row)
 		if len(row) < len(rows[0]) {
-			r.failf("row "+itoa(i+1), "has %d of %d columns: was the file cut?", len(row), len(rows[0]))
+			r.failf("row "+itoa(i+1), "has %d of %d columns: was the file cut off?", len(row), len(rows[0]))
 			return
 		}
 		name := n.Get("Name").Text()
@@ -66,7 +66,7 @@ func readLocust(r *reading, rows [][]string) {
 			r.locustEndpoint("row "+itoa(i+1)+": ", n)
 		}
 	}
-	r.notef("percentiles are of bins of two digits")
+	r.notef("percentiles come from bins with two digits")
 	if len(all.Names()) > 0 {
 		r.begin("METRIC ", all)
 		r.res.Name = "LLMBench"
@@ -75,7 +75,7 @@ func readLocust(r *reading, rows [][]string) {
 		}
 		r.end()
 	} else if endpoints == 0 {
-		r.failf("", "has a header and no row: want a row for each endpoint")
+		r.failf("", "has a header but no row: want a row for each endpoint")
 	}
 }
 

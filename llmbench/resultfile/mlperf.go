@@ -43,7 +43,7 @@ func readMLPerf(r *reading) {
 	if v, ok := r.number("tps"); ok && v == 0 {
 		r.failf("tps", "is 0: want output tokens")
 	}
-	r.notef("percentiles are of the bins of a histogram")
+	r.notef("percentiles come from the bins of a histogram")
 	r.fields(mlperfFields, mlperfStatistics)
 	r.end()
 }

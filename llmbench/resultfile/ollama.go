@@ -44,7 +44,7 @@ func readOllama(r *reading, text []byte) {
 		return
 	}
 	if !bytes.HasSuffix(text, []byte("\n")) {
-		r.failf("", "has a last line without an end: was the file cut?")
+		r.failf("", "has a last line without an end: was the file cut off?")
 	}
 	var models []string
 	values := map[[3]string][]float64{} // by model, step and unit
@@ -67,7 +67,7 @@ func readOllama(r *reading, text []byte) {
 		for _, f := range ollamaFields {
 			epochs := values[[3]string{model, f.step, f.in}]
 			if len(epochs) > 1 {
-				r.notef("%d epochs of one process count as one observation, by their medians", len(epochs))
+				r.notef("%d epochs of one process count as one observation: their medians", len(epochs))
 			}
 			if len(epochs) > 0 {
 				slices.Sort(epochs)

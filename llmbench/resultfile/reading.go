@@ -64,7 +64,7 @@ func (r *reading) end() {
 		r.err = errTooManyResults
 	}
 	if r.err == nil && len(r.res.Values) == 0 {
-		r.failf("", "has no figure of %s that is known", r.tool)
+		r.failf("", "has no known metric of %s", r.tool)
 	}
 	if r.err == nil {
 		r.file.Results = append(r.file.Results, r.res)
@@ -140,7 +140,7 @@ func (r *reading) field(f field) {
 	}
 	switch isTime := strings.HasSuffix(f.unit, "-ns"); {
 	case v == 0 && isTime && (strings.Contains(f.unit, "ttft") || strings.Contains(f.unit, "e2e")):
-		r.failf(f.key, "is 0: want more than 0; was each request refused?")
+		r.failf(f.key, "is 0: want more than 0; was every request refused?")
 		return
 	case v == 0 && (isTime || f.unit != "fail-%"):
 		return // nothing was counted, for example no time per token for answers of one token

@@ -43,7 +43,7 @@ func readSGLang(r *reading) {
 		r.notef("SGLang does not say how many requests failed (only --output-details does)")
 	}
 	if v, ok := r.number("total_output_tokens_retokenized"); ok && v == 0 {
-		r.failf("total_output_tokens_retokenized", "is 0, so that no answer had text: was each request refused?")
+		r.failf("total_output_tokens_retokenized", "is 0, which means that no answer had text: was every request refused?")
 	}
 	if v, ok := r.number("total_output_tokens"); ok && v == 0 {
 		r.failf("total_output_tokens", "is 0 although %s requests are completed: want output tokens", n.Get("completed").Text())

@@ -100,7 +100,7 @@ func TestFilesOfOtherTools(t *testing.T) {
 		}},
 		{"guidellm.csv", "GuideLLM: row 1: Token Throughput.Successful Output Tokens/Sec.Mean", []wrong{
 			{`constant,200,0`, `constant,0,200`, "Request Counts.Successful is 0"},
-			{`,1005,`, `,`, "Token Throughput.Successful Output Tokens/Sec.Mean is missing: was the file cut?"},
+			{`,1005,`, `,`, "Token Throughput.Successful Output Tokens/Sec.Mean is missing: was the file cut off?"},
 		}},
 		{"aiperf.json", "AIPerf: output_token_throughput.avg", []wrong{
 			{`"schema_version": "1.3"`, `"schema_version": "2.0"`, "AIPerf: schema_version is \"2.0\": want 1.x"},
@@ -129,7 +129,7 @@ func TestFilesOfOtherTools(t *testing.T) {
 			{`, "samples_ts": [44.1, 44.9]}]`, ``, "the text ends early"},
 			{`"a CPU"`, `"b CPU"`, "cpu_info is b CPU, but a CPU"},
 		}},
-		{"llamabench.csv", "llama-bench: row 1: avg_ts", []wrong{{`,"2.5"`, ``, "stddev_ts is missing: was the file cut?"}}},
+		{"llamabench.csv", "llama-bench: row 1: avg_ts", []wrong{{`,"2.5"`, ``, "stddev_ts is missing: was the file cut off?"}}},
 		{"llmperf.json", "LLMPerf: results_mean_output_throughput_token_per_s", []wrong{
 			{`"results_number_errors": 0`, `"results_number_errors": 2`, "LLMPerf: results_number_errors says that 2 of"},
 			{`"results_num_completed_requests": 200`, `"results_num_completed_requests": 0`, "LLMPerf: results_num_completed_requests is 0"},

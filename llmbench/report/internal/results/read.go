@@ -191,7 +191,7 @@ func (d *Data) file(path string) error {
 	}
 	data := (&resultfile.Side{Path: path, Files: []*resultfile.File{f}}).Text(nil).Bytes
 	if n := len(data); n > 0 && data[n-1] != '\n' {
-		return fmt.Errorf("%s:%d: the last line has no line end: was the file cut?", path, 1+bytes.Count(data, []byte("\n")))
+		return fmt.Errorf("%s:%d: the last line has no line end: was the file cut off?", path, 1+bytes.Count(data, []byte("\n")))
 	}
 	rows, failed, err := Parse(data, path)
 	if err != nil {

@@ -49,7 +49,7 @@ func (d *decoder) explain(err error) error {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the text ends early, after %.200s: was the file cut?", place)
+		return fmt.Errorf("the text ends early, after %.200s: was the file cut off?", place)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("no JSON after %.200s, at byte %d: %w", place, d.InputOffset(), syntax.Err)
 	}
