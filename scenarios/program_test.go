@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/version"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/version"
 )
 
 // A release has this test binary as the program llmbench, for machines without Go. The binary then has the flags of

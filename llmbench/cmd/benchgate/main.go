@@ -288,8 +288,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/version"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/version"
 )
 
 const usage = "usage: benchgate [flags] old new\n" +

@@ -78,9 +78,9 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/version"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/version"
 )
 
 const usage = "usage: benchreport [flags] file or folder...\n" +

@@ -48,11 +48,12 @@ import (
 	"iter"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/version"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/cmd/internal/command"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
@@ -68,8 +69,8 @@ func main() {
 
 // run executes the command. It serves until ctx ends and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if version.Asked(args) {
-		io.WriteString(stdout, version.Line("mockserver"))
+	if len(args) == 1 && slices.Contains([]string{"version", "-version", "--version"}, args[0]) {
+		io.WriteString(stdout, command.Version("mockserver"))
 		return 0
 	}
 	o, err := parse(args, stdout, stderr)
