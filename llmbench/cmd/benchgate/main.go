@@ -12,6 +12,7 @@
 //	benchgate ab -base-image image -head-image image [flags] -- -bench regexp …
 //	benchgate aa [flags] -- -bench regexp [go test flags] [packages]
 //	benchgate convert [-to format] [-out folder] [-max-fail share] file...
+//	benchgate history command [flags]
 //	benchgate version
 //
 // The first form compares two files. Each file is the whole output of go test -bench,
@@ -173,6 +174,17 @@
 // differ on this machine, and margins that are wider. Its exit status is the result of
 // comparing the samples with these margins.
 //
+// # Over time
+//
+// benchgate history keeps the results of many runs in a folder, one file per run. No file is ever changed, and
+// several processes may add files at once. The commands are:
+//
+//	add [file...]   keep the results of one run: files as above, or standard input
+//	log             print a line for each run
+//	prune           print the names of runs that may be deleted; -f deletes the files whose names follow
+//
+// Each has the flag -dir for the folder (benchhistory), and -help lists the others.
+//
 // # Margins
 //
 // Unit lines of the benchmark format state which units are gated, and with which
@@ -300,6 +312,7 @@ const usage = "usage: benchgate [flags] old new\n" +
 	"       benchgate ab -base-image image -head-image image [flags] -- -bench regexp …\n" +
 	"       benchgate aa [flags] -- -bench regexp [go test flags] [packages]\n" +
 	"       benchgate convert [-to format] [-out folder] [-max-fail share] file...\n" +
+	"       benchgate history command [flags]\n" +
 	"       benchgate version\n" +
 	"\n" +
 	"Benchgate decides whether new benchmark results are worse than old ones by more than is\n" +
@@ -325,6 +338,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return aa(args[1:], stdout, stderr)
 		case "convert":
 			return convert(args[1:], stdout, stderr)
+		case "history":
+			return historyCommand(args[1:], os.Stdin, stdout, stderr)
 		}
 	}
 	c := &comparison{}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// benchgateHistory runs "benchgate history" with a standard input, and returns its exit status and outputs.
+func benchgateHistory(stdin string, args ...string) (status int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	status = historyCommand(args, strings.NewReader(stdin), &out, &err)
+	return status, out.String(), err.String()
+}
+
+func TestHistoryKeepsFilesOfAllTools(t *testing.T) {
+	dir := t.TempDir()
+	vllm := filepath.Join(t.TempDir(), "vllm.json")
+	assert.NilError(t, os.WriteFile(vllm, []byte(toolFile(t, "vllm.json", 0, 0)), 0o600))
+	status, first, stderr := benchgateHistory("", "add", "-dir", dir, "-commit=abc", "-commit-time=2026-11-26T21:17:16Z", "-machine=m", vllm)
+	assert.Equal(t, status, 0, stderr)
+	status, _, stderr = benchgateHistory("commit: def\ncommit-time: 2026-11-25T00:00:00Z\nBenchmarkX 1 5 ns/op\nFAIL\n", "add", "-dir", dir)
+	assert.Equal(t, status, 0, stderr)
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, ".add-1-2.tmp"), nil, 0o600))
+
+	status, stdout, stderr := benchgateHistory("", "log", "-dir", dir)
+	assert.Equal(t, status, 0)
+	lines := strings.Split(stdout, "\n")
+	assert.Assert(t, strings.HasPrefix(lines[1], "2026-11-25T00:00:00Z  def     -        1       failed"), stdout)
+	assert.Assert(t, strings.Contains(lines[2], first[:len(first)-1]), stdout)
+	assert.Assert(t, strings.Contains(stderr, ".add-1-2.tmp: unfinished"), stderr)
+
+	// The same results of the same commit are one run.
+	status, again, stderr := benchgateHistory("", "add", "-dir", dir, "-commit=abc", "-commit-time=2026-11-26T21:17:16Z", "-machine=m", vllm)
+	assert.Equal(t, status, 0)
+	assert.Equal(t, again, first)
+	assert.Assert(t, strings.Contains(stderr, "the history has this run"), stderr)
+
+	// Prune deletes what the list says, and nothing without one.
+	status, listed, _ := benchgateHistory("", "prune", "-dir", dir, "-keep=1")
+	assert.Equal(t, status, 0)
+	assert.Assert(t, strings.HasPrefix(listed, "2026-11-25T000000Z-def-") && strings.HasSuffix(listed, "\n.add-1-2.tmp\n"), listed)
+	entries, err := os.ReadDir(dir)
+	assert.NilError(t, err)
+	assert.Equal(t, len(entries), 3)
+	status, _, stderr = benchgateHistory(listed, "prune", "-dir", dir, "-f", "-")
+	assert.Equal(t, status, 0, stderr)
+	entries, err = os.ReadDir(dir)
+	assert.NilError(t, err)
+	assert.Equal(t, len(entries), 1)
+	assert.Equal(t, entries[0].Name()+"\n", first)
+}
+
+func TestHistoryTakesTheCommitFromGit(t *testing.T) {
+	repository := t.TempDir()
+	t.Chdir(repository)
+	git := func(args ...string) {
+		_, err := command(t.Context(), "", "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+		assert.NilError(t, err)
+	}
+	git("init", "-q")
+	result := "BenchmarkX 1 5 ns/op\n"
+	status, _, stderr := benchgateHistory(result, "add")
+	assert.Equal(t, status, 2)
+	assert.Assert(t, strings.Contains(stderr, "want them in the results or as -commit and -commit-time, or a git repository that has HEAD"), stderr)
+	t.Setenv("GIT_COMMITTER_DATE", "2026-11-26T23:17:16+02:00")
+	git("commit", "-q", "--allow-empty", "-m", "one")
+	status, name, stderr := benchgateHistory(result, "add")
+	assert.Equal(t, status, 0, stderr)
+	assert.Assert(t, strings.HasPrefix(name, "2026-11-26T211716Z-"), name)
+	assert.Equal(t, stderr, "")
+}
+
+func TestHistoryErrors(t *testing.T) {
+	empty := t.TempDir()
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "history: no command: want add"},
+		{[]string{"show"}, `history: "show": want add`},
+		{[]string{"log", "-dir", empty}, "no runs: want files that benchgate history add wrote"},
+		{[]string{"log", "x"}, `history log: "x": want no arguments`},
+		{[]string{"log", "-dir", filepath.Join(empty, "none")}, "none"},
+		{[]string{"prune", "-f"}, "-f without names: want a list"},
+		{[]string{"prune", "-f", "-keep=1", "x"}, "want a list of names with -f"},
+		{[]string{"prune", "x"}, `history prune: "x" without -f`},
+		{[]string{"prune", "-before=yesterday"}, "-before"},
+		{[]string{"add", "-commit-time=x", "y"}, "-commit-time"},
+	} {
+		status, stdout, stderr := benchgateHistory("", c.args...)
+		assert.Equal(t, status, 2, "%v", c.args)
+		assert.Equal(t, stdout, "", "%v", c.args)
+		assert.Assert(t, strings.Contains(stderr, c.want), "%v: %s", c.args, stderr)
+	}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/history"
+)
+
+const historyLogUsage = "usage: benchgate history log [-dir folder]\n" +
+	"\n" +
+	"Log prints a line for each run, in the order of commits.\n"
+
+// historyLog runs "benchgate history log".
+func historyLog(args []string, _ io.Reader, stdout, stderr io.Writer) int {
+	fs, dir := historyFlags("log")
+	rest, err := cli.Parse(fs, historyLogUsage, args, stdout, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("history log: %q: want no arguments", rest[0])
+	}
+	if err != nil {
+		return fail(stderr, err)
+	}
+	_, runs, err := readHistory(*dir, nil)
+	if err != nil {
+		return fail(stderr, err)
+	}
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "commit time\tcommit\tmachine\tseries\t\tname")
+	for _, run := range runs {
+		fmt.Fprintf(w, "%s\t%.12s\t%s\t%d\t%s\t%s\n", run.Time.UTC().Format(time.RFC3339), run.Commit, orDash(run.Machine),
+			len(run.Cells), remark(run), run.Name)
+	}
+	if err := w.Flush(); err != nil {
+		return fail(stderr, err)
+	}
+	l, err := history.Dir(*dir).List()
+	if err != nil {
+		return fail(stderr, err)
+	}
+	for _, name := range l.Unfinished {
+		fmt.Fprintf(stderr, "benchgate: note: %s: unfinished: an add still writes it or was killed; history prune lists it\n", name)
+	}
+	for _, name := range l.Others {
+		fmt.Fprintf(stderr, "benchgate: note: %s: left out: its name is not one that history add writes\n", name)
+	}
+	return 0
+}
+
+// remark returns what is special about a run, or "".
+func remark(run *history.Run) string {
+	var all []string
+	if run.Failed {
+		all = append(all, "failed")
+	}
+	if run.RerunOf != "" {
+		all = append(all, "rerun")
+	}
+	return strings.Join(all, ", ")
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+const historyPruneUsage = "usage: benchgate history prune [-dir folder] [-keep count] [-before date]\n" +
+	"       benchgate history prune [-dir folder] -f name...\n" +
+	"\n" +
+	"Prune prints the names of runs that may be deleted: all but the newest -keep, those of commits before -before, and\n" +
+	"files that no add has finished. It deletes nothing. With -f it deletes the named files; \"-f -\" reads the names from\n" +
+	"standard input:\n" +
+	"\n" +
+	"\tbenchgate history prune -keep=400 | benchgate history prune -f -\n"
+
+// historyPrune runs "benchgate history prune".
+func historyPrune(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	fs, dir := historyFlags("prune")
+	keep := fs.Int("keep", -1, "list all runs but the newest `count`")
+	force := fs.Bool("f", false, "delete the files whose names are given")
+	var before time.Time
+	fs.Func("before", "list runs of commits before this `date`, such as 2026-01-31", func(v string) (err error) {
+		before, err = time.Parse(time.DateOnly, v)
+		return err
+	})
+	names, err := cli.Parse(fs, historyPruneUsage, args, stdout, stderr)
+	d := history.Dir(*dir)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+	case *force && (*keep >= 0 || !before.IsZero()):
+		err = errors.New("history prune: -f with -keep or -before: want a list of names with -f")
+	case *force && len(names) == 0:
+		err = errors.New("history prune: -f without names: want a list, as history prune prints it, or -")
+	case *force:
+		if slices.Equal(names, []string{"-"}) {
+			names, err = readLines(stdin)
+		}
+		if err == nil {
+			err = d.Remove(names)
+		}
+	case len(names) > 0:
+		err = fmt.Errorf("history prune: %q without -f: want -keep, -before, or names with -f", names[0])
+	default:
+		err = list(d, *keep, before, stdout)
+	}
+	if err != nil {
+		return fail(stderr, err)
+	}
+	return 0
+}
+
+// list prints the names of runs that may be deleted.
+func list(d history.Dir, keep int, before time.Time, stdout io.Writer) error {
+	_, runs, err := readHistory(string(d), nil)
+	if err != nil {
+		return err
+	}
+	l, err := d.List()
+	if err != nil {
+		return err
+	}
+	for i, run := range runs {
+		if keep >= 0 && i < len(runs)-keep || run.Time.Before(before) {
+			fmt.Fprintln(stdout, run.Name)
+		}
+	}
+	for _, name := range l.Unfinished {
+		fmt.Fprintln(stdout, name)
+	}
+	return nil
+}
+
+// readLines returns the lines that are not empty.
+func readLines(r io.Reader) (lines []string, err error) {
+	s := bufio.NewScanner(r)
+	for s.Scan() {
+		if line := strings.TrimSpace(s.Text()); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines, s.Err()
+}

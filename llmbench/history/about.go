@@ -1,0 +1,142 @@
+package history
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An About says what a run measured. A text is one line, or "" if nothing is known.
+type About struct {
+	Commit  string    // the version that was measured; it must not be "" in a history
+	Time    time.Time // commit time; it must not be zero in a history
+	Machine string
+	Server  string // the server and its flags, without its version
+	RerunOf string // the name of the run's file that this run repeats
+}
+
+// ours are the keys of About, which a file has at most one value of.
+var ours = []string{"commit", "commit-time", "machine", "server", "rerun-of"}
+
+// get returns the value of a key of ours.
+func (a About) get(key string) string {
+	switch key {
+	case "commit":
+		return a.Commit
+	case "commit-time":
+		if a.Time.IsZero() {
+			return ""
+		}
+		return a.Time.UTC().Format(time.RFC3339)
+	case "machine":
+		return a.Machine
+	case "server":
+		return a.Server
+	}
+	return a.RerunOf
+}
+
+// set sets the value of a key of ours.
+func (a *About) set(key, value string) (err error) {
+	switch key {
+	case "commit":
+		a.Commit = value
+	case "commit-time":
+		if a.Time, err = time.Parse(time.RFC3339, value); err == nil && (a.Time.UTC().Year() < 1970 || a.Time.UTC().Year() > 9999) {
+			err = fmt.Errorf("year %d", a.Time.UTC().Year())
+		}
+		if err != nil {
+			return fmt.Errorf("commit-time: %q: want a time such as 2026-11-26T21:17:16Z", value)
+		}
+	case "machine":
+		a.Machine = value
+	case "server":
+		a.Server = value
+	default:
+		a.RerunOf = value
+	}
+	return nil
+}
+
+// Stated returns what the configuration lines of a text say. A text with two values of a key is an error, because a
+// file is one run.
+func Stated(text []byte) (About, error) {
+	var a About
+	seen := map[string]string{}
+	for line := range bytes.Lines(text) {
+		key, value, ok := setting(line)
+		if !ok || !slices.Contains(ours, key) || value == "" {
+			continue
+		}
+		if old, again := seen[key]; again && old != value {
+			return a, fmt.Errorf("%s: %s, and %s further above: want one value, as a file is one run", key, value, old)
+		}
+		seen[key] = value
+		if err := a.set(key, value); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// merge returns a with what the text states besides. A contradiction is an error.
+func (a About) merge(text []byte) (About, error) {
+	in, err := Stated(text)
+	if err != nil {
+		return a, err
+	}
+	for _, key := range ours {
+		asked, stated := a.get(key), in.get(key)
+		switch {
+		case strings.ContainsAny(asked, "\r\n") || asked != strings.Trim(asked, " \t"):
+			return a, fmt.Errorf("%s: %q: want one line, without spaces around it", key, asked)
+		case asked != "" && stated != "" && asked != stated:
+			return a, fmt.Errorf("%s: %s, but the results say %s", key, asked, stated)
+		case asked == "" && stated != "":
+			if err := a.set(key, stated); err != nil {
+				return a, err
+			}
+		}
+	}
+	return a, a.check()
+}
+
+// check returns an error if what a history needs is not known.
+func (a About) check() error {
+	switch {
+	case a.Commit == "":
+		return fmt.Errorf("commit: not known: want a line commit: in the results, or -commit")
+	case a.Time.IsZero():
+		return fmt.Errorf("commit-time: not known: want a line commit-time: in the results, or -commit-time")
+	}
+	return nil
+}
+
+// lines returns the configuration lines that the text lacks.
+func (a About) lines(text []byte) []byte {
+	var b []byte
+	for _, key := range ours {
+		if value := a.get(key); value != "" && !hasSetting(text, key) {
+			b = fmt.Appendf(b, "%s: %s\n", key, value)
+		}
+	}
+	return b
+}
+
+func hasSetting(text []byte, key string) bool {
+	for line := range bytes.Lines(text) {
+		if k, value, ok := setting(line); ok && k == key && value != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// setting takes a line apart that sets one of the keys of a history, which benchfmt reads in the same way.
+func setting(line []byte) (key, value string, ok bool) {
+	before, after, found := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(":"))
+	value = strings.TrimLeft(string(after), " \t")
+	return string(before), value, found && len(value) < len(after)
+}

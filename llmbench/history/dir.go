@@ -1,0 +1,151 @@
+package history
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Dir is the folder of a history. Several processes may add to the folder at once.
+type Dir string
+
+// layout is the commit time in names of files. It has no colon, which Windows does not allow.
+const layout = "2006-01-02T150405Z"
+
+// named matches the names of a history's files: commit time, commit, and a hash of the contents.
+var named = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT\d{6}Z)-([0-9A-Za-z._]{1,12})-([0-9a-f]{16})\.txt$`)
+
+// unnamable matches what a name of a file replaces in a commit.
+var unnamable = regexp.MustCompile(`[^0-9A-Za-z._]`)
+
+// unfinishedStart and unfinishedEnd are how the names of files begin and end that Add has not finished.
+const unfinishedStart, unfinishedEnd = ".add-", ".tmp"
+
+// Add writes a run to the folder, which it creates, and returns the name of the new file. The text has results in Go
+// benchmark format. Lines of about are put in front of the text unless the text has them.
+//
+// The file appears under its name only when it is complete and on disk. A process that is killed leaves at most a
+// file whose name begins with ".add-". If the folder has a run with the same text and settings, Add returns the name
+// of that run and an error that is [os.ErrExist].
+func (d Dir) Add(text []byte, about About, now time.Time) (string, error) {
+	about, err := about.merge(text)
+	if err != nil {
+		return "", err
+	}
+	head := about.lines(text)
+	sum := sha256.Sum256(slices.Concat(head, text))
+	name := fmt.Sprintf("%s-%s-%x.txt", about.Time.UTC().Format(layout), short(about.Commit), sum[:8])
+	if _, err := os.Lstat(filepath.Join(string(d), name)); err == nil {
+		return name, fmt.Errorf("%s: the history has this run: %w", name, os.ErrExist)
+	}
+	if !hasSetting(text, "date") {
+		head = fmt.Appendf(head, "date: %s\n", now.UTC().Format(time.RFC3339))
+	}
+	whole := slices.Concat(head, []byte("\n"), text)
+	if !bytes.HasSuffix(whole, []byte("\n")) {
+		whole = append(whole, '\n')
+	}
+	if _, err := NewReader().Read(name, whole); err != nil {
+		return "", err
+	}
+	return name, d.write(name, whole)
+}
+
+// write writes a file that is complete as soon as it has its name. The name has a hash of the contents, so
+// that two processes that write the same name write the same results, and the last one may win.
+func (d Dir) write(name string, text []byte) (err error) {
+	if err := os.MkdirAll(string(d), 0o777); err != nil {
+		return err
+	}
+	// os.CreateTemp would make a file that only its owner may read.
+	part := filepath.Join(string(d), fmt.Sprintf("%s%d-%x%s", unfinishedStart, os.Getpid(), rand.Uint64(), unfinishedEnd))
+	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(part)
+		}
+	}()
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(part, filepath.Join(string(d), name)); err != nil {
+		return err
+	}
+	return d.sync()
+}
+
+// sync makes new names in the folder last. Windows cannot do that for folders.
+func (d Dir) sync() error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := os.Open(string(d))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// short returns the start of a commit for the name of a file.
+func short(commit string) string {
+	commit = unnamable.ReplaceAllString(commit, "_")
+	return commit[:min(len(commit), 12)]
+}
+
+// A Listing is what a folder holds.
+type Listing struct {
+	Runs       []string // names of files, by commit time
+	Unfinished []string // files of an Add that still runs or was killed
+	Others     []string // files that are not of the history
+}
+
+// List lists the folder. A folder that does not exist is an error.
+func (d Dir) List() (Listing, error) {
+	var l Listing
+	entries, err := os.ReadDir(string(d)) // sorted by name
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case named.MatchString(name) && !e.IsDir():
+			l.Runs = append(l.Runs, name)
+		case strings.HasPrefix(name, unfinishedStart) && strings.HasSuffix(name, unfinishedEnd):
+			l.Unfinished = append(l.Unfinished, name)
+		case name != ".git":
+			l.Others = append(l.Others, name)
+		}
+	}
+	return l, err
+}
+
+// Remove deletes files of the history, or files that are unfinished. It deletes nothing if a name is neither, or if
+// the folder does not have it.
+func (d Dir) Remove(names []string) error {
+	for _, name := range names {
+		own := named.MatchString(name) || strings.HasPrefix(name, unfinishedStart) && strings.HasSuffix(name, unfinishedEnd)
+		if !own || filepath.Base(name) != name {
+			return fmt.Errorf("%q: want the name of a file of the history, as prune prints it; nothing was deleted", name)
+		}
+		if _, err := os.Lstat(filepath.Join(string(d), name)); err != nil {
+			return fmt.Errorf("%w; nothing was deleted", err)
+		}
+	}
+	for _, name := range names {
+		if err := os.Remove(filepath.Join(string(d), name)); err != nil {
+			return err
+		}
+	}
+	return d.sync()
+}
