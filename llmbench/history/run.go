@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/perf/benchmath"
 	"golang.org/x/perf/benchproc"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
@@ -39,6 +41,7 @@ type Cell struct {
 type Reader struct {
 	row, config *benchproc.Projection
 	spelled     map[string]string // how the files spell a tidied unit, by tidied unit
+	cells       int               // the largest number of cells of a run
 }
 
 // NewReader returns a Reader. Cells of runs that differ only in the keys of ignore, in the keys that [gate.Ignored]
@@ -96,7 +99,7 @@ func (r *Reader) Read(name string, text []byte) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	run := &Run{Name: name, About: about}
+	run := &Run{Name: name, About: about, Cells: make([]Cell, 0, r.cells)}
 	for line := range bytes.Lines(text) {
 		if key, value, ok := setting(line); ok && key == "date" && run.Date == "" {
 			run.Date = value
@@ -105,7 +108,7 @@ func (r *Reader) Read(name string, text []byte) (*Run, error) {
 		run.Failed = run.Failed || bytes.Equal(line, []byte("FAIL")) || bytes.HasPrefix(line, []byte("--- FAIL")) || bytes.HasPrefix(line, []byte("FAIL\t"))
 	}
 	in := benchfmt.NewReader(bytes.NewReader(text), name)
-	values := map[Cell][]float64{} // by cells without a value
+	cells := cellIndex{at: make(map[Cell]int, r.cells)}
 	for in.Scan() {
 		switch rec := in.Result().(type) {
 		case *benchfmt.SyntaxError:
@@ -113,7 +116,7 @@ func (r *Reader) Read(name string, text []byte) (*Run, error) {
 		case *benchfmt.UnitMetadata:
 			run.unitsSet = append(run.unitsSet, rec)
 		case *benchfmt.Result:
-			if err := r.add(run, values, rec); err != nil {
+			if err := r.add(run, &cells, rec); err != nil {
 				return nil, err
 			}
 		}
@@ -124,14 +127,21 @@ func (r *Reader) Read(name string, text []byte) (*Run, error) {
 	if len(run.Cells) == 0 {
 		return nil, fmt.Errorf("%s: no results", name)
 	}
-	for i, c := range run.Cells {
-		run.Cells[i].Value = median(values[c])
+	for i, values := range cells.more {
+		run.Cells[i].Value = median(values)
 	}
+	r.cells = max(r.cells, len(run.Cells))
 	return run, nil
 }
 
-// add adds a result to the cells of a run, whose values are still 0.
-func (r *Reader) add(run *Run, values map[Cell][]float64, rec *benchfmt.Result) error {
+// A cellIndex finds the cells of a run.
+type cellIndex struct {
+	at   map[Cell]int      // in Run.Cells, by the cell without its value
+	more map[int][]float64 // the values of cells with more than one
+}
+
+// add adds a result to the cells of a run. A cell has the first of its values.
+func (r *Reader) add(run *Run, cells *cellIndex, rec *benchfmt.Result) error {
 	file, line := rec.Pos()
 	row, config := r.row.Project(rec), r.config.Project(rec)
 	for _, v := range rec.Values {
@@ -142,20 +152,27 @@ func (r *Reader) add(run *Run, values map[Cell][]float64, rec *benchfmt.Result) 
 		if _, ok := r.spelled[v.Unit]; !ok && v.OrigUnit != "" {
 			r.spelled[v.Unit] = v.OrigUnit
 		}
-		if values[c] == nil {
+		i, again := cells.at[c]
+		if !again {
+			cells.at[c] = len(run.Cells)
+			c.Value = v.Value
 			run.Cells = append(run.Cells, c)
+			continue
 		}
-		values[c] = append(values[c], v.Value)
+		if cells.more == nil {
+			cells.more = map[int][]float64{}
+		}
+		if cells.more[i] == nil {
+			cells.more[i] = []float64{run.Cells[i].Value}
+		}
+		cells.more[i] = append(cells.more[i], v.Value)
 	}
 	return nil
 }
 
 // median returns the median of values, of which there is at least one.
 func median(values []float64) float64 {
-	if len(values) == 1 {
-		return values[0]
-	}
-	s := benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
+	s := benchmath.NewSample(values, &benchmath.DefaultThresholds)
 	return benchmath.AssumeNothing.Summary(s, 0.95).Center
 }
 
@@ -167,4 +184,15 @@ func (r *Reader) BenchmarkName(row benchproc.Key) string {
 		return pkg + "." + name
 	}
 	return name
+}
+
+// pattern returns an argument of -bench that matches the benchmark of a row.
+func (r *Reader) pattern(row benchproc.Key) string {
+	name := benchfile.ParseName(row.Get(r.row.Fields()[1])).WithoutProcs()
+	parts := strings.Split(name, "/")
+	parts[0] = "Benchmark" + parts[0]
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
 }

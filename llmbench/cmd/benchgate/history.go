@@ -11,6 +11,7 @@ import (
 )
 
 const historyUsage = "usage: benchgate history add [flags] [file...]\n" +
+	"       benchgate history check [flags]\n" +
 	"       benchgate history log [-dir folder]\n" +
 	"       benchgate history prune [-dir folder] [-keep count] [-before date]\n" +
 	"       benchgate history prune [-dir folder] -f name...\n" +
@@ -22,7 +23,7 @@ const historyDir = "benchhistory"
 
 // historyCommands are the subcommands of "benchgate history".
 var historyCommands = map[string]func(args []string, stdin io.Reader, stdout, stderr io.Writer) int{
-	"add": historyAdd, "log": historyLog, "prune": historyPrune,
+	"add": historyAdd, "check": historyCheck, "log": historyLog, "prune": historyPrune,
 }
 
 // historyCommand runs "benchgate history" and returns the exit status.
@@ -37,9 +38,9 @@ func historyCommand(args []string, stdin io.Reader, stdout, stderr io.Writer) in
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err == nil && len(args) == 0:
-		err = errors.New("history: no command: want add, log or prune")
+		err = errors.New("history: no command: want add, check, log or prune")
 	case err == nil:
-		err = fmt.Errorf("history: %q: want add, log or prune", args[0])
+		err = fmt.Errorf("history: %q: want add, check, log or prune", args[0])
 	}
 	return fail(stderr, err)
 }

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -91,10 +93,52 @@ func TestHistoryErrors(t *testing.T) {
 		{[]string{"prune", "x"}, `history prune: "x" without -f`},
 		{[]string{"prune", "-before=yesterday"}, "-before"},
 		{[]string{"add", "-commit-time=x", "y"}, "-commit-time"},
+		{[]string{"check", "x"}, `history check: "x": want no arguments`},
+		{[]string{"check", "-markdown", "-json"}, "-markdown and -json: want one of them"},
+		{[]string{"check", "-min=one"}, "-min"},
+		{[]string{"check", "-nights=1", "-dir", empty}, "no runs"},
 	} {
 		status, stdout, stderr := benchgateHistory("", c.args...)
 		assert.Equal(t, status, 2, "%v", c.args)
 		assert.Equal(t, stdout, "", "%v", c.args)
 		assert.Assert(t, strings.Contains(stderr, c.want), "%v: %s", c.args, stderr)
+	}
+}
+
+func TestHistoryCheckRerunsByName(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("-rerun needs sh")
+	}
+	for name, c := range map[string]struct {
+		rerun          string
+		status, reruns int
+		summary        string
+	}{
+		"no rerun":         {"", 2, 0, "cannot judge: 1 series out of line, to be rerun\n"},
+		"reruns disagree":  {`test "$BENCH" = '^BenchmarkX$/^n=1$' && echo BenchmarkX/n=1 1 100$(ls "$DIR" | wc -l) ns/op`, 0, 1, "nothing: 2 series in line with what came before\n"},
+		"reruns agree":     {`echo BenchmarkX/n=1 1 150$(ls "$DIR" | wc -l) ns/op`, 1, 1, "alarm: 1 change, most X/n=1 ns/op +47"},
+		"the rerun fails":  {"exit 3", 2, 0, ""},
+		"no result":        {"true", 2, 0, ""},
+		"another command ": {"echo BenchmarkY 1 1 ns/op", 2, 1, "cannot judge: 1 series out of line, to be rerun\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Setenv("DIR", dir)
+			for night := range 30 {
+				value := 10000 + 37*(night*7%11)
+				if night == 29 {
+					value = 15000
+				}
+				result := fmt.Sprintf("Unit ns/op better=lower gate=5%%\nBenchmarkX/n=1 1 %d ns/op\nBenchmarkX/n=2 1 %d ns/op\n", value, 10000+37*(night*5%11))
+				status, _, stderr := benchgateHistory(result, "add", "-dir", dir, "-commit=c", fmt.Sprintf("-commit-time=2026-11-%02dT00:00:00Z", night+1))
+				assert.Equal(t, status, 0, stderr)
+			}
+			status, stdout, stderr := benchgateHistory("", "check", "-dir", dir, "-rerun", c.rerun)
+			assert.Equal(t, status, c.status, "%s%s", stdout, stderr)
+			assert.Assert(t, strings.HasPrefix(stdout, c.summary), stdout)
+			status, stdout, _ = benchgateHistory("", "log", "-dir", dir)
+			assert.Equal(t, status, 0)
+			assert.Equal(t, strings.Count(stdout, "rerun"), c.reruns)
+		})
 	}
 }

@@ -180,6 +180,7 @@
 // several processes may add files at once. The commands are:
 //
 //	add [file...]   keep the results of one run: files as above, or standard input
+//	check           say whether the newest run is out of line: status 1 is an alarm, 2 "cannot judge"
 //	log             print a line for each run
 //	prune           print the names of runs that may be deleted; -f deletes the files whose names follow
 //

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/history"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile"
+)
+
+const historyCheckUsage = "usage: benchgate history check [flags]\n" +
+	"\n" +
+	"Check judges the newest run against the runs before it, in all units that are gated.\n" +
+	"Exit status: 0 nothing, 1 alarm, 2 cannot judge.\n"
+
+// A historyChecker runs "benchgate history check".
+type historyChecker struct {
+	dir            string
+	ignore         []string
+	options        history.CheckOptions
+	markdown, json bool
+	rerun          string        // a shell command, or ""
+	timeout        time.Duration // of one rerun
+	stderr         io.Writer
+}
+
+// historyCheck runs "benchgate history check".
+func historyCheck(args []string, _ io.Reader, stdout, stderr io.Writer) int {
+	c := historyChecker{stderr: stderr}
+	fs, dir := historyFlags("check")
+	units := fs.String("units", "", "also read Unit lines from this `file`; its margins override those of the newest run")
+	fs.Float64Var(&c.options.Nights, "nights", 100, "allow one run with a false alarm in this `number` of runs")
+	fs.Func("min", "the smallest change that counts, a `percentage` such as 1% (default 1%)", func(v string) error {
+		_, err := fmt.Sscanf(v, "%f%%", &c.options.Min)
+		c.options.Min /= 100
+		return err
+	})
+	c.options.Min = 0.01
+	fs.Func("max-fail", "let results with this `share` of failed requests, 0 to 1, become baseline (default 0)", share(&c.options.MaxFail))
+	fs.Func("ignore", "let these `keys` of configuration lines differ, a comma-separated list", func(v string) error {
+		c.ignore = append(c.ignore, strings.Split(v, ",")...)
+		return nil
+	})
+	fs.BoolVar(&c.markdown, "markdown", false, "print the text of an issue")
+	fs.BoolVar(&c.json, "json", false, "print JSON")
+	fs.StringVar(&c.rerun, "rerun", "", "rerun benchmarks that are out of line by this shell `command`, which prints results; $BENCH is a pattern for -bench")
+	fs.DurationVar(&c.timeout, "timeout", time.Hour, "the maximum `time` of one rerun")
+	rest, err := cli.Parse(fs, historyCheckUsage, args, stdout, stderr)
+	c.dir = *dir
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err == nil && len(rest) > 0:
+		err = fmt.Errorf("history check: %q: want no arguments", rest[0])
+	case err == nil && c.markdown && c.json:
+		err = errors.New("history check: -markdown and -json: want one of them")
+	case err == nil && *units != "":
+		c.options.Units, err = os.ReadFile(*units)
+	}
+	var r *history.Report
+	if err == nil {
+		r, err = c.check()
+	}
+	if err == nil && c.rerun != "" && len(r.Suspects) > 0 {
+		if err = c.repeat(r); err == nil {
+			r, err = c.check()
+		}
+	}
+	if err == nil {
+		err = c.print(r, stdout)
+	}
+	if err != nil {
+		return fail(stderr, err)
+	}
+	switch r.Verdict {
+	case history.Nothing:
+		return 0
+	case history.Alarm:
+		return exitRegression
+	}
+	return exitCannotJudge
+}
+
+func (c historyChecker) check() (*history.Report, error) {
+	r, runs, err := readHistory(c.dir, c.ignore)
+	if err != nil {
+		return nil, err
+	}
+	return r.Check(runs, c.options)
+}
+
+func (c historyChecker) print(r *history.Report, w io.Writer) error {
+	switch {
+	case c.markdown:
+		return r.Markdown(w)
+	case c.json:
+		return r.JSON(w)
+	}
+	return r.Text(w)
+}
+
+// repeat runs the benchmarks that are out of line again, and adds the results to the history.
+func (c historyChecker) repeat(r *history.Report) error {
+	in := newInterrupt(c.stderr)
+	defer in.stop()
+	about := history.About{Commit: r.Commit, Time: r.Time, Machine: r.Machine, Server: r.Server, RerunOf: r.Run}
+	patterns, reruns := r.Patterns()
+	for i, pattern := range patterns {
+		for n := range reruns[i] {
+			fmt.Fprintf(c.stderr, "benchgate: rerun %d of %d: %s\n", n+1, reruns[i], pattern)
+			text, err := c.run(in, pattern)
+			if err == nil {
+				_, err = history.Dir(c.dir).Add(text, about, time.Now())
+			}
+			if err != nil && !errors.Is(err, os.ErrExist) {
+				return fmt.Errorf("-rerun: %s: %w", pattern, err)
+			}
+		}
+	}
+	return nil
+}
+
+// run runs the command of -rerun and returns its results.
+func (c historyChecker) run(in interrupt, pattern string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(in.gentle, c.timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", c.rerun)
+	cmd.Env = append(os.Environ(), "BENCH="+pattern)
+	var stdout strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, c.stderr
+	if err := runGroup(in.hard, cmd, 10*time.Second); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}
+	return resultsOf(nil, strings.NewReader(stdout.String()), resultfile.Options{}, c.stderr)
+}

@@ -1,0 +1,289 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchproc"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/history/internal/watch"
+)
+
+// CheckOptions control [Reader.Check].
+type CheckOptions struct {
+	Nights  float64 // there is at most one night with a false alarm in this number of nights, 2 or more
+	Min     float64 // the smallest change that counts, a share such as 0.01
+	MaxFail float64 // the share of failed requests with which a result may become baseline
+	Units   []byte  // Unit lines that override those of the newest run
+}
+
+// A series is a unit of a benchmark, as long as what must be equal is equal.
+type series struct {
+	cell  Cell // without a value
+	epoch int  // of the benchmark and configuration: values of units with same= were like those of this epoch
+}
+
+// A checker replays the nights of a history.
+type checker struct {
+	reader   *Reader
+	options  CheckOptions
+	rules    map[string]gate.UnitRule
+	equal    []string // the units with same=, and accuracies, sorted
+	watch    *watch.Watch
+	nights   []*Run            // runs that repeat no other
+	reruns   map[string][]*Run // by the name of the run that they repeat
+	ids      map[series]int
+	series   []series
+	present  [][]int // the nights that have a series
+	machines map[string]int
+	epochs   map[Cell][]epoch // by benchmark and configuration
+	report   *Report
+	found    []Cause // causes so far
+}
+
+// An epoch holds the values of units that must stay the same, and of accuracies, in the order of checker.equal.
+type epoch [][]float64
+
+// Check judges the newest of the runs that repeat no other, against the runs before it. The runs are those of
+// [Reader.ReadAll]. An error is about options; what keeps the run from being judged is in the report.
+func (r *Reader) Check(runs []*Run, o CheckOptions) (*Report, error) {
+	c := &checker{reader: r, options: o, reruns: map[string][]*Run{}, ids: map[series]int{}, machines: map[string]int{}, epochs: map[Cell][]epoch{}}
+	switch {
+	case !(o.Nights >= 2):
+		return nil, fmt.Errorf("nights: %v, want 2 or more", o.Nights)
+	case !(o.Min >= 0 && o.Min < 1):
+		return nil, fmt.Errorf("min: %v, want a share from 0 to less than 1", o.Min)
+	case !(o.MaxFail >= 0 && o.MaxFail <= 1):
+		return nil, fmt.Errorf("max-fail: %v, want a share from 0 to 1", o.MaxFail)
+	}
+	for _, run := range runs {
+		if run.RerunOf == "" {
+			c.nights = append(c.nights, run)
+		} else {
+			c.reruns[run.RerunOf] = append(c.reruns[run.RerunOf], run)
+		}
+	}
+	if len(c.nights) == 0 {
+		return nil, errors.New("no runs apart from reruns")
+	}
+	c.watch = watch.New(watch.Options{Nights: o.Nights, Min: o.Min})
+	if err := c.readRules(); err != nil {
+		return nil, err
+	}
+	for night := range c.nights {
+		last := night == len(c.nights)-1
+		c.report = newReport(c.nights[night], o)
+		c.explain(night, c.watch.Night(c.values(night)), c.report, last)
+	}
+	c.conclude()
+	return c.report, nil
+}
+
+// readRules reads the Unit lines of the options and of the newest run.
+func (c *checker) readRules() error {
+	var over []*benchfmt.UnitMetadata
+	in := benchfmt.NewReader(bytes.NewReader(c.options.Units), "units")
+	for in.Scan() {
+		switch rec := in.Result().(type) {
+		case *benchfmt.SyntaxError:
+			return rec
+		case *benchfmt.UnitMetadata:
+			over = append(over, rec)
+		case *benchfmt.Result:
+			return fmt.Errorf("units: the result of Benchmark%s: want Unit lines only", rec.Name)
+		}
+	}
+	if err := in.Err(); err != nil {
+		return err
+	}
+	rules, problems := gate.UnitRules(over, c.nights[len(c.nights)-1].unitsSet)
+	for _, p := range problems {
+		return fmt.Errorf("%s:%d: %s", p.File, p.Line, p.Message)
+	}
+	c.rules = rules
+	gated := false
+	for unit, r := range rules {
+		gated = gated || r.Gated
+		if r.Same() || r.Points {
+			c.equal = append(c.equal, unit)
+		}
+	}
+	slices.Sort(c.equal)
+	if gated {
+		return nil
+	}
+	return errors.New("no unit is gated: want a line such as \"Unit ns/op better=lower gate=5%\" in the newest run or the file of -units")
+}
+
+// values returns what the watch sees of a night: the gated units of sound benchmarks.
+func (c *checker) values(night int) []watch.Value {
+	run := c.nights[night]
+	var values []watch.Value
+	for _, group := range byBenchmark(run) {
+		name := c.reader.BenchmarkName(group[0].Row)
+		epoch, why := c.epoch(group, run)
+		if why != "" {
+			c.report.Unsound = append(c.report.Unsound, name+": "+why)
+			continue
+		}
+		for _, cell := range group {
+			rule := c.rules[cell.Unit]
+			if !rule.Gated || rule.Points {
+				continue
+			}
+			if cell.Value <= 0 {
+				c.report.Unsound = append(c.report.Unsound, fmt.Sprintf("%s: %s is %v: want more than 0", name, c.unit(cell.Unit), cell.Value))
+				continue
+			}
+			x := sign(rule) * math.Log(cell.Value)
+			cell.Value = 0
+			v := watch.Value{Series: c.id(series{cell, epoch}), Machine: c.machine(run.Machine), X: x}
+			for _, again := range c.reruns[run.Name] {
+				if value, ok := again.value(cell); ok && value > 0 {
+					v.Reruns = append(v.Reruns, sign(rule)*math.Log(value))
+				}
+			}
+			c.present[v.Series] = append(c.present[v.Series], night)
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// sign returns the sign that makes a larger logarithm worse.
+func sign(r gate.UnitRule) float64 {
+	if r.Better == "higher" {
+		return -1
+	}
+	return +1
+}
+
+// value returns the value of a cell, if the run has the cell.
+func (r *Run) value(cell Cell) (float64, bool) {
+	for _, c := range r.Cells {
+		if c.Row == cell.Row && c.Config == cell.Config && c.Unit == cell.Unit {
+			return c.Value, true
+		}
+	}
+	return 0, false
+}
+
+// byBenchmark returns the cells of each benchmark and configuration, in the order of the file.
+func byBenchmark(run *Run) [][]Cell {
+	index := map[[2]benchproc.Key]int{}
+	var groups [][]Cell
+	for _, c := range run.Cells {
+		key := [2]benchproc.Key{c.Row, c.Config}
+		i, ok := index[key]
+		if !ok {
+			i = len(groups)
+			index[key] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], c)
+	}
+	return groups
+}
+
+// epoch returns the epoch of a benchmark's result: the newest one whose units with same= agree, or a new one. It says why
+// the result is not sound, or "".
+func (c *checker) epoch(group []Cell, run *Run) (number int, why string) {
+	if run.Failed {
+		return 0, "a benchmark of the run failed"
+	}
+	watched := make([]float64, len(c.equal)) // as in the gate, a missing value counts as 0
+	for _, cell := range group {
+		if cell.Unit == "fail-%" && cell.Value > 100*c.options.MaxFail {
+			return 0, fmt.Sprintf("fail-%% is %v, want at most %v", cell.Value, 100*c.options.MaxFail)
+		}
+		if i, ok := slices.BinarySearch(c.equal, cell.Unit); ok {
+			watched[i] = cell.Value
+		}
+	}
+	key := Cell{Row: group[0].Row, Config: group[0].Config}
+	epochs := c.epochs[key]
+	number = len(epochs) - 1
+	for ; number >= 0; number-- {
+		if !c.unlike(watched, epochs[number]) {
+			break
+		}
+	}
+	if number < 0 {
+		number = len(epochs)
+		epochs = append(epochs, make(epoch, len(c.equal)))
+		c.epochs[key] = epochs
+	}
+	for i, unit := range c.equal {
+		before := epochs[number][i]
+		if rule := c.rules[unit]; rule.Points && len(before) > 0 {
+			if drop := (watched[i] - middle(before)) * sign(rule) / 100; drop > rule.Margin {
+				return 0, fmt.Sprintf("%s is %.4g, but the median of %s is %.4g: want a loss of at most %.4g percentage points",
+					c.unit(unit), watched[i], count(len(before), "earlier run"), middle(before), 100*rule.Margin)
+			}
+		}
+	}
+	for i := range c.equal {
+		all := append(epochs[number][i], watched[i])
+		epochs[number][i] = all[max(0, len(all)-51):]
+	}
+	return number, ""
+}
+
+// unlike reports whether values of the units that must be equal differ from those of an epoch.
+func (c *checker) unlike(watched []float64, e epoch) bool {
+	for i, unit := range c.equal {
+		if c.rules[unit].Same() && c.rules[unit].Unlike(watched[i], middle(e[i]), unit) {
+			return true
+		}
+	}
+	return false
+}
+
+// middle returns the median of values, of which there is at least one.
+func middle(values []float64) float64 {
+	s := slices.Clone(values)
+	slices.Sort(s)
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// id returns the number of a series.
+func (c *checker) id(s series) int {
+	id, ok := c.ids[s]
+	if !ok {
+		id = len(c.series)
+		c.ids[s] = id
+		c.series, c.present = append(c.series, s), append(c.present, nil)
+	}
+	return id
+}
+
+// machine returns the number of a machine.
+func (c *checker) machine(name string) int {
+	id, ok := c.machines[name]
+	if !ok {
+		id = len(c.machines)
+		c.machines[name] = id
+	}
+	return id
+}
+
+// unit returns a unit as the files spell it.
+func (c *checker) unit(tidied string) string {
+	if spelled, ok := c.reader.spelled[tidied]; ok {
+		return spelled
+	}
+	return tidied
+}
+
+func count(n int, noun string) string {
+	if n == 1 || strings.HasSuffix(noun, "s") {
+		return fmt.Sprintf("%d %s", n, noun)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,323 @@
+package history
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+)
+
+const unitLines = "Unit output-tok/s better=higher gate=2%\nUnit p50-ttft-ns better=lower gate=5%\nUnit mean-tpot-ns better=lower gate=2%\n" +
+	"Unit out-tok/req same=2%\nUnit accuracy-% better=higher gate=2pp of=checked-req\n"
+
+// A project is a simulated history whose runs a test may change.
+type project struct {
+	nights, rows int
+	noise        float64
+	edit         func(night int, lines []string) []string // of the results of a night; may be nil
+	about        func(night int, a *About)                // may be nil
+	step         func(night, row int) float64             // a share by which a row is slower; may be nil
+	reader       *Reader
+}
+
+// runs returns the runs of a project.
+func (p *project) runs(t testing.TB) []*Run {
+	rng := rand.New(rand.NewPCG(1, 2))
+	p.reader = NewReader()
+	var runs []*Run
+	for night := range p.nights {
+		about := About{Commit: strings.Repeat(fmt.Sprintf("%02x", night+1), 20), Time: time.Date(2026, 1, 1+night, 0, 0, 0, 0, time.UTC), Machine: "a"}
+		if p.about != nil {
+			p.about(night, &about)
+		}
+		var lines []string
+		for row := range p.rows {
+			slower := 1.0
+			if p.step != nil {
+				slower += p.step(night, row)
+			}
+			draw := func(v float64) float64 { return v * (1 + p.noise*rng.NormFloat64()) }
+			lines = append(lines, fmt.Sprintf("BenchmarkServing/concurrency=%d-8 1 %.6g output-tok/s %.6g p50-ttft-ns %.6g mean-tpot-ns 100 out-tok/req 90 accuracy-%%",
+				row+1, draw(1000)/slower, draw(3e7), draw(8e6)*slower))
+		}
+		if p.edit != nil {
+			lines = p.edit(night, lines)
+		}
+		text := string(about.lines(nil)) + unitLines + "gpu: H100\npkg: example.com/serving\n" + strings.Join(lines, "\n") + "\n"
+		run, err := p.reader.Read(fmt.Sprintf("run%d", night), []byte(text))
+		assert.NilError(t, err)
+		runs = append(runs, run)
+	}
+	return runs
+}
+
+var defaults = CheckOptions{Nights: 100, Min: 0.01}
+
+func (p *project) check(t testing.TB) *Report {
+	runs := p.runs(t)
+	r, err := p.reader.Check(runs, defaults)
+	assert.NilError(t, err)
+	return r
+}
+
+// BenchmarkCheck reads and checks 1,000 runs with 200 series.
+func BenchmarkCheck(b *testing.B) {
+	p := project{nights: 1000, rows: 67, noise: 0.02}
+	texts := make([]string, p.nights)
+	p.edit = func(night int, lines []string) []string { texts[night] = strings.Join(lines, "\n"); return lines }
+	runs := p.runs(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		p.reader = NewReader()
+		for i, run := range runs {
+			var err error
+			runs[i], err = p.reader.Read(run.Name, []byte(string(run.About.lines(nil))+unitLines+"gpu: H100\npkg: example.com/serving\n"+texts[i]+"\n"))
+			assert.NilError(b, err)
+		}
+		_, err := p.reader.Check(runs, defaults)
+		assert.NilError(b, err)
+	}
+}
+
+func TestNothing(t *testing.T) {
+	p := project{nights: 40, rows: 4, noise: 0.02}
+	r := p.check(t)
+	assert.Equal(t, r.Verdict, Nothing)
+	assert.Equal(t, r.Summary, "nothing: 12 series in line with what came before")
+}
+
+// slower returns a step from a night on.
+func slower(from int, share float64, rows ...int) func(night, row int) float64 {
+	return func(night, row int) float64 {
+		for _, r := range rows {
+			if r == row && night >= from {
+				return share
+			}
+		}
+		return 0
+	}
+}
+
+// firstAlarm checks the history after each night, and returns the first report with an alarm.
+func firstAlarm(t *testing.T, p *project) (night int, r *Report) {
+	runs := p.runs(t)
+	for n := range runs {
+		r, err := p.reader.Check(runs[:n+1], defaults)
+		assert.NilError(t, err)
+		if r.Verdict == Alarm {
+			return n, r
+		}
+	}
+	t.Fatal("no alarm")
+	return 0, nil
+}
+
+func TestOneCauseIsOneAlarm(t *testing.T) {
+	p := project{nights: 44, rows: 6, noise: 0.01, step: slower(30, 0.05, 2)}
+	night, r := firstAlarm(t, &p)
+	assert.Assert(t, night >= 31 && night <= 34, "night %d", night)
+	assert.Equal(t, len(r.Causes), 1)
+	cause := r.Causes[0]
+	assert.Assert(t, cause.Good.Run < "run30" && cause.Bad.Run >= "run30", "%+v", cause)
+	assert.Assert(t, strings.HasPrefix(cause.Moves[0].Benchmark, "example.com/serving.Serving/concurrency=3-"))
+	assert.Assert(t, cause.Moves[0].Low > 0 && cause.Moves[0].High < 0.1 || cause.Moves[0].High < 0 && cause.Moves[0].Low > -0.1, "%+v", cause.Moves)
+	// The later nights know the cause, and what shows it only later is no second alarm.
+	runs := p.runs(t)
+	for n := night + 1; n < len(runs); n++ {
+		r, err := p.reader.Check(runs[:n+1], defaults)
+		assert.NilError(t, err)
+		assert.Equal(t, len(r.Causes), 0, "night %d: %+v", n, r.Causes)
+		assert.Equal(t, len(r.Known), min(1, max(0, night+8-n)), "night %d", n)
+	}
+}
+
+// withOutlier makes the TPOT of a row 40 % worse in the last night.
+func withOutlier(last int) func(int, []string) []string {
+	return func(night int, lines []string) []string {
+		if night == last {
+			lines[1] = strings.Replace(lines[1], " mean-tpot-ns", "1 mean-tpot-ns", 1) // one more digit: ten times as much
+		}
+		return lines
+	}
+}
+
+func TestOneCellAsksForReruns(t *testing.T) {
+	p := project{nights: 40, rows: 6, noise: 0.01, edit: withOutlier(39)}
+	runs := p.runs(t)
+	r, err := p.reader.Check(runs, defaults)
+	assert.NilError(t, err)
+	assert.Equal(t, r.Verdict, CannotJudge)
+	assert.Equal(t, r.Summary, "cannot judge: 1 series out of line, to be rerun")
+	patterns, reruns := r.Patterns()
+	assert.DeepEqual(t, patterns, []string{"^BenchmarkServing$/^concurrency=2$"})
+	assert.Assert(t, reruns[0] >= 1 && reruns[0] <= 4, "%v", reruns)
+
+	again := func(tpot string) *Report {
+		all := runs
+		for i := range reruns[0] {
+			about := runs[39].About
+			about.RerunOf = runs[39].Name
+			run, err := p.reader.Read(fmt.Sprintf("again%d", i), []byte(string(about.lines(nil))+unitLines+
+				"gpu: H100\npkg: example.com/serving\nBenchmarkServing/concurrency=2-8 1 1000 output-tok/s "+tpot+" mean-tpot-ns\n"))
+			assert.NilError(t, err)
+			all = append(all, run)
+		}
+		r, err := p.reader.Check(all, defaults)
+		assert.NilError(t, err)
+		return r
+	}
+	r = again("8.01e6")
+	assert.Equal(t, r.Verdict, Nothing)
+	assert.Equal(t, len(r.Cleared), 1)
+	r = again("8.01e7")
+	assert.Equal(t, r.Verdict, Alarm)
+	assert.Equal(t, r.Causes[0].Bad.Run, "run39")
+	assert.Equal(t, r.Causes[0].Good.Run, "run38")
+}
+
+func TestWhatMustBeEqualBeginsANewBaseline(t *testing.T) {
+	for name, c := range map[string]struct {
+		change string
+		edit   func(lines []string)
+		about  func(a *About)
+	}{
+		"configuration": {`gpu: A100, before H100 (4 benchmarks)`, func(lines []string) { lines[0] = "gpu: A100\n" + lines[0] }, nil},
+		"same=": {"example.com/serving.Serving/concurrency=1-8: a unit with same= differs from before", func(lines []string) {
+			for i := range lines {
+				lines[i] = strings.Replace(lines[i], " 100 out-tok/req", " 70 out-tok/req", 1)
+			}
+		}, nil},
+		"machine": {`the first run of machine "b"`, nil, func(a *About) { a.Machine = "b" }},
+		"server":  {"server: vllm -tp=2, before none (4 benchmarks)", nil, func(a *About) { a.Server = "vllm -tp=2" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := project{nights: 40, rows: 4, noise: 0.01, step: slower(39, 0.3, 0, 1, 2, 3)}
+			p.edit = func(night int, lines []string) []string {
+				if night == 39 && c.edit != nil {
+					c.edit(lines)
+				}
+				return lines
+			}
+			p.about = func(night int, a *About) {
+				if night == 39 && c.about != nil {
+					c.about(a)
+				}
+			}
+			r := p.check(t)
+			assert.Equal(t, r.Verdict, CannotJudge)
+			assert.Equal(t, r.Summary, "cannot judge: 12 series with too few earlier runs")
+			assert.Equal(t, r.Epochs[0], c.change)
+		})
+	}
+}
+
+func TestUnsoundRunsAreNoBaseline(t *testing.T) {
+	for name, c := range map[string]struct{ old, new, why string }{
+		"accuracy": {" 90 accuracy-%", " 61 accuracy-%", "accuracy-% is 61, but the median of 32 earlier runs is 90: want a loss of at most 2 percentage points"},
+		"failures": {" accuracy-%", " accuracy-% 3 fail-%", "fail-% is 3, want at most 0"},
+		"zero":     {" 90 accuracy-%", " 90 accuracy-% 0 sec/op\nUnit sec/op gate=5%", "sec/op is 0: want more than 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			broken := func(night int) bool { return night >= 32 }
+			p := project{nights: 40, rows: 1, noise: 0.01}
+			p.step = func(night, row int) float64 {
+				if broken(night) && name != "zero" {
+					return -0.5 // broken output is fast
+				}
+				return 0
+			}
+			p.edit = func(night int, lines []string) []string {
+				if broken(night) {
+					lines[0] = strings.Replace(lines[0], c.old, c.new, 1)
+				}
+				return lines
+			}
+			runs := p.runs(t)
+			r, err := p.reader.Check(runs, defaults)
+			assert.NilError(t, err)
+			assert.Equal(t, r.Verdict, CannotJudge)
+			assert.Equal(t, r.Unsound[0], "example.com/serving.Serving/concurrency=1-8: "+c.why)
+			// A sound night is compared with the sound nights before.
+			broken = func(night int) bool { return night >= 32 && night < 39 }
+			r = p.check(t)
+			assert.Equal(t, r.Verdict, Nothing, r.Summary)
+		})
+	}
+}
+
+func TestMissingBenchmark(t *testing.T) {
+	p := project{nights: 40, rows: 3, noise: 0.01}
+	p.edit = func(night int, lines []string) []string {
+		if night == 39 {
+			return lines[1:]
+		}
+		return lines
+	}
+	r := p.check(t)
+	assert.Equal(t, r.Verdict, CannotJudge)
+	assert.Equal(t, r.Summary, "cannot judge: 1 benchmark missing: example.com/serving.Serving/concurrency=1-8")
+}
+
+func TestSlowNightIsTakenOut(t *testing.T) {
+	p := project{nights: 40, rows: 4, noise: 0.01}
+	p.edit = func(night int, lines []string) []string {
+		if night != 39 {
+			return lines
+		}
+		for i, line := range lines {
+			var name, rest string
+			var n int
+			var tok, ttft, tpot float64
+			_, err := fmt.Sscanf(line, "%s %d %f output-tok/s %f p50-ttft-ns %f mean-tpot-ns", &name, &n, &tok, &ttft, &tpot)
+			assert.NilError(t, err)
+			_, rest, _ = strings.Cut(line, "mean-tpot-ns")
+			lines[i] = fmt.Sprintf("%s 1 %g output-tok/s %g p50-ttft-ns %g mean-tpot-ns%s", name, tok/1.2, ttft*1.2, tpot*1.2, rest)
+		}
+		return lines
+	}
+	r := p.check(t)
+	assert.Equal(t, r.Verdict, Nothing, r.Summary)
+	assert.Assert(t, r.SlowOnce.Change > 0.17 && r.SlowOnce.Change < 0.23, "%v", r.SlowOnce)
+}
+
+func TestCheckErrors(t *testing.T) {
+	p := project{nights: 2, rows: 1}
+	runs := p.runs(t)
+	for _, c := range []struct {
+		o    CheckOptions
+		want string
+	}{
+		{CheckOptions{}, "nights: 0, want 2 or more"},
+		{CheckOptions{Nights: 100, Min: 1}, "min: 1, want a share from 0 to less than 1"},
+		{CheckOptions{Nights: 100, MaxFail: 2}, "max-fail: 2, want a share from 0 to 1"},
+		{CheckOptions{Nights: 100, Units: []byte("BenchmarkX 1 1 x\n")}, "want Unit lines only"},
+		{CheckOptions{Nights: 100, Units: []byte("Unit x gate=5%\n")}, "gate=5% without better="},
+	} {
+		_, err := p.reader.Check(runs, c.o)
+		assert.ErrorContains(t, err, c.want)
+	}
+	bare, err := p.reader.Read("bare", []byte("commit: a\ncommit-time: 2026-01-01T00:00:00Z\nBenchmarkX 1 1 x\n"))
+	assert.NilError(t, err)
+	_, err = p.reader.Check([]*Run{bare}, defaults)
+	assert.ErrorContains(t, err, "no unit is gated")
+	bare.RerunOf = "b"
+	_, err = p.reader.Check([]*Run{bare}, defaults)
+	assert.ErrorContains(t, err, "no runs apart from reruns")
+}
+
+// TestGolden compares the outputs with files in testdata.
+func TestGolden(t *testing.T) {
+	p := project{nights: 40, rows: 6, noise: 0.01, step: slower(30, 0.05, 2)}
+	_, r := firstAlarm(t, &p)
+	for name, render := range map[string]func(*Report, io.Writer) error{"text": (*Report).Text, "md": (*Report).Markdown, "json": (*Report).JSON} {
+		var b bytes.Buffer
+		assert.NilError(t, render(r, &b))
+		golden.Assert(t, b.String(), "alarm."+name)
+	}
+}

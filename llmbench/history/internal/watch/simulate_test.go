@@ -1,0 +1,243 @@
+package watch
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"text/tabwriter"
+
+	"gotest.tools/v3/assert"
+)
+
+var histories = flag.Int("histories", 0, "simulate this `number` of histories for each line of TestSimulate's table")
+
+// A world is a simulated project whose benchmarks run each night.
+type world struct {
+	name     string
+	series   int
+	low, up  float64 // noise of a series: a share, uniform between low and up
+	slow     float64 // probability of a slow night of the machine, by 1 to 10 %
+	outliers float64 // probability that a cell of a night is 30 % worse
+	drift    float64 // of the machine over all nights
+	step     float64 // change at night stepAt
+	stepped  int     // number of series that change
+	reruns   bool    // a suspect series is rerun as often as asked for
+}
+
+const (
+	worldNights = 90
+	stepAt      = 45
+)
+
+// An outcome is what rules said about histories.
+type outcome struct {
+	nights, falseNights int   // nights without a true change; those with an alarm about a series
+	machine             int   // nights with an alarm about the machine
+	suspects            int   // series that were suspect without a change, over all nights
+	delays              []int // nights until the step was found; worldNights if never
+	located             int   // steps whose range of nights has the true night
+	fixed               int   // false nights of the rule of 10 % against the first night
+	fixedNights         int
+	fixedDelays         []int
+}
+
+// simulate returns the outcome of a history by the rules of a Watch, and of the rule of 10 %.
+func (w world) simulate(seed uint64, o *outcome) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	watch := New(Options{Nights: 100, Min: 0.01})
+	noise := make([]float64, w.series)
+	for i := range noise {
+		noise[i] = w.low + (w.up-w.low)*rng.Float64()
+	}
+	first := make([]float64, w.series)
+	found, foundFixed := -1, -1
+	for night := range worldNights {
+		shared := w.drift * float64(night) / worldNights
+		if rng.Float64() < w.slow {
+			shared += 0.01 + 0.09*rng.Float64()
+		}
+		draw := func(i int) float64 {
+			x := shared + noise[i]*rng.NormFloat64()
+			if rng.Float64() < w.outliers {
+				x += math.Log(1.3)
+			}
+			if i < w.stepped && night >= stepAt {
+				x += w.step
+			}
+			return x
+		}
+		values := make([]Value, w.series)
+		for i := range values {
+			values[i] = Value{Series: i, X: draw(i)}
+		}
+		alarmFixed := false
+		for i, v := range values {
+			if night == 0 {
+				first[i] = v.X
+			} else if v.X-first[i] > math.Log(1.1) {
+				if i < w.stepped && night >= stepAt {
+					if foundFixed < 0 {
+						foundFixed = night
+					}
+				} else {
+					alarmFixed = true
+				}
+			}
+		}
+		if w.reruns {
+			for _, f := range peek(watch, values) {
+				for range f.Reruns {
+					values[f.Series].Reruns = append(values[f.Series].Reruns, draw(f.Series))
+				}
+			}
+		}
+		r := watch.Night(values)
+		alarm := false
+		for _, f := range r.Findings {
+			switch {
+			case f.Shared && f.Kind == Worse:
+				o.machine++
+			case f.Shared:
+			case f.Kind == Suspect || f.Kind == Cleared:
+				if !(f.Series < w.stepped && night >= stepAt) {
+					o.suspects++
+				}
+			case f.Kind == Worse && f.Series < w.stepped && night >= stepAt:
+				if found < 0 {
+					found = night
+					if f.First <= stepAt && stepAt <= f.Last {
+						o.located++
+					}
+				}
+			case f.Kind == Worse:
+				alarm = true
+			}
+		}
+		if night >= fewest {
+			o.nights++
+			if alarm {
+				o.falseNights++
+			}
+		}
+		if night > 0 {
+			o.fixedNights++
+			if alarmFixed {
+				o.fixed++
+			}
+		}
+	}
+	if w.stepped > 0 {
+		o.delays = append(o.delays, delay(found))
+		o.fixedDelays = append(o.fixedDelays, delay(foundFixed))
+	}
+}
+
+// delay returns how many nights it took to find the step: 1 if the first night with the step showed it.
+func delay(found int) int {
+	if found < 0 {
+		return worldNights
+	}
+	return found - stepAt + 1
+}
+
+// peek returns which series would be suspect.
+func peek(w *Watch, values []Value) (suspects []Finding) {
+	for _, f := range w.clone().Night(values).Findings {
+		if f.Kind == Suspect {
+			suspects = append(suspects, f)
+		}
+	}
+	return suspects
+}
+
+func quantile(delays []int, p float64) string {
+	if len(delays) == 0 {
+		return "-"
+	}
+	xs := make([]float64, len(delays))
+	for i, d := range delays {
+		xs[i] = float64(d)
+	}
+	sorted := append([]float64(nil), xs...)
+	for i := range sorted {
+		for j := i; j > 0 && sorted[j] < sorted[j-1]; j-- {
+			sorted[j], sorted[j-1] = sorted[j-1], sorted[j]
+		}
+	}
+	d := sorted[int(p*float64(len(sorted)-1)+0.5)]
+	if d >= worldNights {
+		return "never"
+	}
+	return fmt.Sprint(d)
+}
+
+// worlds returns the lines of the table.
+func worlds() []world {
+	var all []world
+	for _, n := range []int{20, 200} {
+		base := world{series: n, low: 0.01, up: 0.05}
+		add := func(name string, change func(*world)) {
+			w := base
+			w.name = name
+			change(&w)
+			all = append(all, w)
+		}
+		hard := func(w *world) { w.slow, w.outliers, w.drift = 0.1, 0.05, 0.05 }
+		add("noise alone", func(*world) {})
+		add("slow nights", func(w *world) { w.slow = 0.1 })
+		add("outliers", func(w *world) { w.outliers = 0.05 })
+		add("outliers, reruns", func(w *world) { w.outliers, w.reruns = 0.05, true })
+		add("drift 5%", func(w *world) { w.drift = 0.05 })
+		add("all of these", hard)
+		add("all, reruns", func(w *world) { hard(w); w.reruns = true })
+		for _, sd := range []float64{0.01, 0.02, 0.03, 0.05} {
+			add(fmt.Sprintf("1 by 5%%, noise %.0f%%", 100*sd), func(w *world) { w.low, w.up, w.step, w.stepped = sd, sd, 0.05, 1 })
+		}
+		add("1 by 5%, noise 2%, all, reruns", func(w *world) { hard(w); w.reruns, w.low, w.up, w.step, w.stepped = true, 0.02, 0.02, 0.05, 1 })
+		for _, sd := range []float64{0.01, 0.02, 0.03} {
+			add(fmt.Sprintf("10 by 3%%, noise %.0f%%", 100*sd), func(w *world) { w.low, w.up, w.step, w.stepped = sd, sd, 0.03, 10 })
+		}
+		add("10 by 3%, noise 2%, all, reruns", func(w *world) { hard(w); w.reruns, w.low, w.up, w.step, w.stepped = true, 0.02, 0.02, 0.03, 10 })
+	}
+	return all
+}
+
+// TestSimulate checks that the rate of false alarms is as promised. With -histories=100 -v it prints the table of
+// README.md.
+func TestSimulate(t *testing.T) {
+	n := *histories
+	if n == 0 {
+		n = 6
+	}
+	w := tabwriter.NewWriter(t.Output(), 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "series\t\tfalse alarms in 100 nights\tmachine alarms\treruns asked a night\tnights until found: median\t90%\tlocated\t10% rule: false in 100\tmedian\t")
+	for _, line := range worlds() {
+		if testing.Short() && line.series > 20 {
+			continue
+		}
+		var o outcome
+		repeat := n
+		if line.series > 20 {
+			repeat = max(2, n/5)
+		}
+		for seed := range repeat {
+			line.simulate(uint64(seed), &o)
+		}
+		rate := func(k, of int) float64 { return 100 * float64(k) / float64(of) }
+		fmt.Fprintf(w, "%d\t%s\t%.2f\t%.2f\t%.2f\t%s\t%s\t%d/%d\t%.0f\t%s\t\n", line.series, line.name, rate(o.falseNights, o.nights), rate(o.machine, o.nights),
+			float64(o.suspects)/float64(o.nights), quantile(o.delays, 0.5), quantile(o.delays, 0.9), o.located, len(o.delays), rate(o.fixed, o.fixedNights), quantile(o.fixedDelays, 0.5))
+		// With the promised rate of 1 %, chance alone exceeds this in one of 10,000 lines.
+		promised := float64(o.nights) / 100
+		assert.Check(t, float64(o.falseNights) <= promised+4*math.Sqrt(promised)+1, "%s: %d of %d nights", line.name, o.falseNights, o.nights)
+	}
+	w.Flush()
+}
+
+// clone returns a copy of w that has seen the same nights. The copy and w do not share what later nights change.
+func (w *Watch) clone() *Watch {
+	c := *w
+	c.series, c.machines = cloneTracks(w.series), cloneTracks(w.machines)
+	return &c
+}

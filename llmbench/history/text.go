@@ -1,0 +1,138 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// JSON writes the report as one JSON object.
+func (r *Report) JSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+// Text writes the report for a terminal. Its first and last line is the summary.
+func (r *Report) Text(w io.Writer) error {
+	var b strings.Builder
+	p := printer{b: &b, head: func(s string) string { return "\n" + s + "\n" }, item: "  "}
+	fmt.Fprintln(&b, r.Summary)
+	fmt.Fprintf(&b, "\nrun: %s\ncommit: %s of %s\n", r.Run, r.Commit, r.Time.Format(time.RFC3339))
+	p.body(r)
+	fmt.Fprintf(&b, "\n%s\n", r.Summary)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Markdown writes the report as the text of an issue.
+func (r *Report) Markdown(w io.Writer) error {
+	var b strings.Builder
+	p := printer{b: &b, head: func(s string) string { return "\n### " + strings.ToUpper(s[:1]) + s[1:] + "\n\n" }, item: "- ", code: "`"}
+	fmt.Fprintf(&b, "**%s**\n\nRun `%s` of commit `%s`, %s.\n", r.Summary, r.Run, r.Commit, r.Time.Format(time.RFC3339))
+	p.body(r)
+	p.reproduce(r)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// A printer prints the parts of a report that text and Markdown share.
+type printer struct {
+	b    *strings.Builder
+	head func(string) string
+	item string // before each line of a list
+	code string // around names
+}
+
+func (p printer) line(format string, args ...any) { fmt.Fprintf(p.b, p.item+format+"\n", args...) }
+
+func (p printer) list(head string, lines []string) {
+	if len(lines) > 0 {
+		p.b.WriteString(p.head(head))
+	}
+	for _, l := range lines {
+		p.line("%s", l)
+	}
+}
+
+func (p printer) body(r *Report) {
+	p.causes("for the worse, found in this run", r.Causes)
+	p.list("out of line; rerun before you believe it", p.moves(r.Suspects))
+	p.list("out of line until reruns disagreed", p.moves(r.Cleared))
+	if r.SlowOnce != nil {
+		p.list("a slow night: taken out of each series", []string{fmt.Sprintf("all series of machine %q are worse by about %.1f%%", r.Machine, 100*r.SlowOnce.Change)})
+	}
+	p.causes("for the better", r.Improved)
+	p.causes("known: found in the seven runs before", r.Known)
+	p.list("a new baseline begins, because this changed", r.Epochs)
+	p.list("missing, although the run before had it", r.Missing)
+	p.list("not sound: not judged, and never a baseline", r.Unsound)
+	p.list("too few earlier runs to judge", p.series(r.Young))
+	p.list("what did not change", p.series(r.Same))
+	p.b.WriteString(p.head("confidence"))
+	p.line("at most one run in %.0f has a false alarm on average, whatever the number of series; changes of less than %.3g%% do not count", r.Nights, 100*r.Min)
+}
+
+func (p printer) causes(head string, all []Cause) {
+	if len(all) == 0 {
+		return
+	}
+	p.b.WriteString(p.head(head))
+	for _, c := range all {
+		p.line("after commit %s%.12s%s of %s, in commit %s%.12s%s of %s at the latest:", p.code, c.Good.Commit, p.code, c.Good.Time.Format(time.DateOnly),
+			p.code, c.Bad.Commit, p.code, c.Bad.Time.Format(time.DateOnly))
+		for _, m := range p.moves(c.Moves) {
+			p.b.WriteString("  ")
+			p.line("%s", m)
+		}
+	}
+}
+
+func (p printer) moves(all []Move) (lines []string) {
+	for _, m := range all {
+		text := fmt.Sprintf("%s%s%s: %+.1f%%, 95%% confidence interval %+.1f%% to %+.1f%%, p %.1g", p.code, m.Series.text(), p.code, 100*m.Change, 100*m.Low, 100*m.High, m.P)
+		if m.Reruns > 0 {
+			text += fmt.Sprintf("; needs %s", count(m.Reruns, "rerun"))
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+func (p printer) series(all []Series) (lines []string) {
+	for _, s := range all {
+		lines = append(lines, p.code+s.text()+p.code)
+	}
+	return lines
+}
+
+// reproduce says how to compare the commits before and after each cause.
+func (p printer) reproduce(r *Report) {
+	if len(r.Causes) == 0 {
+		return
+	}
+	p.b.WriteString(p.head("how to reproduce it"))
+	for _, c := range r.Causes {
+		pattern := "."
+		if m := c.Moves[0]; m.pattern != "" {
+			pattern = m.pattern
+		}
+		fmt.Fprintf(p.b, "On machine %q, commit %.12s against %.12s:\n\n    git checkout %s\n    go tool benchgate ab -base=%s -max=25 -- -bench='%s' -benchtime=1x ./...\n",
+			r.Machine, c.Bad.Commit, c.Good.Commit, c.Bad.Commit, c.Good.Commit, pattern)
+	}
+}
+
+// Patterns returns an argument of -bench for each benchmark that needs reruns, with the number of reruns.
+func (r *Report) Patterns() (patterns []string, reruns []int) {
+	for _, m := range r.Suspects {
+		if i := slices.Index(patterns, m.pattern); i >= 0 {
+			reruns[i] = max(reruns[i], m.Reruns)
+			continue
+		}
+		patterns, reruns = append(patterns, m.pattern), append(reruns, m.Reruns)
+	}
+	return patterns, reruns
+}
