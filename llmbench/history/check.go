@@ -53,6 +53,21 @@ type epoch [][]float64
 // Check judges the newest of the runs that repeat no other, against the runs before it. The runs are those of
 // [Reader.ReadAll]. An error is about options; what keeps the run from being judged is in the report.
 func (r *Reader) Check(runs []*Run, o CheckOptions) (*Report, error) {
+	c, err := r.newChecker(runs, o)
+	if err != nil {
+		return nil, err
+	}
+	for night := range c.nights {
+		last := night == len(c.nights)-1
+		c.report = newReport(c.nights[night], o)
+		c.explain(night, c.watch.Night(c.values(night)), c.report, last)
+	}
+	c.conclude()
+	return c.report, nil
+}
+
+// newChecker returns a checker that has seen no run.
+func (r *Reader) newChecker(runs []*Run, o CheckOptions) (*checker, error) {
 	c := &checker{reader: r, options: o, reruns: map[string][]*Run{}, ids: map[series]int{}, machines: map[string]int{}, epochs: map[Cell][]epoch{}}
 	switch {
 	case !(o.Nights >= 2):
@@ -73,16 +88,7 @@ func (r *Reader) Check(runs []*Run, o CheckOptions) (*Report, error) {
 		return nil, errors.New("no runs apart from reruns")
 	}
 	c.watch = watch.New(watch.Options{Nights: o.Nights, Min: o.Min})
-	if err := c.readRules(); err != nil {
-		return nil, err
-	}
-	for night := range c.nights {
-		last := night == len(c.nights)-1
-		c.report = newReport(c.nights[night], o)
-		c.explain(night, c.watch.Night(c.values(night)), c.report, last)
-	}
-	c.conclude()
-	return c.report, nil
+	return c, c.readRules()
 }
 
 // readRules reads the Unit lines of the options and of the newest run.

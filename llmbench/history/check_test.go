@@ -286,6 +286,25 @@ func TestSlowNightIsTakenOut(t *testing.T) {
 	assert.Assert(t, r.SlowOnce.Change > 0.17 && r.SlowOnce.Change < 0.23, "%v", r.SlowOnce)
 }
 
+func TestChangesOfOneCommitAreOneCause(t *testing.T) {
+	p := project{nights: 60, rows: 4, noise: 0.01, step: slower(30, 0.06, 1, 3)}
+	runs := p.runs(t)
+	causes, err := p.reader.Changes(runs, ChangeOptions{P: 0.0005, Min: 0.01})
+	assert.NilError(t, err)
+	assert.Equal(t, len(causes), 1, "%+v", causes)
+	assert.Assert(t, causes[0].Good.Run <= "run29" && causes[0].Bad.Run >= "run30", "%+v", causes[0])
+	assert.Equal(t, len(causes[0].Moves), 4) // tok/s and TPOT of two rows
+	for _, m := range causes[0].Moves {
+		want := 0.06
+		if m.Unit == "output-tok/s" {
+			want = 1/1.06 - 1
+		}
+		assert.Assert(t, m.Low < want && want < m.High, "%+v", m)
+	}
+	_, err = p.reader.Changes(runs, ChangeOptions{})
+	assert.ErrorContains(t, err, "p: 0, want more than 0 and less than 1")
+}
+
 func TestCheckErrors(t *testing.T) {
 	p := project{nights: 2, rows: 1}
 	runs := p.runs(t)

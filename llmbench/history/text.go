@@ -82,24 +82,36 @@ func (p printer) causes(head string, all []Cause) {
 	}
 	p.b.WriteString(p.head(head))
 	for _, c := range all {
-		p.line("after commit %s%.12s%s of %s, in commit %s%.12s%s of %s at the latest:", p.code, c.Good.Commit, p.code, c.Good.Time.Format(time.DateOnly),
-			p.code, c.Bad.Commit, p.code, c.Bad.Time.Format(time.DateOnly))
-		for _, m := range p.moves(c.Moves) {
-			p.b.WriteString("  ")
-			p.line("%s", m)
-		}
+		p.cause(c)
+	}
+}
+
+func (p printer) cause(c Cause) {
+	p.line("after commit %s%.12s%s of %s, in commit %s%.12s%s of %s at the latest:", p.code, c.Good.Commit, p.code, c.Good.Time.Format(time.DateOnly),
+		p.code, c.Bad.Commit, p.code, c.Bad.Time.Format(time.DateOnly))
+	for _, m := range p.moves(c.Moves) {
+		p.b.WriteString("  ")
+		p.line("%s", m)
 	}
 }
 
 func (p printer) moves(all []Move) (lines []string) {
 	for _, m := range all {
-		text := fmt.Sprintf("%s%s%s: %+.1f%%, 95%% confidence interval %+.1f%% to %+.1f%%, p %.1g", p.code, m.Series.text(), p.code, 100*m.Change, 100*m.Low, 100*m.High, m.P)
+		text := fmt.Sprintf("%s%s%s: %+.1f%%, 95%% confidence interval %+.1f%% to %+.1f%%, p %s", p.code, m.Series.text(), p.code, 100*m.Change, 100*m.Low, 100*m.High, pValue(m.P))
 		if m.Reruns > 0 {
 			text += fmt.Sprintf("; needs %s", count(m.Reruns, "rerun"))
 		}
 		lines = append(lines, text)
 	}
 	return lines
+}
+
+// pValue prints a p-value. Far below the limit it would be the error of its computation.
+func pValue(p float64) string {
+	if p < 1e-12 {
+		return "< 1e-12"
+	}
+	return fmt.Sprintf("%.1g", p)
 }
 
 func (p printer) series(all []Series) (lines []string) {

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/history"
@@ -12,6 +14,7 @@ import (
 
 const historyUsage = "usage: benchgate history add [flags] [file...]\n" +
 	"       benchgate history check [flags]\n" +
+	"       benchgate history changes [flags]\n" +
 	"       benchgate history log [-dir folder]\n" +
 	"       benchgate history prune [-dir folder] [-keep count] [-before date]\n" +
 	"       benchgate history prune [-dir folder] -f name...\n" +
@@ -23,7 +26,7 @@ const historyDir = "benchhistory"
 
 // historyCommands are the subcommands of "benchgate history".
 var historyCommands = map[string]func(args []string, stdin io.Reader, stdout, stderr io.Writer) int{
-	"add": historyAdd, "check": historyCheck, "log": historyLog, "prune": historyPrune,
+	"add": historyAdd, "changes": historyChanges, "check": historyCheck, "log": historyLog, "prune": historyPrune,
 }
 
 // historyCommand runs "benchgate history" and returns the exit status.
@@ -38,9 +41,9 @@ func historyCommand(args []string, stdin io.Reader, stdout, stderr io.Writer) in
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err == nil && len(args) == 0:
-		err = errors.New("history: no command: want add, check, log or prune")
+		err = errors.New("history: no command: want add, changes, check, log or prune")
 	case err == nil:
-		err = fmt.Errorf("history: %q: want add, check, log or prune", args[0])
+		err = fmt.Errorf("history: %q: want add, changes, check, log or prune", args[0])
 	}
 	return fail(stderr, err)
 }
@@ -49,6 +52,30 @@ func historyCommand(args []string, stdin io.Reader, stdout, stderr io.Writer) in
 func historyFlags(name string) (*flag.FlagSet, *string) {
 	fs := flag.NewFlagSet("benchgate history "+name, flag.ContinueOnError)
 	return fs, fs.String("dir", historyDir, "the `folder` of the history")
+}
+
+// commonFlags adds the flags of check and changes. It returns the file of -units, or "", and the keys of -ignore.
+func commonFlags(fs *flag.FlagSet, least, maxFail *float64) (units *string, ignore *[]string) {
+	*least, ignore = 0.01, new([]string)
+	fs.Func("min", "the smallest change that counts, a `percentage` such as 1% (default 1%)", func(v string) error {
+		percent, err := strconv.ParseFloat(strings.TrimSuffix(v, "%"), 64)
+		if err != nil || !strings.HasSuffix(v, "%") || !(percent >= 0 && percent < 100) {
+			return errors.New("want a percentage from 0% to less than 100%")
+		}
+		*least = percent / 100
+		return nil
+	})
+	fs.Func("max-fail", "use results with at most this `share` of failed requests, 0 to 1 (default 0)", share(maxFail))
+	fs.Func("ignore", "let these `keys` of configuration lines differ, a comma-separated list", func(v string) error {
+		for _, key := range strings.Split(v, ",") {
+			if key == "" || strings.HasPrefix(key, ".") {
+				return errors.New("want configuration keys or /keys of benchmark names")
+			}
+			*ignore = append(*ignore, key)
+		}
+		return nil
+	})
+	return fs.String("units", "", "also read Unit lines from this `file`; its margins override those of the newest run"), ignore
 }
 
 // readHistory reads all runs of a folder.

@@ -77,6 +77,28 @@ func TestHistoryTakesTheCommitFromGit(t *testing.T) {
 	assert.Equal(t, stderr, "")
 }
 
+func TestHistoryChanges(t *testing.T) {
+	dir := t.TempDir()
+	for night := range 28 {
+		value := 10000 + 37*(night*7%11)
+		if night >= 14 {
+			value += 2000
+		}
+		result := fmt.Sprintf("Unit ns/op better=lower gate=5%%\nBenchmarkX/n=1 1 %d ns/op\nBenchmarkX/n=2 1 %d ns/op\n", value, 10000+37*(night*5%11))
+		status, _, stderr := benchgateHistory(result, "add", "-dir", dir, fmt.Sprintf("-commit=c%d", night+1), fmt.Sprintf("-commit-time=2026-11-%02dT00:00:00Z", night+1))
+		assert.Equal(t, status, 0, stderr)
+	}
+	status, stdout, stderr := benchgateHistory("", "changes", "-dir", dir)
+	assert.Equal(t, status, 0, stderr)
+	assert.Equal(t, stdout, "after commit c14 of 2026-11-14, in commit c15 of 2026-11-15 at the latest:\n  X/n=1 ns/op: +19.9%, 95% confidence interval +19.0% to +20.8%, p < 1e-12\n")
+	status, stdout, _ = benchgateHistory("", "changes", "-dir", dir, "-min=50%")
+	assert.Equal(t, status, 0)
+	assert.Equal(t, stdout, "no change points\n")
+	status, stdout, _ = benchgateHistory("", "changes", "-dir", dir, "-json", "-min=50%")
+	assert.Equal(t, status, 0)
+	assert.Equal(t, stdout, "[]\n")
+}
+
 func TestHistoryErrors(t *testing.T) {
 	empty := t.TempDir()
 	for _, c := range []struct {
@@ -96,6 +118,9 @@ func TestHistoryErrors(t *testing.T) {
 		{[]string{"check", "x"}, `history check: "x": want no arguments`},
 		{[]string{"check", "-markdown", "-json"}, "-markdown and -json: want one of them"},
 		{[]string{"check", "-min=one"}, "-min"},
+		{[]string{"check", "-ignore=a,"}, "want configuration keys"},
+		{[]string{"changes", "x"}, `history changes: "x": want no arguments`},
+		{[]string{"changes", "-min=100%"}, "want a percentage from 0% to less than 100%"},
 		{[]string{"check", "-nights=1", "-dir", empty}, "no runs"},
 	} {
 		status, stdout, stderr := benchgateHistory("", c.args...)

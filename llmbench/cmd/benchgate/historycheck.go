@@ -36,25 +36,14 @@ type historyChecker struct {
 func historyCheck(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	c := historyChecker{stderr: stderr}
 	fs, dir := historyFlags("check")
-	units := fs.String("units", "", "also read Unit lines from this `file`; its margins override those of the newest run")
+	units, ignore := commonFlags(fs, &c.options.Min, &c.options.MaxFail)
 	fs.Float64Var(&c.options.Nights, "nights", 100, "allow one run with a false alarm in this `number` of runs")
-	fs.Func("min", "the smallest change that counts, a `percentage` such as 1% (default 1%)", func(v string) error {
-		_, err := fmt.Sscanf(v, "%f%%", &c.options.Min)
-		c.options.Min /= 100
-		return err
-	})
-	c.options.Min = 0.01
-	fs.Func("max-fail", "let results with this `share` of failed requests, 0 to 1, become baseline (default 0)", share(&c.options.MaxFail))
-	fs.Func("ignore", "let these `keys` of configuration lines differ, a comma-separated list", func(v string) error {
-		c.ignore = append(c.ignore, strings.Split(v, ",")...)
-		return nil
-	})
 	fs.BoolVar(&c.markdown, "markdown", false, "print the text of an issue")
 	fs.BoolVar(&c.json, "json", false, "print JSON")
 	fs.StringVar(&c.rerun, "rerun", "", "rerun benchmarks that are out of line by this shell `command`, which prints results; $BENCH is a pattern for -bench")
 	fs.DurationVar(&c.timeout, "timeout", time.Hour, "the maximum `time` of one rerun")
 	rest, err := cli.Parse(fs, historyCheckUsage, args, stdout, stderr)
-	c.dir = *dir
+	c.dir, c.ignore = *dir, *ignore
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0

@@ -181,6 +181,7 @@
 //
 //	add [file...]   keep the results of one run: files as above, or standard input
 //	check           say whether the newest run is out of line: status 1 is an alarm, 2 "cannot judge"
+//	changes         print where units changed in the whole history
 //	log             print a line for each run
 //	prune           print the names of runs that may be deleted; -f deletes the files whose names follow
 //
