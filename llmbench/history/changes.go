@@ -77,5 +77,5 @@ func WriteChanges(w io.Writer, causes []Cause) error {
 func WriteChangesJSON(w io.Writer, causes []Cause) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
-	return e.Encode(append([]Cause{}, causes...))
+	return e.Encode(list(causes))
 }

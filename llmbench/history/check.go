@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -60,10 +61,23 @@ func (r *Reader) Check(runs []*Run, o CheckOptions) (*Report, error) {
 	for night := range c.nights {
 		last := night == len(c.nights)-1
 		c.report = newReport(c.nights[night], o)
+		if last {
+			c.report.LeftOut = append(c.report.LeftOut, c.lost()...)
+		}
 		c.explain(night, c.watch.Night(c.values(night)), c.report, last)
 	}
 	c.conclude()
 	return c.report, nil
+}
+
+// lost says which reruns repeat a run that is not there.
+func (c *checker) lost() (texts []string) {
+	for _, name := range slices.Sorted(maps.Keys(c.reruns)) {
+		if !slices.ContainsFunc(c.nights, func(run *Run) bool { return run.Name == name }) {
+			texts = append(texts, fmt.Sprintf("%s of %s, which the history does not have", count(len(c.reruns[name]), "rerun"), name))
+		}
+	}
+	return texts
 }
 
 // newChecker returns a checker that has seen no run.
@@ -132,7 +146,7 @@ func (c *checker) values(night int) []watch.Value {
 	run := c.nights[night]
 	var values []watch.Value
 	for _, group := range byBenchmark(run) {
-		name := c.reader.BenchmarkName(group[0].Row)
+		name := c.reader.benchmarkName(group[0].Row)
 		epoch, why := c.epoch(group, run)
 		if why != "" {
 			c.report.Unsound = append(c.report.Unsound, name+": "+why)
@@ -144,7 +158,13 @@ func (c *checker) values(night int) []watch.Value {
 				continue
 			}
 			if cell.Value <= 0 {
-				c.report.Unsound = append(c.report.Unsound, fmt.Sprintf("%s: %s is %v: want more than 0", name, c.unit(cell.Unit), cell.Value))
+				why := fmt.Sprintf("%s: %s is %v: want more than 0", name, c.unit(cell.Unit), cell.Value)
+				cell.Value = 0
+				if _, before := c.ids[series{cell, epoch}]; before {
+					c.report.Unsound = append(c.report.Unsound, why)
+				} else {
+					c.report.LeftOut = append(c.report.LeftOut, why)
+				}
 				continue
 			}
 			x := sign(rule) * math.Log(cell.Value)

@@ -45,6 +45,7 @@ type Report struct {
 	Young    []Series `json:"young"`               // series with too few earlier runs
 	Missing  []string `json:"missing"`             // benchmarks that the run before had
 	Unsound  []string `json:"unsound"`             // results that are not judged and do not become baseline
+	LeftOut  []string `json:"left_out"`            // values that have never been more than 0, and reruns of runs that are not there
 	Epochs   []string `json:"epochs"`              // what changed that must be equal, so that a new baseline begins
 }
 
@@ -196,7 +197,7 @@ func (c *checker) runID(night int) RunID {
 
 func (c *checker) named(id int) Series {
 	cell := c.series[id].cell
-	return Series{c.reader.BenchmarkName(cell.Row), c.unit(cell.Unit), c.reader.pattern(cell.Row)}
+	return Series{c.reader.benchmarkName(cell.Row), c.unit(cell.Unit), c.reader.pattern(cell.Row)}
 }
 
 // move returns a finding as a change of its unit.
@@ -234,7 +235,7 @@ func (c *checker) compareConfigurations(night int) {
 	seen := map[benchproc.Key]bool{}
 	for _, cell := range c.nights[p].Cells {
 		now, ok := have[cell.Row]
-		switch name := c.reader.BenchmarkName(cell.Row); {
+		switch name := c.reader.benchmarkName(cell.Row); {
 		case seen[cell.Row]:
 			continue
 		case !ok:
@@ -254,7 +255,7 @@ func (c *checker) compareConfigurations(night int) {
 	}
 	for _, s := range c.series {
 		if all := c.present[c.ids[s]]; s.epoch > 0 && len(all) == 1 && all[0] == night {
-			r.Epochs = append(r.Epochs, fmt.Sprintf("%s: a unit with same= differs from before", c.reader.BenchmarkName(s.cell.Row)))
+			r.Epochs = append(r.Epochs, fmt.Sprintf("%s: a unit with same= differs from before", c.reader.benchmarkName(s.cell.Row)))
 		}
 	}
 	slices.Sort(r.Epochs)

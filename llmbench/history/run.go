@@ -176,8 +176,8 @@ func median(values []float64) float64 {
 	return benchmath.AssumeNothing.Summary(s, 0.95).Center
 }
 
-// BenchmarkName returns the name of a row, without "Benchmark", after the package if there is one.
-func (r *Reader) BenchmarkName(row benchproc.Key) string {
+// benchmarkName returns the name of a row, without "Benchmark", after the package if there is one.
+func (r *Reader) benchmarkName(row benchproc.Key) string {
 	fields := r.row.Fields()
 	pkg, name := row.Get(fields[0]), row.Get(fields[1])
 	if pkg != "" {

@@ -13,8 +13,15 @@ import (
 func (r *Report) JSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
-	return e.Encode(r)
+	all := *r
+	all.Causes, all.Improved, all.Known = list(r.Causes), list(r.Improved), list(r.Known)
+	all.Suspects, all.Cleared, all.Same, all.Young = list(r.Suspects), list(r.Cleared), list(r.Same), list(r.Young)
+	all.Missing, all.Unsound, all.LeftOut, all.Epochs = list(r.Missing), list(r.Unsound), list(r.LeftOut), list(r.Epochs)
+	return e.Encode(&all)
 }
+
+// list returns a slice that JSON writes as [] if it is empty.
+func list[T any](all []T) []T { return append([]T{}, all...) }
 
 // Text writes the report for a terminal. Its first and last line is the summary.
 func (r *Report) Text(w io.Writer) error {
@@ -70,6 +77,7 @@ func (p printer) body(r *Report) {
 	p.list("a new baseline begins, because this changed", r.Epochs)
 	p.list("missing, although the run before had it", r.Missing)
 	p.list("not sound: not judged, and never a baseline", r.Unsound)
+	p.list("left out", r.LeftOut)
 	p.list("too few earlier runs to judge", p.series(r.Young))
 	p.list("what did not change", p.series(r.Same))
 	p.b.WriteString(p.head("confidence"))

@@ -68,7 +68,7 @@ func commonFlags(fs *flag.FlagSet, least, maxFail *float64) (units *string, igno
 	fs.Func("max-fail", "use results with at most this `share` of failed requests, 0 to 1 (default 0)", share(maxFail))
 	fs.Func("ignore", "let these `keys` of configuration lines differ, a comma-separated list", func(v string) error {
 		for _, key := range strings.Split(v, ",") {
-			if key == "" || strings.HasPrefix(key, ".") {
+			if key == "" || key == "/" || strings.HasPrefix(key, ".") {
 				return errors.New("want configuration keys or /keys of benchmark names")
 			}
 			*ignore = append(*ignore, key)
