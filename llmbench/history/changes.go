@@ -51,7 +51,7 @@ func (r *Reader) Changes(runs []*Run, o ChangeOptions) ([]Cause, error) {
 			wide := p.Width(0.95)
 			share := func(d float64) float64 { return (p.After - p.Before + d) / p.Before }
 			moved = append(moved, located{
-				Move{Series: c.named(id), Change: share(0), Low: share(-wide), High: share(wide), P: p.P},
+				Move{Series: c.named(id), Change: rounded(share(0)), Low: rounded(share(-wide)), High: rounded(share(wide)), P: rounded(p.P)},
 				watch.Finding{Series: id, First: c.present[id][p.First], Last: c.present[id][p.Last]},
 			})
 		}

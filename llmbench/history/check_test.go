@@ -90,6 +90,11 @@ func TestNothing(t *testing.T) {
 	r := p.check(t)
 	assert.Equal(t, r.Verdict, Nothing)
 	assert.Equal(t, r.Summary, "nothing: 12 series in line with what came before")
+
+	// A change that is somewhat larger than the detectable one is found within a week.
+	p = project{nights: 47, rows: 4, noise: 0.02, step: slower(40, 1.3*r.Detectable, 1)}
+	night, _ := firstAlarm(t, &p)
+	assert.Assert(t, night >= 40, "night %d", night)
 }
 
 // slower returns a step from a night on.

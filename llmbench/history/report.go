@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,20 +34,23 @@ type Report struct {
 	Machine string    `json:"machine,omitempty"`
 	Server  string    `json:"server,omitempty"`
 	// Nights is the promise: there is at most one night with a false alarm in this number of nights.
-	Nights   float64  `json:"nights"`
-	Min      float64  `json:"min"`                 // the smallest change that counts, a share
-	Causes   []Cause  `json:"causes"`              // what moved for the worse and was found in this run
-	Improved []Cause  `json:"improved"`            // what moved for the better
-	Suspects []Move   `json:"suspects"`            // what is out of line and needs reruns to be believed
-	Cleared  []Move   `json:"cleared"`             // what was out of line until reruns disagreed
-	SlowOnce *Move    `json:"slow_once,omitempty"` // all series of the machine are worse in this run
-	Known    []Cause  `json:"known"`               // causes that the runs of the last seven nights showed
-	Same     []Series `json:"same"`                // series that were judged and did not move
-	Young    []Series `json:"young"`               // series with too few earlier runs
-	Missing  []string `json:"missing"`             // benchmarks that the run before had
-	Unsound  []string `json:"unsound"`             // results that are not judged and do not become baseline
-	LeftOut  []string `json:"left_out"`            // values that have never been more than 0, and reruns of runs that are not there
-	Epochs   []string `json:"epochs"`              // what changed that must be equal, so that a new baseline begins
+	Nights float64 `json:"nights"`
+	Min    float64 `json:"min"` // the smallest change that counts, a share
+	// Detectable is the change that a typical series would show within seven runs, in four of five cases; 0 if no
+	// series was judged. It supposes normal noise.
+	Detectable float64  `json:"detectable"`
+	Causes     []Cause  `json:"causes"`              // what moved for the worse and was found in this run
+	Improved   []Cause  `json:"improved"`            // what moved for the better
+	Suspects   []Move   `json:"suspects"`            // what is out of line and needs reruns to be believed
+	Cleared    []Move   `json:"cleared"`             // what was out of line until reruns disagreed
+	SlowOnce   *Move    `json:"slow_once,omitempty"` // all series of the machine are worse in this run
+	Known      []Cause  `json:"known"`               // causes that the runs of the last seven nights showed
+	Same       []Series `json:"same"`                // series that were judged and did not move
+	Young      []Series `json:"young"`               // series with too few earlier runs
+	Missing    []string `json:"missing"`             // benchmarks that the run before had
+	Unsound    []string `json:"unsound"`             // results that are not judged and do not become baseline
+	LeftOut    []string `json:"left_out"`            // values that have never been more than 0, and reruns of runs that are not there
+	Epochs     []string `json:"epochs"`              // what changed that must be equal, so that a new baseline begins
 }
 
 // A Series is a unit of a benchmark.
@@ -130,6 +134,9 @@ func (c *checker) explain(night int, result watch.Result, r *Report, last bool) 
 			r.Known = append(r.Known, cause)
 		}
 	}
+	if len(result.Detectable) > 0 {
+		r.Detectable = rounded(math.Expm1(middle(result.Detectable)))
+	}
 	for _, id := range result.Judged {
 		if !moved[id] {
 			r.Same = append(r.Same, c.named(id))
@@ -212,7 +219,16 @@ func (c *checker) move(f watch.Finding) Move {
 	if m.Low > m.High {
 		m.Low, m.High = m.High, m.Low
 	}
+	for _, v := range []*float64{&m.Change, &m.Low, &m.High, &m.P} {
+		*v = rounded(*v)
+	}
 	return m
+}
+
+// rounded returns a figure with six significant digits, which are the same on all processors.
+func rounded(v float64) float64 {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64) // what FormatFloat wrote is a number
+	return v
 }
 
 // compareConfigurations says what changed since the run before on the machine, and which benchmarks are missing.

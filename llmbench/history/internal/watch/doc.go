@@ -9,7 +9,8 @@
 // test allows for outliers among the k nights; how frequent they are comes from the past of all series. A
 // single night is therefore not enough: it is suspect, and asks for reruns, which count as further nights.
 //
-// The rate of false alarms is controlled over the whole family by Bonferroni's method: over series, machines and
-// values of k, and for the t-test and the outliers. In each night the probability of any false alarm is at most
-// 1 / Options.Nights, so that there is at most one such night in Options.Nights on average.
+// The rate of false alarms is controlled over the whole family by Bonferroni's method: over the series, the machines
+// and the values of k. The windows of k nights overlap, and an alarm is raised once, so that each comparison may
+// spend more than its part; how much more is from TestSimulate. There is at most one night with a false alarm in
+// Options.Nights on average, in each of its worlds: normal noise, slow nights, outliers and a drift of the machine.
 package watch

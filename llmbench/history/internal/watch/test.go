@@ -72,6 +72,12 @@ func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 	return f, true
 }
 
+// detectable returns the change that seven nights show in four of five cases.
+func (t test) detectable(b base) float64 {
+	quantile := tQuantile(t.each(), b.n-1) + tQuantile(0.2, b.n-1)
+	return max(t.min, quantile*b.sd*math.Sqrt(1.0/7+1/float64(b.n)))
+}
+
 // clip is the largest number of standard deviations that a night counts.
 const clip = 3
 

@@ -50,9 +50,12 @@ type Finding struct {
 // A Result is what a night showed.
 type Result struct {
 	Findings []Finding
-	Judged   []int           // series that had enough earlier nights
-	Young    []int           // series that had not
-	Shared   map[int]float64 // what the series of a machine shared, by machine: the distance from its level before
+	Judged   []int // series that had enough earlier nights
+	Young    []int // series that had not
+	// Detectable is the change that a series would show within a week, in four of five cases, for each of Judged. It
+	// supposes normal noise without outliers.
+	Detectable []float64
+	Shared     map[int]float64 // what the series of a machine shared, by machine: the distance from its level before
 }
 
 // A Watch has seen the nights so far.
@@ -113,6 +116,7 @@ func (w *Watch) Night(values []Value) Result {
 			r.Young = append(r.Young, v.Series)
 		} else {
 			r.Judged = append(r.Judged, v.Series)
+			r.Detectable = append(r.Detectable, t.detectable(tr.base(1)))
 		}
 		t.outliers = (float64(tr.apart) + 0.5) / (float64(tr.seen) + 0.5/usual)
 		if f, ok := t.look(tr, reruns); ok {
