@@ -14,39 +14,46 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
 )
 
-// An Arm is one of several targets that [Arms] compares.
+// An Arm is one of the targets that [Arms] compares.
 type Arm struct {
-	// Name is the name of the arm's sub-benchmark, such as "via=gateway" or "via=gateway/concurrency=8". Arms
-	// differ in it. Each part is key=value, of the characters of [NameValue].
+	// Name is the name of the arm's sub-benchmark, such as "via=gateway" or "via=gateway/concurrency=8".
+	// Each arm needs a different name. Each part of the name is key=value. Key and value consist of the
+	// characters that [NameValue] returns.
 	Name   string
 	Target Target
 }
 
-// Arms measures two or more targets under one load, each as a sub-benchmark of b, as [Run] does. Their passes take
-// turns in one process, so that what the machine does meanwhile disturbs all of them alike. Targets that are measured
-// one after the other differ if the machine changes.
+// Arms measures two or more targets under the same load. Each target is a sub-benchmark of b, and is
+// measured as [Run] measures one. The targets take turns within one process: after a pass of one target
+// comes a pass of the next. If the speed of the machine changes meanwhile, all targets are affected alike.
+// The change would look like a difference between targets that are measured one after the other.
 //
 //	llmbench.Arms(b, load,
 //		llmbench.Arm{Name: "via=direct", Target: direct},
 //		llmbench.Arm{Name: "via=gateway", Target: gateway})
 //
-// One op is one round: a pass of each arm. The order of every other round is random, and the round after it has the
-// reverse order. So after an even number of rounds, as with -benchtime=2x, a steady drift has changed all arms
-// alike. The unit arms-seed has the seed of the order. It tells benchgate -col which results are a pair.
+// One op is one round, which is one pass of each arm. Rounds 0, 2, 4 and so on use a random order of the
+// arms. Each of the other rounds uses the reverse of the order before it. After an even number of rounds,
+// as with -benchtime=2x, a steady drift of the machine has therefore affected all arms alike. The unit
+// arms-seed reports the seed of the random order. benchgate -col uses it to pair the results that were
+// measured together.
 //
-// The passes are made when package testing runs the first of the sub-benchmarks, also those of an arm that -bench
-// leaves out. The other sub-benchmarks report what was measured then. Package testing gives each of them the time of
-// -benchtime, which they wait for; with a number of rounds they do not wait. With -count, each sample has rounds of its own.
+// All passes of all arms are made when package testing runs the first of the sub-benchmarks, even if -bench
+// does not select some of the arms. The other sub-benchmarks only report their results. If -benchtime is a
+// duration, package testing expects each sub-benchmark to last that long, so they wait for that time. If
+// -benchtime is a number of rounds, they do not wait. With -count, each sample has its own rounds.
 //
-// An arm that fails takes part in no further rounds, and its sub-benchmark fails. The others go on, and their figures
-// stand. Each arm has records of its own, and figures of its own are withheld.
+// If an arm fails, its sub-benchmark fails, and the arm takes part in no further rounds. The other arms
+// continue, and their results are valid. Each arm has its own records. If the client distorted a metric of
+// one arm, the metric is withheld for that arm only.
 //
-// The warm-up is sent to each arm before the first round. The functions of the load are called for the passes of all
-// arms. [Load].Fresh counts these: pass p is in round p/len(arms). Arms that reach the same server need it,
-// because that server would have the prompts of one arm's pass in its cache when another arm sends them.
+// The warm-up is sent to each arm before the first round. The functions of the load are called for the
+// passes of every arm. The argument of [Load].Fresh counts the passes of all arms together: pass p belongs
+// to round p/len(arms). Set Fresh if several arms reach the same server. Otherwise one arm's pass would
+// fill the server's prefix cache with the prompts that another arm sends next.
 //
-// Arms may be called several times in a benchmark function, with other names, by the benchmark's goroutine. It fails b
-// if an arm is invalid.
+// Arms may be called several times in a benchmark function if the names of the arms differ. It must be
+// called by the benchmark's goroutine. It fails b if an arm is invalid.
 func Arms(b *testing.B, l Load, arms ...Arm) {
 	b.Helper()
 	if err := checkArms(arms); err != nil {
@@ -59,7 +66,7 @@ func Arms(b *testing.B, l Load, arms ...Arm) {
 	}
 }
 
-// checkArms returns an error if arms cannot be compared.
+// checkArms returns an error if there are fewer than two arms, or if a name is invalid or used twice.
 func checkArms(arms []Arm) error {
 	if len(arms) < 2 {
 		return fmt.Errorf("arms: %d; want at least two", len(arms))
@@ -78,33 +85,35 @@ func checkArms(arms []Arm) error {
 	return nil
 }
 
-// A contest is what the sub-benchmarks of [Arms] share.
+// A contest is the state that the sub-benchmarks of one call of [Arms] share.
 type contest struct {
 	load   Load
 	arms   []Arm
-	parent string // the name of the benchmark
+	parent string // the name of the parent benchmark
 
-	// Package testing runs all -count samples of an arm before the next arm. So what was measured waits here.
-	samples  []*trial // nil: not measured, because its measurement ended its goroutine
+	// Package testing runs all -count samples of one arm before it runs the next arm. The results of the
+	// other arms are kept here until then.
+	samples  []*trial // nil if the goroutine exited while it measured the sample
 	reported []int    // how many samples each arm has reported
 }
 
-// A trial is a sample of all arms.
+// A trial is one -count sample of all arms.
 type trial struct {
 	arms []*armTrial
-	took []time.Duration // of each round
+	took []time.Duration // the duration of each round
 }
 
-// An armTrial is a sample of an arm.
+// An armTrial is one -count sample of one arm.
 type armTrial struct {
 	ending
-	err error // why it has no result
+	err error // if not nil, why there is no result
 }
 
-// name returns the name of an arm's sub-benchmark.
+// name returns the full name of an arm's sub-benchmark.
 func (c *contest) name(arm int) string { return c.parent + "/" + c.arms[arm].Name }
 
-// benchmark is the sub-benchmark of an arm.
+// benchmark runs the sub-benchmark of an arm: it measures all arms if no sub-benchmark has measured this
+// sample yet, and then reports the arm's results.
 func (c *contest) benchmark(b *testing.B, arm int) {
 	b.Helper()
 	Watch(b)
@@ -138,11 +147,11 @@ func (c *contest) benchmark(b *testing.B, arm int) {
 	own.show(b)
 }
 
-// replay lets the loop of b pass, whose figures were measured before. If package testing wants the loop to last for
-// a time, each op takes as long as its round took.
+// replay runs the loop of b, whose results have already been measured. If -benchtime is a duration, each op
+// waits for as long as its round took, because package testing runs ops until that time is over.
 func (t *trial) replay(b *testing.B, arm int) error {
 	if t.arms[arm].err != nil {
-		return nil // it will be reported
+		return nil // the caller reports the error
 	}
 	p, ctx := process.Join(b.Name()), Context(b)
 	for i := 0; ; i++ {
@@ -166,15 +175,15 @@ func benchtime() string {
 	return ""
 }
 
-// isCount reports whether a value of -benchtime is a number of ops.
+// isCount reports whether a value of -benchtime is a number of ops rather than a duration.
 func isCount(benchtime string) bool { return strings.HasSuffix(benchtime, "x") }
 
-// measure measures all arms, while b runs.
+// measure measures one sample of all arms, while b is the sub-benchmark that runs.
 func (c *contest) measure(b *testing.B) *trial {
 	ctx := Context(b)
 	t := &trial{}
 	runs := make([]*run, len(c.arms))
-	defer func() { // also if a function of the load panics
+	defer func() { // deferred, because a function of the load may panic
 		for i, r := range runs {
 			if r != nil {
 				t.arms[i].end(r)
@@ -182,7 +191,7 @@ func (c *contest) measure(b *testing.B) *trial {
 		}
 	}()
 	p := process.Join(c.parent)
-	seed, err := process.Lead("the order of the arms", func() (uint32, error) { return 1<<31 | rand.Uint32(), nil }) // of ten digits, which are printed exactly
+	seed, err := process.Lead("the order of the arms", func() (uint32, error) { return 1<<31 | rand.Uint32(), nil }) // ten digits: printed exactly
 	for i, arm := range c.arms {
 		one := &armTrial{err: err}
 		t.arms = append(t.arms, one)
@@ -199,7 +208,7 @@ func (c *contest) measure(b *testing.B) *trial {
 	}
 	for round := 0; t.someLeft(); round++ {
 		more, err := p.More(b)
-		if err != nil { // another shard is lost
+		if err != nil { // the connection to another process of the measurement is lost
 			for i, one := range t.arms {
 				if one.err == nil {
 					one.err = runs[i].fail(err)
@@ -227,7 +236,7 @@ func (c *contest) measure(b *testing.B) *trial {
 	return t
 }
 
-// end ends the run of an arm, and keeps what it shows.
+// end closes the run of an arm and keeps what its sub-benchmark will show.
 func (t *armTrial) end(r *run) {
 	if err := r.endRecords(); err != nil {
 		r.failf("records: %v", err)
@@ -237,12 +246,13 @@ func (t *armTrial) end(r *run) {
 	t.ending = r.ending
 }
 
-// someLeft reports whether an arm has not failed.
+// someLeft reports whether at least one arm has not failed.
 func (t *trial) someLeft() bool {
 	return slices.ContainsFunc(t.arms, func(a *armTrial) bool { return a.err == nil })
 }
 
-// armsOrder returns the order of the arms in a round: a random one in every other round, and the reverse of it in the next.
+// armsOrder returns the order of the arms in a round: a random order in rounds 0, 2, 4 and so on, and the
+// reverse of the previous order in the others.
 func armsOrder(seed uint32, round, arms int) []int {
 	order := rand.New(rand.NewPCG(uint64(seed), uint64(round/2))).Perm(arms)
 	if round%2 == 1 {

@@ -13,13 +13,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A book writes the records of samples to a disk that may hang. A nil book writes nothing.
+// A book writes the records of samples to a file. It does not wait forever for a disk that hangs. A nil
+// book writes nothing.
 type book struct {
 	to   recordWriter
-	hung bool // a write has not ended
+	hung bool // a write timed out and may still be in progress
 }
 
-// A recordWriter is a [records.Writer].
+// A recordWriter has the methods of [records.Writer] that a book uses.
 type recordWriter interface {
 	Name() string
 	Write(*sample.Sample) error
@@ -27,7 +28,8 @@ type recordWriter interface {
 	Close(records.End) error
 }
 
-// where names the file for the reader of a failure. It returns "" without a file.
+// where returns a line that names the file of records, to be appended to an error. Without a file it
+// returns "".
 func (b *book) where() string {
 	if b == nil {
 		return ""
@@ -35,8 +37,8 @@ func (b *book) where() string {
 	return "\n  records: " + b.to.Name()
 }
 
-// write writes the record of a sample. The operating system has all records after a write that
-// flushes.
+// write writes the record of a sample. If flush is set, it also hands all buffered records to the operating
+// system.
 func (b *book) write(s *sample.Sample, flush bool) error {
 	if b == nil {
 		return nil
@@ -50,8 +52,8 @@ func (b *book) write(s *sample.Sample, flush bool) error {
 	})
 }
 
-// close writes how the benchmark ended, and closes the file. If a write hangs, the file remains like the file
-// of a process that was killed.
+// close writes how the benchmark ended, and closes the file. If a write hangs, close writes nothing, and
+// the file has no end, like the file of a process that was killed.
 func (b *book) close(end records.End) error {
 	if b == nil || b.hung {
 		return nil
@@ -59,14 +61,14 @@ func (b *book) close(end records.End) error {
 	return b.bound(func() error { return b.to.Close(end) })
 }
 
-// bound calls f, and waits for the disk no longer than [store.WriteLimit].
+// bound calls f, but waits no longer than [store.WriteLimit] for the disk.
 func (b *book) bound(f func() error) error {
 	err := store.Write(b.to.Name(), f)
 	b.hung = errors.Is(err, store.ErrHangs)
 	return err
 }
 
-// newBook begins a file of records for a benchmark. Without a folder in cfg it returns nil.
+// newBook creates the file of records for a benchmark. It returns nil if cfg has no folder for records.
 func newBook(cfg process.Config, benchmark string, t Target, l Load) (*book, error) {
 	if cfg.Out == "" {
 		return nil, nil

@@ -13,21 +13,25 @@ import (
 )
 
 const (
-	// controlTime bounds the time of a control of the prefix cache.
+	// controlTime is the maximum duration of the control, the requests that test after the passes whether
+	// the prefix cache is warm.
 	controlTime = 30 * time.Second
-	// controlOutput is how many output tokens a request of it asks for at most. Some APIs allow no fewer.
+	// controlOutput is the maximum number of output tokens that a request of the control asks for. Some
+	// APIs allow no fewer.
 	controlOutput = 16
 )
 
-// judgeCache says in the records whether the server took prompts from its prefix cache. Where many
-// prompts repeat and the server states nothing, it asks the server, and adds the
-// unit warm-cache if the cache is warm. It returns what a reader of the figures must know.
+// judgeCache writes to the records whether the server answered prompts from its prefix cache. If many
+// prompts repeat and the server does not report cached tokens, judgeCache tests the cache with a control.
+// If the control finds that the cache is warm, judgeCache adds the unit warm-cache to metrics. It returns
+// notes for the reader of the metrics.
 //
-// The control is made after the passes, so that it changes none of their figures and costs nothing where
-// prompts are new or the server states what it took from its cache. One at a time, it sends
-// requests of the last pass again, each beside a new one of the same words in another order; chance decides which
-// of the two is first. The new ones differ in each process, whatever the salt, because a server may have seen the prompts of an earlier process. The control tells
-// the state of the cache after the passes: what a long pass has pushed out of the cache counts as cold.
+// The control runs after the passes, so it cannot change their metrics. It is skipped if the prompts are
+// new or if the server reports cached tokens. It sends pairs of requests, one request at a time: a request
+// of the last pass again, and a new request with the same words in another order. Chance decides which of
+// the two is sent first. The new requests differ in each process, whatever the salt, because a server may
+// have seen the prompts of an earlier process. The control finds the state of the cache after the passes: a
+// prompt that a long pass has evicted from the cache counts as cold.
 func (r *run) judgeCache(ctx context.Context, metrics map[string]float64) (notes []records.Note) {
 	t := r.target
 	c, stated := judge.StatedCache(judge.Prompts{
@@ -46,8 +50,10 @@ func (r *run) judgeCache(ctx context.Context, metrics map[string]float64) (notes
 	return judge.CacheNotes(c, metrics)
 }
 
-// controlCache sends up to n pairs of requests: one of the given ones again, evenly chosen, and a new one of the
-// same words in another order. Fewer than n requests are sent again more than once. The random choices depend on seed. It ends early with ctx, and after a request that failed.
+// controlCache sends up to n pairs of requests: one of the given requests again, and a new request with the
+// same words in another order. The given requests are chosen at even distances. If there are fewer than n,
+// some are sent more than once. The seed determines the random choices. controlCache stops when ctx ends,
+// and after a request that failed.
 func controlCache(ctx context.Context, c *send.Client, t Target, l *Load, requests Lazy, n int, seed uint64) (pairs []prefix.Pair) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	options := l.options()

@@ -8,22 +8,23 @@ import (
 	"time"
 )
 
-// Cancel makes clients leave before their answer has ended, as people do who have read enough.
-// The client closes the connection in the middle of the stream, and the next request may have
-// to open another one. With the zero value no client leaves.
+// Cancel makes some clients leave before their answers have ended, like people who have read enough. The
+// client closes the connection in the middle of the stream, and the next request may have to open a new
+// one. The zero value means that no client leaves.
 //
-// A request whose client left has the outcome [sample.Left]: it is neither successful nor
-// failed. It is counted in left-%, and in the total of fail-%, but in no latency and no token
-// figure. With Time the slowest answers are the likeliest to be left, so that the latencies of
-// the others are lower than the latencies of all requests.
+// A request whose client left has the outcome [sample.Left], which is neither a success nor a failure. The
+// request counts for left-% and for the denominator of fail-%, but for no latency and no token metric. With
+// Time, clients mostly leave the slowest answers. The remaining answers then have lower latencies than all
+// answers would have had.
 type Cancel struct {
-	// Share is the share of the requests of each pass whose clients leave, in [0,1],
-	// rounded to a whole number of requests. Seed chooses them. In a session the client
-	// leaves in one of the turns, and sends no further turn.
+	// Share is the share of the requests of each pass whose clients leave, in [0,1], rounded to a whole
+	// number of requests. Seed determines which requests. In a session the client leaves during one of the
+	// turns, and does not send the turns after it.
 	Share float64
-	// Exactly one of Deltas and Time is set. A client leaves after a number of deltas with
-	// generated text, drawn evenly from 1 to Deltas, or after a time since the send, drawn
-	// evenly above 0 and up to Time. A client whose answer ends earlier does not leave.
+	// If Share is above 0, exactly one of Deltas and Time must be set. With Deltas, a client leaves after a
+	// number of deltas with generated text. The number is drawn evenly from 1 to Deltas. With Time, a
+	// client leaves when a duration has passed since it sent the request. The duration is drawn evenly,
+	// above 0 and up to Time. A client whose answer ends earlier does not leave.
 	Deltas int
 	Time   time.Duration
 	Seed   uint64
@@ -45,7 +46,7 @@ func (c Cancel) check(stream bool) error {
 	return nil
 }
 
-// String returns c as [ParseCancel] reads it, without its seed.
+// String returns c in the format of [ParseCancel], without the seed.
 func (c Cancel) String() string {
 	switch {
 	case c.Share == 0:
@@ -56,8 +57,7 @@ func (c Cancel) String() string {
 	return fmt.Sprintf("%v:%v", c.Share, c.Time)
 }
 
-// ParseCancel reads a share and a number of deltas or a time, as in "0.1:50" and
-// "0.1:2s".
+// ParseCancel parses SHARE:DELTAS or SHARE:TIME, such as "0.1:50" or "0.1:2s".
 func ParseCancel(text string) (c Cancel, err error) {
 	head, when, ok := strings.Cut(text, ":")
 	if !ok {

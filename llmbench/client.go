@@ -19,13 +19,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Client sends single requests to a target, each when its caller says so. It is for programs that
-// decide themselves when a request is sent, such as other load generators; [Run] and [Pass] send
-// whole loads. It keeps connections for reuse, as they do, and is safe for concurrent use.
+// A Client sends single requests to a target, each when its caller calls [Client.Do]. It is for programs
+// that decide themselves when to send a request, such as other load generators. [Run] and [Pass] send whole
+// loads instead. A Client keeps connections open for reuse, as Run and Pass do. It is safe for concurrent
+// use.
 //
-// The instants of its samples count from its creation. t0 of a request is the instant at which [Client.Do]
-// was called, as in an open loop. A Client does not judge whether the client
-// distorted a figure; [sample.Sample].Lags say how late it read each delta.
+// The instants in its samples count from the creation of the Client. The t0 of a request is the instant at
+// which Do was called, as in an open loop. A Client does not judge whether the client side distorted a
+// metric. The field Lags of [sample.Sample] tells how late the client read each delta.
 type Client struct {
 	target  Target
 	client  *send.Client
@@ -34,22 +35,23 @@ type Client struct {
 	clock   conn.Clock
 	flight  audit.Flight
 
-	ending atomic.Int64 // requests that have ended, or are about to, and whose samples are not kept yet
+	ending atomic.Int64 // requests that have ended and whose samples are not kept yet
 
 	mu      sync.Mutex
 	records *book
 	audit   audit.Audit
-	sent    int            // requests
-	free    []*send.Worker // those without a request
-	err     error          // why no request can be sent any more
+	sent    int            // number of requests sent
+	free    []*send.Worker // workers that have no request in flight
+	err     error          // if not nil, why no further request can be sent
 }
 
-// errClosed is the error of a Client that is closed.
+// errClosed is the error of a Client after Close.
 var errClosed = errors.New("the client is closed")
 
-// NewClient returns a client of t. Of l it uses NoStream, Timeout, IdleTimeout, SLO, KeepText and
-// Tokenizer; an error names any other field that is set. If LLMBENCH_OUT is set, each sample is written to a
-// file of that name when its request has ended. NewClient sends nothing. The client must be closed.
+// NewClient returns a client of t. It uses the fields NoStream, Timeout, IdleTimeout, SLO, KeepText and
+// Tokenizer of l, and returns an error if any other field is set. If LLMBENCH_OUT is set, the record of
+// each request is written to a file when the request has ended. The file is in the folder LLMBENCH_OUT and
+// is named after name. NewClient sends nothing. The caller must close the client.
 func NewClient(name string, t Target, l Load) (*Client, error) {
 	cfg, err := process.ReadConfig()
 	if err != nil {
@@ -77,7 +79,7 @@ func NewClient(name string, t Target, l Load) (*Client, error) {
 	return &Client{target: t, client: c, load: l, options: l.options(), clock: c.Clock(), records: b}, nil
 }
 
-// checkSingle returns an error if l has a field that single requests do not have.
+// checkSingle returns an error if l sets a field that a Client does not use.
 func (l Load) checkSingle() error {
 	used := []string{"NoStream", "Timeout", "IdleTimeout", "SLO", "KeepText", "Tokenizer"}
 	var set []string
@@ -92,18 +94,19 @@ func (l Load) checkSingle() error {
 	return nil
 }
 
-// Open opens connections until n are open, so that the first requests find one. It opens fewer if the
-// process may not open as many, or if the server does not let it; requests then open their own.
+// Open opens connections until n are open, so that the first requests need not wait for a connection, and
+// returns the number of open connections. It opens fewer than n if the process may not open so many, or if
+// the server refuses some. Requests then open their own connections.
 func (c *Client) Open(ctx context.Context, n int) int { return c.client.Open(ctx, n, c.load.Timeout) }
 
-// Do sends r now, and returns its sample when the request has ended. The request ends by itself, by a
-// deadline of the load, or when ctx ends; its outcome is then [sample.Canceled]. A request that failed
-// has a sample like any other.
+// Do sends r now, and returns its sample when the request has ended. The request is given up at a deadline
+// of the load, or when ctx ends. If ctx ended, the outcome is [sample.Canceled]. A request that failed has
+// a sample like any other.
 //
-// The error says that r is invalid or the client is closed, so that nothing was sent and there is no
-// sample, that the record of the sample could not be written, or that the check panicked. After the last
-// two no further request is sent.
-// A session is invalid: its caller sends each turn.
+// The error is not nil in four cases. If r is invalid or the client is closed, nothing was sent and there
+// is no sample. If the record of the sample could not be written, or if the check of the answer panicked,
+// there is a sample, but the client sends no further request. A session is an invalid request: the caller
+// must send each turn itself.
 func (c *Client) Do(ctx context.Context, r Request) (sample.Sample, error) {
 	if len(r.Then) > 0 {
 		return sample.Sample{}, fmt.Errorf("request: a session of %d turns; want one request for each turn", 1+len(r.Then))
@@ -128,7 +131,7 @@ func (c *Client) Do(ctx context.Context, r Request) (sample.Sample, error) {
 	return s, c.keep(send.Finished{Sample: &s, Check: p.Check}, idle)
 }
 
-// takeWorker returns a worker for p, which gets its number.
+// takeWorker returns a free or new worker for p, and gives p its number.
 func (c *Client) takeWorker(p *send.Post) (*send.Worker, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,8 +148,8 @@ func (c *Client) takeWorker(p *send.Post) (*send.Worker, error) {
 	return send.NewWorker(c.client, &c.options, c.clock, &c.flight), nil
 }
 
-// keep completes a sample and writes its record; the operating system has the record if idle is
-// set. The caller has locked c.mu.
+// keep completes a sample and writes its record. If idle is set, it also hands all buffered records to the
+// operating system. The caller must hold c.mu.
 func (c *Client) keep(f send.Finished, idle bool) error {
 	panicked := f.Complete(&c.options, c.clock, c.target.secrets())
 	c.audit.Add(f.Sample)
@@ -159,13 +162,13 @@ func (c *Client) keep(f send.Finished, idle bool) error {
 	return c.err
 }
 
-// Close closes the connections and ends the file of records. No request may be in flight. It returns an
-// error if a record could not be written, or if the samples contradict themselves; the records then say
-// so. Further calls do nothing.
+// Close closes the connections and ends the file of records. No request may be in flight. Close returns an
+// error if a record could not be written, or if the samples contradict each other; the records then also
+// end with that error. Further calls do nothing.
 func (c *Client) Close() error { return c.CloseWithError(nil) }
 
-// CloseWithError is Close for a program that has failed: unless why is nil, the records say that
-// figures computed from them are no result, because of why.
+// CloseWithError is like Close, for a program that has failed. If why is not nil, the records end with why,
+// and say that metrics computed from them are not a result.
 func (c *Client) CloseWithError(why error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

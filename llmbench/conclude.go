@@ -11,17 +11,18 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A conclusion is what the process that leads tells the others at the end of a measurement.
+// A conclusion is what the leader, which is the process that judges the metrics, tells the other processes
+// at the end of a measurement.
 type conclusion struct {
-	Failed   string // why a benchmark has failed although it has a result; ""
-	Client   string // in what way the client distorted a single pass; ""
-	Bursts   string // in what way the answers of a single pass came in bursts; ""
+	Failed   string // why a benchmark with a result has failed, or ""
+	Client   string // how the client distorted the pass of [Pass], or ""
+	Bursts   string // how the answers of the pass of [Pass] came in bursts, or ""
 	Elapsed  time.Duration
 	Withheld []judge.Withholding
 	Bounds   map[string]sample.Interval // see [Result].Bounds
 }
 
-// conclude gives all processes the conclusion, the samples, the elapsed time and the bounds of the one that leads.
+// conclude sends the leader's conclusion, samples, elapsed time and bounds to all processes.
 func (m *measurement) conclude(c conclusion) (conclusion, error) {
 	c.Elapsed, c.Bounds = m.elapsed, m.end.Bounds
 	data, err := json.Marshal(c)
@@ -40,7 +41,7 @@ func (m *measurement) conclude(c conclusion) (conclusion, error) {
 	}
 	all := store.New(store.Bound, m.cfg.Out)
 	err = m.party.Spread(nil, all.Add)
-	m.samples.Close() // the file of this process's own samples, which are among all
+	m.samples.Close() // the samples of this process are in all, too
 	m.samples, m.elapsed, m.end.Bounds = all, c.Elapsed, c.Bounds
 	if err == nil {
 		m.tellWithheld(c.Withheld)

@@ -8,35 +8,36 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
 )
 
-// A Counter is an [Observer] that also returns what the server counted.
+// A Counter is an [Observer] that also returns the server's own counts of requests and tokens. [Run]
+// compares them with the client's counts.
 type Counter interface {
 	Observer
-	// Counts returns what the server has counted since the last call of Before. It may be
-	// called several times for a pass, because a server may count an answer a moment after
-	// the client has read its end. An error is logged, and nothing is compared.
+	// Counts returns what the server has counted since the last call of Before. It may be called several
+	// times for a pass, because a server may count an answer a moment after the client has read the end of
+	// the answer. An error is logged, and nothing is compared.
 	Counts(ctx context.Context) (Counts, error)
 }
 
-// Counts are what a server counted in a pass. A number that is unknown is -1.
+// Counts are the numbers that a server counted in a pass. A number that is unknown is -1.
 type Counts struct {
-	Requests     int // that have ended
+	Requests     int // number of requests that have ended
 	PromptTokens int
 	OutputTokens int
-	// Complete means that the server counts each request of the pass, with the tokens that its
-	// answer states, and none of before the pass. If it has counted less than it answered, the
-	// benchmark fails. Without Complete that is logged: the counters may belong to one process of
-	// several.
+	// Complete means two things: the server counts each request of the pass, with the tokens that its
+	// answer reports, and the counts contain no earlier request. If such a server has counted less than its
+	// answers report, the benchmark fails. Without Complete the difference is only logged, because the
+	// counters may belong to one of several server processes.
 	Complete bool
-	// Alone means that the server has no other clients. If it is also Complete and has counted more
-	// than it answered, the benchmark fails. Otherwise that is logged.
+	// Alone means that the server has no other clients. If Complete and Alone are set and the server has
+	// counted more than its answers report, the benchmark fails. Otherwise the difference is only logged.
 	Alone bool
 }
 
-// countsDelay is how long a server may take to count what it has answered.
+// countsDelay is the maximum time that a server may take to count what it has answered.
 const countsDelay = 2 * time.Second
 
-// checkCounts compares the counts of a server with the client's counts in a pass. While the server has
-// counted less than it answered, checkCounts asks again, for up to delay. It returns the counts that it
+// checkCounts compares the server's counts with the client's counts in a pass. While the server has counted
+// less than its answers report, checkCounts asks again, for up to delay. It returns the counts that it
 // compared.
 func checkCounts(ctx context.Context, c Counter, own judge.Own, delay time.Duration) (judge.Counts, judge.Difference, error) {
 	deadline := time.Now().Add(delay)
@@ -56,6 +57,6 @@ func checkCounts(ctx context.Context, c Counter, own judge.Own, delay time.Durat
 	}
 }
 
-// tokenizedAnswers is the number of answers of a pass whose text a tokenizer counts although the server
-// states usage. Counting takes CPU time from the client.
+// tokenizedAnswers is the number of answers of each pass whose text is tokenized even though the server
+// reports usage. The number is limited because tokenizing takes CPU time from the client.
 const tokenizedAnswers = 64

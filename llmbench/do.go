@@ -7,11 +7,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Do sends one request to t, on a new connection, and returns its sample when the request has
-// ended. With stream it asks for a streamed answer. The request ends with ctx, and after
-// [DefaultTimeout] at the latest. Do is for what comes before a measurement: to find out
-// whether a server answers, and how it counts tokens. The Outcome of the sample is not
-// [sample.OK] if the request failed, or if t or r is invalid.
+// Do sends one request to t, on a new connection, and returns its sample when the request has ended. If
+// stream is set, Do asks for a streamed answer. The request is given up when ctx ends, and after
+// [DefaultTimeout] at the latest. Do is meant for use before a measurement, to find out whether a server
+// answers and how it counts tokens. If the request failed, or if t or r is invalid, the Outcome of the
+// sample is not [sample.OK].
 func Do(ctx context.Context, t Target, r Request, stream bool) sample.Sample {
 	s, err := do(ctx, t, r, stream)
 	if err != nil {
@@ -20,7 +20,7 @@ func Do(ctx context.Context, t Target, r Request, stream bool) sample.Sample {
 	return s
 }
 
-// do is Do. It returns an error if t or r is invalid.
+// do is like Do, but returns an error if t or r is invalid.
 func do(ctx context.Context, t Target, r Request, stream bool) (sample.Sample, error) {
 	l, err := Load{Requests: []Request{r}, Concurrency: 1, NoStream: !stream}.check()
 	if err != nil {
