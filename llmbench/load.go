@@ -11,103 +11,105 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Load says which requests a pass sends, when it sends them, and what is tolerated. The zero
-// value of an optional field is its default.
+// A Load says which requests a pass sends, when it sends them, and which failures are tolerated. A field
+// that is optional has a default, which its zero value selects.
 type Load struct {
 	// Requests are the requests of one pass. Each is sent once, in order.
+	//
+	// Exactly one of Requests, Lazy and Fresh must be set.
 	Requests []Request
-	// Lazy, if its N is not 0, makes the requests of one pass instead of Requests, so that not all
-	// requests of a very long pass are in memory at once.
+	// Lazy, if its N is not 0, makes each request of a pass when the request is about to be sent. Use it
+	// for a pass so long that its requests should not all be in memory at once.
 	Lazy Lazy
-	// Fresh, if set, returns the requests of each pass instead of Requests, so that no
-	// server answers a later pass from its prefix cache. The lengths should be the same for
-	// each pass. The argument counts the passes of the benchmark from 0, over all -count
-	// samples. Fresh is called between passes, by the benchmark's goroutine.
+	// Fresh, if set, returns the requests of each pass. With different prompts in each pass, no server can
+	// answer a later pass from its prefix cache. The prompts should have the same lengths in each pass. The
+	// argument is the number of the pass, from 0, counted over all -count samples of the benchmark. Fresh
+	// is called between passes, by the benchmark's goroutine.
 	Fresh func(pass int) ([]Request, error)
 
 	// Exactly one of Concurrency and Arrivals must be set.
 	//
-	// Concurrency is the number of requests that a closed loop keeps in flight. Each worker
-	// sends its next request when its last one has ended.
+	// Concurrency is the number of requests that a closed loop keeps in flight. The loop has that many
+	// workers. Each worker sends its next request when its previous one has ended.
 	Concurrency int
-	// Arrivals says when the requests of an open loop are due, whether or not earlier ones
-	// have ended.
+	// Arrivals determines when the requests of an open loop are due. A request is sent when it is due,
+	// whether or not earlier requests have ended.
 	Arrivals arrivals.Process
-	// MaxInFlight is the maximum number of requests of an open loop in flight; 0 means no
-	// maximum. Further requests that are due wait in order. Their latencies count from when
-	// they were due. As many connections are opened before a pass; without a maximum, as many
-	// as the schedule needs if requests take up to twice as long as they took in the warm-up.
+	// MaxInFlight is the maximum number of requests of an open loop that are in flight at once; 0 means no
+	// maximum. At the maximum, further requests wait in order, and their latencies count from when they
+	// were due. Before a pass, MaxInFlight connections are opened. Without a maximum, the pass opens as
+	// many connections as the schedule needs if each request takes up to twice as long as the requests of
+	// the warm-up did.
 	MaxInFlight int
-	// Stagger is the time between the first sends of two workers of a closed loop. Without
-	// it, the burst at the beginning would determine the tail of the latencies. 0 means
-	// [DefaultStagger], and a negative value means that all workers begin at once.
+	// Stagger is the time between the first sends of two successive workers of a closed loop. If all
+	// workers began at once, the burst at the beginning would determine the tail of the latencies. 0 means
+	// [DefaultStagger], and a negative value means that all workers do begin at once.
 	Stagger time.Duration
 
-	// Warmup is sent once before the first pass, in the same way as a pass, and is not
-	// measured. It should contain no prompt of Requests.
+	// Warmup holds requests that are sent once before the first pass, in the same way as a pass, and are
+	// not measured. It should contain no prompt of Requests.
 	Warmup []Request
 
 	// NoStream asks for whole answers instead of streams.
 	NoStream bool
 
-	// Timeout is the maximum time of a request, from the send; 0 means [DefaultTimeout].
+	// Timeout is the maximum duration of a request, from its send; 0 means [DefaultTimeout].
 	Timeout time.Duration
-	// IdleTimeout is the maximum time between two events of a stream; 0 means
-	// [DefaultIdleTimeout]. Comments, which servers send as heartbeats, are not events.
-	// Before the first event only Timeout applies, because a request may have to wait in the
-	// server's queue.
+	// IdleTimeout is the maximum time between two events of a stream; 0 means [DefaultIdleTimeout].
+	// Comments, which some servers send as heartbeats, are not events. Before the first event only Timeout
+	// applies, because a request may have to wait in the server's queue.
 	IdleTimeout time.Duration
-	// PassTimeout is the maximum time of a pass; 0 means that only the limits of its requests
-	// apply.
+	// PassTimeout is the maximum duration of a pass; 0 means that only the limits of its requests apply.
 	PassTimeout time.Duration
 
-	// Cancel makes clients leave before their answer has ended.
+	// Cancel makes some clients leave before their answers have ended.
 	Cancel Cancel
-	// MaxFail is the share of failed requests above which the benchmark fails, in [0,1]. A
-	// request with [sample.Sample].ResentUnread counts as failed if the server closed a new
-	// connection without an answer to another request.
+	// MaxFail is the largest share of failed requests, in [0,1], with which the benchmark still succeeds. A
+	// request whose field ResentUnread in [sample.Sample] is set counts as failed if the server also closed
+	// a new connection without an answer to another request.
 	MaxFail float64
-	// SLO, if one of its limits is set, adds the unit good-req/s.
+	// SLO, if any of its limits is set, adds the unit good-req/s (goodput): the rate of the requests that
+	// meet the limits.
 	SLO sample.SLO
-	// KeepText keeps the generated text, in [sample.Sample].Answer and in the records.
+	// KeepText keeps the generated text of each answer, in [sample.Sample].Answer and in the records.
 	KeepText bool
-	// Tokenizer counts the output tokens of servers that do not state usage. If it is nil, the
-	// number of deltas is used. It must be the model's: [Run] also compares its counts with what the
-	// server states, in the first answers of each pass, and fails if the server states clearly fewer
-	// tokens than the text has.
+	// Tokenizer counts the output tokens of answers that report no usage. If it is nil, their deltas are
+	// counted instead. It must be the model's tokenizer, because [Run] also compares its counts with the
+	// usage that the server reports. Run compares the first answers of each pass, and fails if the server
+	// reports clearly fewer tokens than the text has.
 	Tokenizer Tokenizer
-	// MaxDistortion is the share of a figure by which the client itself may distort it at most,
-	// as far as is known; 0 means [DefaultMaxDistortion]. ClientBound says what happens to figures that are
-	// distorted by more; "" means what LLMBENCH_CLIENT_BOUND says.
+	// MaxDistortion is the largest share of a metric by which the delays of the client itself may distort
+	// it, as far as these delays are known; 0 means [DefaultMaxDistortion]. ClientBound says what happens
+	// to metrics that are distorted by more; "" means the value of the variable LLMBENCH_CLIENT_BOUND.
 	MaxDistortion float64
 	ClientBound   ClientBound
-	// Withheld, if not nil, is called with the units that are withheld, and why: the reason is
-	// [ErrClientBound] for those that the client distorted, the worst first, and [ErrBursts]
-	// for those that mean nothing because answers came in bursts. It is called once for each
-	// reason, and not without units. Other figures that are computed from the same
-	// instants are as wrong.
+	// Withheld, if not nil, is called with the units that are not reported, and the reason. The reason is
+	// [ErrClientBound] for units that the client distorted, in order from the most distorted. The reason is
+	// [ErrBursts] for units that mean nothing because answers came in bursts. Withheld is called at most
+	// once for each reason, and only with at least one unit. If the caller computes other metrics from the
+	// same instants, these metrics are equally wrong.
 	Withheld func(units []string, why error)
-	// Units are reported beside the core units: units of the catalogue, as
-	// [sample.Named] returns them, or units of one's own, which Figures computes.
+	// Units are reported in addition to the core units. They are units of the catalogue, which
+	// [sample.Named] returns, or the caller's own units, whose values Figures computes.
 	Units []sample.Unit
-	// Figures, if set, computes further figures from the samples of all passes, by the names
-	// of units of Units or of the catalogue. They are withheld and reported like any others.
-	// Values that are not finite are left out. The function may range over the samples several times,
-	// but not within another range, nor in two goroutines at once. Each sample is a new one, and the
-	// function's. It is called several times, with samples whose instants are corrected in different
-	// ways, to estimate the distortion by the client.
+	// Figures, if set, computes further metrics from the samples of all passes. It returns them keyed by
+	// unit name; the units must be in Units or in the catalogue. The metrics are reported or withheld like
+	// any others. A value that is not finite is omitted. The function may range over the samples several
+	// times, but not inside another range over them, nor in two goroutines at once. It may keep and change
+	// each sample. It is called several times, with differently corrected instants in the samples, to
+	// estimate how much the client distorted the metrics.
 	Figures func(iter.Seq[*sample.Sample]) map[string]float64
 
-	digest    bool // plans have one, because several processes must have the same
-	tokenized int  // the Tokenizer counts answers to the requests before this one even if the server states usage
+	digest    bool // compute the digest of plans, to check that all processes of a measurement have the same plan
+	tokenized int  // the Tokenizer counts the answers to requests below this index even if the server reports usage
 }
 
-// Lazy requests are made when they are about to be sent.
+// Lazy makes requests one by one, when they are about to be sent.
 type Lazy struct {
 	N int // number of requests
-	// At returns the request of an index from 0 to N-1. It is called for each index before a pass, to
-	// check the request, and again in the pass, by one goroutine at a time. It must return the same
-	// request each time.
+	// At returns the request with index i, from 0 to N-1. Before a pass it is called for each index, to
+	// check the request. During the pass it is called again for each index, by one goroutine at a time. It
+	// must return the same request for an index each time.
 	At func(i int) Request
 }
 
@@ -117,26 +119,27 @@ const (
 	DefaultIdleTimeout = time.Minute
 )
 
-// DefaultStagger is the default time between the first sends of two workers.
+// DefaultStagger is the default time between the first sends of two successive workers.
 const DefaultStagger = 200 * time.Microsecond
 
-// A ClientBound says what happens to figures that the client itself distorted.
+// A ClientBound says what happens to metrics that the client itself distorted by more than
+// [Load].MaxDistortion.
 type ClientBound string
 
 // The values of a ClientBound.
 const (
-	// BoundWithheld is the default: the figures are left out, the others stand, and the benchmark
-	// passes. It fails if neither a rate nor a latency is left, unless LLMBENCH_CLIENT_BOUND says so.
+	// BoundWithheld is the default: the distorted metrics are not reported, the others are, and the
+	// benchmark passes. If neither a rate nor a latency is left, the benchmark fails, unless the variable
+	// LLMBENCH_CLIENT_BOUND is "withhold".
 	BoundWithheld ClientBound = "withhold"
-	BoundFails    ClientBound = "fail"   // the figures are left out, and the benchmark fails
-	BoundReported ClientBound = "report" // the figures are reported, with the unit client-err-%
+	BoundFails    ClientBound = "fail"   // the distorted metrics are not reported, and the benchmark fails
+	BoundReported ClientBound = "report" // all metrics are reported, with the unit client-err-%
 )
 
-// DefaultMaxDistortion is the share of a figure by which the client may distort it, unless
-// the load says otherwise.
+// DefaultMaxDistortion is the default of [Load].MaxDistortion: 5 % of a metric.
 const DefaultMaxDistortion = 0.05
 
-// check returns l with its defaults filled in, or an error that says what is invalid.
+// check returns l with its defaults filled in, or an error that says which field is invalid.
 func (l Load) check() (Load, error) {
 	if l.Timeout == 0 {
 		l.Timeout = DefaultTimeout
@@ -199,7 +202,7 @@ func (l Load) checkCount(n int) error {
 	return nil
 }
 
-// units returns the catalogue with the load's own units.
+// units returns the units of the catalogue and the load's own units.
 func (l Load) units() []sample.Unit {
 	all := Units()
 	for _, u := range l.Units {
@@ -210,7 +213,7 @@ func (l Load) units() []sample.Unit {
 	return all
 }
 
-// checkUnits checks the load's own units.
+// checkUnits returns an error if one of the load's own units is invalid or has the name of another unit.
 func (l Load) checkUnits() error {
 	all := Units()
 	for _, u := range l.Units {

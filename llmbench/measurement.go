@@ -21,36 +21,36 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A measurement is what [Run] and [Pass] share. Its steps are: set up, begin, prepare, passes, and the
-// conclusion.
+// A measurement is the state and the steps that [Run] and [Pass] share. The steps, in order, are: setUp,
+// begin, prepare, one or more passes, and conclude.
 type measurement struct {
 	cfg     process.Config
 	target  Target
 	load    Load
 	bound   ClientBound
 	client  *send.Client
-	control *control.Control // nil: the client's distortion is not measured
+	control *control.Control // sends control streams; nil if the client's delays are not measured
 	records *book
 	party   process.Party
-	end     records.End // of the records
+	end     records.End // the end of the file of records
 
-	samples  *store.Store  // of all passes
+	samples  *store.Store  // of all passes so far
 	elapsed  time.Duration // sum over passes
-	ownTime  time.Duration // the same of the requests of this process
+	ownTime  time.Duration // like elapsed, but only for the requests that this process sent
 	estimate distortion.Estimate
-	prompts  prompts // of all passes
+	prompts  prompts // of all passes so far
 }
 
-// prompts are what is known of the prompts of all passes.
+// prompts describes the prompts of all passes so far.
 type prompts struct {
 	all      int
-	passes   int  // so many
-	repeated int  // begin like one that the process has sent before
-	last     Lazy // those of the last pass
+	passes   int  // number of passes
+	repeated int  // number of prompts that begin like an earlier prompt of this process
+	last     Lazy // the requests of the last pass
 }
 
-// setUp checks the configuration, the target and the load. It sends nothing. The measurement
-// must be closed, and its samples.
+// setUp checks the configuration, the target and the load, and returns a new measurement. It sends nothing.
+// The caller must close the measurement and its samples.
 func setUp(p process.Party, t Target, l Load) (*measurement, error) {
 	cfg, err := process.ReadConfig()
 	if err != nil {
@@ -75,7 +75,7 @@ func setUp(p process.Party, t Target, l Load) (*measurement, error) {
 	}, nil
 }
 
-// close closes the connections, and the control if there is one.
+// close closes the connections, and stops the control if there is one.
 func (m *measurement) close() {
 	if m.control != nil {
 		m.control.Close()
@@ -83,8 +83,8 @@ func (m *measurement) close() {
 	m.client.Close()
 }
 
-// beginRecords begins the file of records if the environment asks for records. The end of the
-// file says that the measurement panicked, until another end is set.
+// beginRecords creates the file of records if LLMBENCH_OUT is set. Until another end is set, the file would
+// end with the statement that the benchmark panicked.
 func (m *measurement) beginRecords(name string) (err error) {
 	m.end = records.End{Outcome: records.EndedFailed, Why: "the benchmark panicked"}
 	if m.party.Leads() {
@@ -93,17 +93,17 @@ func (m *measurement) beginRecords(name string) (err error) {
 	return err
 }
 
-// endRecords writes the end of the file of records.
+// endRecords writes the end of the records and closes the file.
 func (m *measurement) endRecords() error { return m.records.close(m.end) }
 
-// fail makes err the end of the records. It returns err with the name of the file.
+// fail sets err as the end of the records. It returns err with the name of the file of records.
 func (m *measurement) fail(err error) error {
 	err = m.party.Fail(err)
 	m.end.Outcome, m.end.Why = records.EndedFailed, err.Error()
 	return fmt.Errorf("%w%s", err, m.records.where())
 }
 
-// begin checks that all shards are to make the same measurement.
+// begin checks that all processes of the measurement are about to measure the same thing.
 func (m *measurement) begin() error {
 	if m.target.Simulated && !m.party.Part().Alone() {
 		return errors.New("the server is part of this process, and the other shards cannot reach it: want LLMBENCH_URL")
@@ -112,11 +112,11 @@ func (m *measurement) begin() error {
 		return err
 	}
 	id, err := m.party.Share(" ids", []byte(m.client.RunID()))
-	m.client.SetRunID(string(id)) // so that requests have the ids that one process would give them
+	m.client.SetRunID(string(id)) // so that requests have the same ids as if one process sent all of them
 	return err
 }
 
-// facts are what must be the same in all processes that measure together.
+// facts returns the settings that must be the same in all processes of a measurement.
 func (m *measurement) facts() (facts []shard.Fact) {
 	add := func(name string, value any) { facts = append(facts, shard.Fact{Name: name, Value: fmt.Sprint(value)}) }
 	l := &m.load
@@ -143,7 +143,8 @@ func (m *measurement) facts() (facts []shard.Fact) {
 	return facts
 }
 
-// prepare sends the warm-up, and starts a control if withControl is set.
+// prepare sends the warm-up. If withControl is set, it also starts the control, which measures the client's
+// delays during the passes.
 func (m *measurement) prepare(ctx context.Context, withControl bool) error {
 	pace, err := m.warmUp(ctx)
 	if err != nil {
@@ -155,8 +156,8 @@ func (m *measurement) prepare(ctx context.Context, withControl bool) error {
 	return err
 }
 
-// warmUp sends the requests of the warm-up. It returns the median gap between their deltas, or
-// 0 without any.
+// warmUp sends the requests of the warm-up. It returns the median gap between the deltas of their answers,
+// or 0 if there are no gaps.
 func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error) {
 	if len(m.load.Warmup) == 0 {
 		return 0, nil
@@ -185,7 +186,7 @@ func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error
 	return pace, process.Agreed(m.party, err)
 }
 
-// medianGap returns the median gap between the deltas of samples, or 0 without any.
+// medianGap returns the median gap between deltas of the samples, or 0 if there are no gaps.
 func medianGap(samples iter.Seq[*sample.Sample]) time.Duration {
 	var all []time.Duration
 	for s := range samples {
@@ -198,25 +199,26 @@ func medianGap(samples iter.Seq[*sample.Sample]) time.Duration {
 	return all[len(all)/2]
 }
 
-// An outlet is where the samples of a pass go.
+// An outlet says where the samples of a pass are stored and recorded.
 type outlet struct {
 	pass    int // the number of the pass
 	samples *store.Store
 	records *book
-	control *control.Control // runs beside the pass; nil: nothing does
+	control *control.Control // sends control streams during the pass; nil if there are none
 }
 
-// A passResult is what a pass yields.
+// A passResult is the result of a pass.
 type passResult struct {
 	send.Result
 	plan     *plan
-	samples  iter.Seq[*sample.Sample] // in the order in which requests ended; nil: the pass did not begin
-	errors   distortion.Errors        // of control streams
-	silences map[int]time.Duration    // how long nothing was heard of a process, if that was long
+	samples  iter.Seq[*sample.Sample] // in the order in which requests ended; nil if the pass did not begin
+	errors   distortion.Errors        // the measured delays of control streams
+	silences map[int]time.Duration    // by process, how long nothing was received from it, if that was long
 }
 
-// send sends the requests of pl, or this process's part of them if others send the rest. An error with samples
-// means that they contradict each other, or that not all of them could be kept.
+// send sends the requests of pl. If several processes measure together, it sends only this process's part
+// of them. If the error is not nil and there are samples, the samples contradict each other, or some of
+// them could not be stored.
 func (m *measurement) send(ctx context.Context, what string, pl *plan, o outlet) (r passResult, err error) {
 	if err := m.party.Step(what, shard.Fact{Name: "requests", Value: pl.digest}); err != nil {
 		return r, err
@@ -252,7 +254,8 @@ func (m *measurement) send(ctx context.Context, what string, pl *plan, o outlet)
 	return r, m.party.CheckStart(r.Late)
 }
 
-// keep writes the record of a sample and stores the sample.
+// keep writes the record of a sample, sends the sample to the leader if that is another process, and stores
+// it. The argument idle says that no other sample is waiting.
 func (m *measurement) keep(o outlet, s *sample.Sample, idle bool) error {
 	if err := o.records.write(s, idle); err != nil {
 		return fmt.Errorf("records: %w", err)
@@ -263,9 +266,8 @@ func (m *measurement) keep(o outlet, s *sample.Sample, idle bool) error {
 	return o.samples.Add(s)
 }
 
-// pass sends the requests of pl as the pass of that number, and writes their records, also the records
-// of a pass that failed. A pass that was given up because ctx ended has failed, whatever the load
-// tolerates.
+// pass sends the requests of pl as the pass with the given number, and writes their records, even if the
+// pass fails. If ctx ended during the pass, the pass has failed, whatever the load tolerates.
 func (m *measurement) pass(ctx context.Context, number int, pl *plan) (passResult, error) {
 	m.prompts.passes++
 	m.prompts.all += len(pl.openings)
@@ -278,7 +280,7 @@ func (m *measurement) pass(ctx context.Context, number int, pl *plan) (passResul
 	return r, err
 }
 
-// add adds a successful pass to the result.
+// add adds a successful pass to the totals of the measurement.
 func (m *measurement) add(r passResult) {
 	own := func(samples iter.Seq[*sample.Sample]) iter.Seq[*sample.Sample] { return process.Own(m.party, samples) }
 	lockstep.Range(r.samples,
@@ -293,15 +295,15 @@ func (m *measurement) add(r passResult) {
 		})
 }
 
-// all ranges over the samples of all passes.
+// all returns an iterator over the samples of all passes.
 func (m *measurement) all() iter.Seq[*sample.Sample] { return m.samples.Between(0, m.samples.End()) }
 
-// shown reports whether the figure of a unit is reported.
+// shown reports whether the result includes the metric of a unit.
 func (m *measurement) shown(u sample.Unit) bool {
 	return (u.Core || m.cfg.AllUnits || slices.ContainsFunc(m.load.Units, named(u.Name))) && (u.Name != "fail-%" || m.load.MaxFail > 0)
 }
 
-// result returns the result of all passes, with the samples of the measurement.
+// result returns the result of all passes. The result shares the samples of the measurement.
 func (m *measurement) result() *Result {
 	return &Result{Elapsed: m.elapsed, Bounds: m.end.Bounds, samples: m.samples}
 }

@@ -12,31 +12,34 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// Pass measures t under l once, without a benchmark: it sends the warm-up and then one pass
-// over the requests of l, as [Run] does. It is for searches, whose op is many passes with a different
-// load each. The result has the samples of the pass, and should be closed. [sample.Summarize]
-// computes figures from samples.
+// Pass measures t under l once, without a benchmark. Like [Run], it sends the warm-up and then one pass
+// over the requests of l. Pass is for searches, in which one op consists of many passes with different
+// loads. The result has the samples of the pass, and should be closed. [sample.Summarize] computes metrics
+// from samples. If LLMBENCH_OUT is set, the records of the samples are written to a file named after name,
+// whether or not the pass succeeds.
 //
-// Failed requests are samples like any other, whatever their number: l.MaxFail only applies to
-// the warm-up. The error says that the pass could not be made, that it contradicts itself, or
-// that ctx has ended; then there is no result. If LLMBENCH_OUT is set, the samples are
-// written to a file of that name, whatever the error.
+// Failed requests are samples like any other, however many there are: l.MaxFail applies only to the
+// warm-up. The result is nil, and the error not nil, if the pass could not be made, if its samples
+// contradict each other, or if ctx ended.
 //
-// If the client may distort a core unit or one of l.Units by more than l.MaxDistortion, the error
-// wraps [ErrClientBound] and names the units; the result is returned with it. Its Bounds say whether that
-// can change a conclusion. The error wraps ErrClientBound, too, and there are no Bounds, if the distortion is unknown: the wall clock was set during the pass, or
-// the kernel gives no timestamps and fewer than five control streams were measured.
+// An error that wraps [ErrClientBound] or [ErrBursts] comes with a result. The errors mean the following.
 //
-// If answers came in bursts, the error wraps [ErrBursts] and names the units that then mean
-// nothing, times to and between the deltas of answers; the result is returned with it. E2E
-// latencies, rates and counts are right, unless the error wraps ErrClientBound as well.
+// ErrClientBound means that the client may have distorted a metric by more than l.MaxDistortion, or that
+// the distortion is unknown. In the first case, the error names the units: core units, or units of l.Units.
+// The field Bounds of the result then says whether the distortion can change a conclusion. The distortion
+// is unknown if the wall clock was set during the pass, or if the kernel gives no timestamps and fewer than
+// five control streams were measured. The field Bounds is then nil.
 //
-// If several processes measure together, all of them must make the same passes in the same order.
-// Each sends its part of the requests. Result and error are the same in all of them, so that what a
-// search does next is the same, too.
+// ErrBursts means that answers came in bursts. The error names the units that mean nothing in this case,
+// which are times to deltas and between deltas. E2E latencies, rates and counts are right, unless the error
+// also wraps ErrClientBound.
 //
-// With [BoundReported] neither is judged. That is the default for a target that is
-// Simulated, because the distortion cannot be measured in a bubble of testing/synctest.
+// With [BoundReported], Pass checks neither the distortion nor the bursts. BoundReported is the default for
+// a target that is Simulated, because the distortion cannot be measured in a bubble of testing/synctest.
+//
+// If several processes measure together, all of them must make the same passes in the same order. Each
+// process sends its part of the requests. Result and error are the same in all of them, so all of them
+// choose the same next step of a search.
 func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, err error) {
 	p := process.Join(cmp.Or(name, "a single pass"))
 	m, err := setUp(p, t, l)
@@ -69,7 +72,7 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 		if !errors.Is(err, ErrClientBound) && !errors.Is(err, ErrBursts) {
 			return nil, err
 		}
-		if m.bound == BoundWithheld && m.end.Bounds != nil && !errors.Is(err, ErrBursts) { // the other figures stand
+		if m.bound == BoundWithheld && m.end.Bounds != nil && !errors.Is(err, ErrBursts) { // other metrics are valid
 			m.end.Outcome, m.end.Why = records.EndedOK, ""
 		}
 		return m.result(), err
@@ -78,7 +81,7 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 	return m.result(), nil
 }
 
-// single makes the one pass of a measurement.
+// single makes the only pass of a measurement by [Pass].
 func (m *measurement) single(ctx context.Context, pl *plan) error {
 	if err := m.begin(); err != nil {
 		return err
@@ -106,9 +109,10 @@ func (m *measurement) single(ctx context.Context, pl *plan) error {
 	return errorOf(c)
 }
 
-// checkSingle says in what way the client distorted the one pass, or why that is unknown, and in
-// what way answers came in bursts; each is "" if not. The wall clock was set by clockChange during
-// the pass. Without a judgement, both are "".
+// checkSingle judges the only pass of a measurement. It describes how the client distorted the pass, or why
+// the distortion is unknown, and how the answers came in bursts. A description is "" if there is nothing to
+// report, or if the load wants no judgement. The argument clockChange is how far the wall clock was set
+// during the pass.
 func (m *measurement) checkSingle(clockChange time.Duration) (c conclusion, err error) {
 	if m.bound == BoundReported {
 		return c, nil
@@ -133,7 +137,7 @@ func (m *measurement) checkSingle(clockChange time.Duration) (c conclusion, err 
 	return c, nil
 }
 
-// errorOf returns the error of a single pass that has a result, or nil.
+// errorOf returns the error of [Pass] for a pass that has a result, or nil.
 func errorOf(c conclusion) error {
 	var all []error
 	if c.Client != "" {
@@ -148,7 +152,7 @@ func errorOf(c conclusion) error {
 	return process.Common{Err: errors.Join(all...)}
 }
 
-// An explained error is one whose text has all.
+// An explained error has its own text instead of the text of the error that it wraps.
 type explained struct {
 	error
 	text string

@@ -20,38 +20,40 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 )
 
-// A plan is the requests of a pass, which have been checked. Their posts are built a bounded
-// number ahead.
+// A plan holds the checked requests of a pass. The post of a request holds the path and the body of the
+// HTTP request that sends it. Posts are built shortly before they are sent, so that only a limited number
+// exist at once.
 type plan struct {
 	requests int
-	samples  int                   // of all requests: one for each turn
-	part     shard.Part            // of this process
-	own      []int                 // the requests of the part; nil: all
-	ahead    int                   // how many posts wait to be sent
-	digest   string                // see newDigest; "" for a process that measures alone
+	samples  int                   // number of samples of all requests: one for each turn
+	part     shard.Part            // the part of this process, if several processes send the requests
+	own      []int                 // the indices of the requests in the part; nil means all requests
+	ahead    int                   // maximum number of posts that are built and wait to be sent
+	digest   string                // identifies the requests; "" in a process that measures alone
 	build    func(i int) send.Post // builds the post of a request
-	unsent   func(i int) send.Post // the same without a body, for a request that is not sent
-	source   Lazy                  // the requests
-	openings []prefix.Opening      // of the first maxOpenings requests, and of their sessions' further turns
+	unsent   func(i int) send.Post // like build, but without a body, for a request that is not sent
+	source   Lazy                  // makes the requests
+	openings []prefix.Opening      // the beginning of the prompt of each turn; at most maxOpenings
 }
 
-// maxOpenings is how many openings of prompts a plan has at most.
+// maxOpenings is the maximum number of openings in a plan.
 const maxOpenings = 1 << 20
 
 const (
-	// maxWaiting is how many posts wait to be sent at most.
+	// maxWaiting is the maximum number of posts that wait to be sent.
 	maxWaiting = 1024
-	// maxWaitingBytes is how many bytes their bodies may have together, unless one body has more.
+	// maxWaitingBytes is the maximum total size of the bodies of waiting posts. A single larger body is
+	// allowed.
 	maxWaitingBytes = 64 << 20
 )
 
-// newPlan checks requests. It builds each body once, so that a request that the dialect cannot
-// express is an error before the pass.
+// newPlan returns the plan for requests. It builds each body once, so that a request that the dialect
+// cannot express is an error before the pass begins.
 func newPlan(l *Load, t Target, requests []Request) (*plan, error) {
 	return newLazyPlan(l, t, Lazy{len(requests), func(i int) Request { return requests[i] }})
 }
 
-// plan returns the plan of l for each pass. Fresh must be nil.
+// plan returns the plan for each pass of l, whose Fresh must be nil.
 func (l *Load) plan(t Target) (*plan, error) {
 	if l.Lazy.N > 0 {
 		return newLazyPlan(l, t, l.Lazy)
@@ -59,7 +61,7 @@ func (l *Load) plan(t Target) (*plan, error) {
 	return newPlan(l, t, l.Requests)
 }
 
-// newLazyPlan is newPlan for requests that are not in memory.
+// newLazyPlan is like newPlan, for requests that are not in memory.
 func newLazyPlan(l *Load, t Target, requests Lazy) (*plan, error) {
 	pl := &plan{requests: requests.N, source: requests}
 	var digest digest
@@ -76,7 +78,7 @@ func newLazyPlan(l *Load, t Target, requests Lazy) (*plan, error) {
 		largest = max(largest, len(p.Body))
 		pl.samples += 1 + len(r.Then)
 		digest.add(i, p, r.Then)
-		for range min(1+len(r.Then), maxOpenings-len(pl.openings)) { // each turn repeats the first one
+		for range min(1+len(r.Then), maxOpenings-len(pl.openings)) { // each turn's prompt begins with the first
 			pl.openings = append(pl.openings, r.opening())
 		}
 	}
@@ -95,7 +97,8 @@ func newLazyPlan(l *Load, t Target, requests Lazy) (*plan, error) {
 	return pl, nil
 }
 
-// divide leaves this process its part of a plan for l.
+// divide restricts the plan to the part of the requests that this process sends. The argument l must be the
+// load of the plan.
 func (pl *plan) divide(part shard.Part, l *Load) {
 	pl.part, pl.own = part, part.Requests(pl.requests, l.Concurrency+l.MaxInFlight)
 	if pl.own == nil {
@@ -112,7 +115,8 @@ func (pl *plan) count() int {
 	return len(pl.own)
 }
 
-// index returns the index of this process's k-th request among all.
+// index returns the index, among the requests of all processes, of the k-th request that this process
+// sends.
 func (pl *plan) index(k int) int {
 	if pl.own == nil {
 		return k
@@ -120,7 +124,7 @@ func (pl *plan) index(k int) int {
 	return pl.own[k]
 }
 
-// posts returns the posts of this process.
+// posts returns the posts that this process sends.
 func (pl *plan) posts() send.Posts {
 	return send.Posts{
 		N:      pl.count(),
@@ -131,7 +135,8 @@ func (pl *plan) posts() send.Posts {
 	}
 }
 
-// pass returns what this process sends of a plan for l. The error says that the arrivals have no schedule.
+// pass returns the pass that this process makes of a plan for l. It returns an error if the arrivals give
+// no valid schedule.
 func (pl *plan) pass(l *Load) (*send.Pass, error) {
 	p := &send.Pass{
 		Options:     l.options(),
@@ -153,17 +158,17 @@ func (pl *plan) pass(l *Load) (*send.Pass, error) {
 	return p, err
 }
 
-// options returns how answers are asked for and read.
+// options returns how the client asks for answers and reads them.
 func (l *Load) options() send.Options {
 	return send.Options{Stream: !l.NoStream, Timeout: l.Timeout, IdleTimeout: l.IdleTimeout, KeepText: l.KeepText, Tokenizer: l.Tokenizer, Compared: l.tokenized}
 }
 
-// A digest is a hash of what all processes send together: the path and the body of each request, its
-// further turns, which of them are checked, and when its client leaves. The zero digest stands for a process alone, and hashes
-// nothing.
+// A digest is a hash of everything that all processes of a measurement must agree to send: the path and the
+// body of each request, its further turns, which turns are checked, and when its client leaves. The zero
+// digest is for a process that measures alone, and hashes nothing.
 type digest struct{ hash hash.Hash }
 
-// add adds the request of an index.
+// add adds the request with index i to the hash.
 func (d digest) add(i int, p send.Post, then []Turn) {
 	if d.hash == nil {
 		return
@@ -174,7 +179,7 @@ func (d digest) add(i int, p send.Post, then []Turn) {
 	}
 }
 
-// sum returns the hash, with the clients that leave.
+// sum adds the clients that leave, and returns the hash.
 func (d digest) sum(leaves map[int]send.Leave) string {
 	if d.hash == nil {
 		return ""
@@ -185,7 +190,7 @@ func (d digest) sum(leaves map[int]send.Leave) string {
 	return hex.EncodeToString(d.hash.Sum(nil)[:8])
 }
 
-// newPost returns the post for r.
+// newPost returns the post that sends r.
 func newPost(l *Load, t Target, r Request) (send.Post, error) {
 	if len(r.Then) > 0 {
 		r.Messages = r.conversation()
@@ -213,8 +218,8 @@ func newPost(l *Load, t Target, r Request) (send.Post, error) {
 	return p, err
 }
 
-// checkRequest returns an error if r cannot be sent, or its post. The further turns of a session are
-// checked without the replies.
+// checkRequest returns the post that sends r, or an error if r is invalid. It checks the further turns of a
+// session without the replies, which are not known yet.
 func checkRequest(l *Load, t Target, r Request) (send.Post, error) {
 	if len(r.Then) > 0 && (len(r.Tools) > 0 || len(r.Schema) > 0) {
 		return send.Post{}, errors.New("a session with tools or a schema; its replies are texts")
@@ -230,7 +235,7 @@ func checkRequest(l *Load, t Target, r Request) (send.Post, error) {
 	return newPost(l, t, r)
 }
 
-// planLeaves draws which clients leave, and when, by the index of their request.
+// planLeaves draws which clients leave, and when. The result is keyed by the index of the client's request.
 func planLeaves(c Cancel, requests Lazy) map[int]send.Leave {
 	leaves := map[int]send.Leave{}
 	if c.Share == 0 {
@@ -250,7 +255,7 @@ func planLeaves(c Cancel, requests Lazy) map[int]send.Leave {
 	return leaves
 }
 
-// turns returns the further turns of a session as they are sent.
+// turns converts the further turns of a session for package send.
 func turns(then []Turn) (all []send.Turn) {
 	for _, t := range then {
 		all = append(all, send.Turn{Think: t.Think, Check: t.Check})
