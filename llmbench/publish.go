@@ -14,22 +14,22 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// An ending is what a benchmark shows when it ends.
+// An ending is what a benchmark logs, reports and shows when it ends.
 type ending struct {
-	said   []any         // logged before, while the benchmark did not run
-	values []figure      // nil in a process that does not lead
-	failed []string      // why the benchmark fails, although it has a result
-	row    *screen.Entry // of the table; nil: none
+	said   []any         // what to log, collected while the benchmark did not run
+	values []figure      // the metrics to report; nil in a process that is not the leader
+	failed []string      // why the benchmark fails although it has a result
+	row    *screen.Entry // the row in the table that Main prints; nil if there is none
 }
 
-// A figure is a value of a result.
+// A figure is the value of one metric.
 type figure struct {
 	unit  string
 	value float64
 }
 
-// show shows e as the end of b. It must be called after the last b.Loop, which deletes the figures that were
-// reported before.
+// show logs, reports and shows the content of e as the end of b. It must be called after the last call of
+// b.Loop, because b.Loop deletes all metrics that were reported before.
 func (e *ending) show(b *testing.B) {
 	b.Helper()
 	for _, what := range e.said {
@@ -46,7 +46,8 @@ func (e *ending) show(b *testing.B) {
 	}
 }
 
-// publish computes the figures of all passes, and leaves out those that the client distorted too much.
+// publish computes the metrics of all passes, withholds those that the client distorted too much, and keeps
+// the rest to be reported.
 func (r *run) publish(ctx context.Context) error {
 	f := judge.FindFacts(r.all(), r.elapsed, r.load.SLO, r.load.MaxFail)
 	r.collect(f.Summary)
@@ -56,7 +57,7 @@ func (r *run) publish(ctx context.Context) error {
 		return r.fail(err)
 	}
 	r.end.Outcome, r.end.Why, r.end.ClockBound = records.EndedOK, "", r.party.ClockBound()
-	r.tellShards() // first, because the testing package cuts long logs
+	r.tellShards() // first, because package testing truncates long logs
 	if f.Failures != "" {
 		r.note(records.Note{Kind: records.NoteFailures, Text: f.Failures})
 	}
@@ -74,14 +75,14 @@ func (r *run) publish(ctx context.Context) error {
 	if r.end.Outcome == records.EndedFailed {
 		c.Failed = r.end.Why
 	}
-	if _, err := r.conclude(c); err != nil { // another shard is lost
+	if _, err := r.conclude(c); err != nil { // the connection to another process is lost
 		return r.fail(err)
 	}
 	r.row = r.entry(v, measured)
 	return nil
 }
 
-// collect adds the figures of the load and of the observer to the summary.
+// collect adds the load's own metrics and the observer's metrics to the summary.
 func (r *run) collect(s sample.Summary) {
 	if v, known := s.Metrics["output-tok/s"]; known {
 		process.SetLast(fmt.Sprintf("%.4g tok/s", v))
@@ -107,7 +108,7 @@ func (r *run) collect(s sample.Summary) {
 	}
 }
 
-// tellShards says who sent the requests, if this process was not alone.
+// tellShards adds a note on the processes that sent the requests, unless this process was alone.
 func (r *run) tellShards() {
 	part := r.party.Part()
 	if part.Alone() {
@@ -119,9 +120,9 @@ func (r *run) tellShards() {
 	}
 }
 
-// report reports the figures that are left.
+// report collects the metrics that were not withheld, to be reported at the end of the benchmark.
 func (r *run) report(s sample.Summary) {
-	r.values = append(r.values, figure{"ns/op", 0}) // the time of a pass is the inverse of req/s
+	r.values = append(r.values, figure{"ns/op", 0}) // 0 omits ns/op, which would repeat req/s
 	for _, u := range r.load.units() {
 		if v, known := s.Metrics[u.Name]; known && r.shown(u) {
 			r.values = append(r.values, figure{u.Name, v})
@@ -136,10 +137,12 @@ func (r *run) report(s sample.Summary) {
 	}
 }
 
-// tellVerdict says which figures are left out or doubted. The benchmark fails if the load wants
-// that, and if neither a rate nor a latency is left, unless
-// LLMBENCH_CLIENT_BOUND is withhold. Figures of a server in this process are reported with its own beside
-// them, so that only the records and the log with -v have the note about the client.
+// tellVerdict adds notes on the metrics that are withheld or in doubt. The benchmark fails if the load
+// wants it to fail because of a distorted metric. It also fails if neither a rate nor a latency is left,
+// unless LLMBENCH_CLIENT_BOUND is "withhold".
+//
+// If the server is part of this process, its own metrics are shown beside the measured ones. The note about
+// the client is then only in the records and in the log with -v.
 func (r *run) tellVerdict(v verdict) {
 	if v.bursts != "" {
 		r.note(records.Note{Kind: records.NoteBursts, Doubt: true, Units: v.Hidden, Text: v.bursts})
@@ -151,7 +154,7 @@ func (r *run) tellVerdict(v verdict) {
 		return
 	}
 	n := records.Note{Kind: records.NoteClient, Doubt: true, Units: v.client.Units(), Text: v.client.Text(!v.Reported)}
-	if !r.target.Simulated || !v.Reported || testing.Verbose() { // a simulated server states the true figures
+	if !r.target.Simulated || !v.Reported || testing.Verbose() { // a simulated server reports the true metrics
 		r.log(n)
 	}
 	if testing.Verbose() {
@@ -173,8 +176,9 @@ func (r *run) tellVerdict(v verdict) {
 	r.end.Notes = append(r.end.Notes, n)
 }
 
-// entry returns what the table at the end has of the result: the figures that are reported, of which some
-// are doubted, and those that were left out, of all that were measured.
+// entry returns the row of the result in the table at the end. The row has the metrics that are reported,
+// some of which may be in doubt, and the metrics that are withheld. The argument measured holds the values
+// of all metrics before any was withheld.
 func (r *run) entry(v verdict, measured map[string]float64) *screen.Entry {
 	e := &screen.Entry{Benchmark: r.name, Figures: v.Metrics, Doubted: v.client.Units(), Notes: r.notes}
 	for _, w := range v.Withheld {
@@ -196,7 +200,7 @@ func (r *run) entry(v verdict, measured map[string]float64) *screen.Entry {
 	return e
 }
 
-// follow is publish for the shards that print no result.
+// follow does the work of publish in a process that is not the leader and reports no result.
 func (r *run) follow() error {
 	if _, err := r.distortion(nil, nil); err != nil {
 		return r.fail(err)
@@ -206,7 +210,7 @@ func (r *run) follow() error {
 		return r.fail(err)
 	}
 	if c.Failed != "" {
-		r.failf("%s", c.Failed) // as at shard 0, the benchmark goes on
+		r.failf("%s", c.Failed) // the benchmark continues, as it does in shard 0
 	}
 	return nil
 }

@@ -21,73 +21,71 @@ type Tool = dialect.Tool
 // An Answer is what a server generated for one request.
 type Answer = check.Answer
 
-// A Request is a prompt and the output to ask for. It does not depend on the server: a [Target]
-// adds the model and the dialect, and a [Load] says when the request is sent and whether the
-// answer is streamed.
+// A Request is a prompt and the output to ask for. It does not depend on the server: a [Target] adds the
+// model and the dialect. A [Load] determines when the request is sent and whether the answer is streamed.
 type Request struct {
-	// Prompt is the text to send: the only message of the user for a chat endpoint, and the
-	// prompt itself for any other.
+	// Prompt is the text to send. A chat endpoint gets it as the only message of the user, and any other
+	// endpoint as the prompt itself.
 	Prompt string
-	// Messages, unless empty, is a conversation that is sent instead of Prompt. Only chat
-	// dialects support it.
+	// Messages, if not empty, is a conversation to send instead of Prompt. Only chat dialects support it.
 	Messages []Message
 	// MaxTokens limits the output, in tokens; it must be at least 1.
 	MaxTokens int
-	// FixedOutput asks the server for exactly MaxTokens tokens, as its dialect can
-	// (ignore_eos and min_tokens for most servers).
+	// FixedOutput asks the server for exactly MaxTokens tokens, by the means that its dialect offers. For
+	// most servers these are the parameters ignore_eos and min_tokens.
 	FixedOutput bool
-	// PromptTokens is the intended length of the prompt, in tokens of the workload's
-	// tokenizer; 0 means unknown. The measured length is what the server states.
+	// PromptTokens is the intended length of the prompt, in tokens of the workload's tokenizer; 0 means
+	// unknown. The measured length is the number that the server reports.
 	PromptTokens int
 
-	// Tools are functions of which the answer must call one, and Schema is a JSON schema
-	// that the answer's text must match. At most one of them may be set, and neither with
-	// FixedOutput. Few dialects support them. The harness does not check that the
-	// answer conforms; Check can.
+	// Tools are functions; the answer must call one of them. Schema is a JSON schema that the text of the
+	// answer must match. At most one of the two may be set, and neither together with FixedOutput. Few
+	// dialects support them. Whether the answer conforms is not checked, unless Check does so.
 	Tools  []Tool
 	Schema json.RawMessage
 
-	// Check, if set, says whether the answer is right. The error says what was expected and what was
-	// found; records have its first [sample.MaxWrong] bytes. Package check has ready checks.
+	// Check, if set, decides whether the answer is right. It returns nil for a right answer. For a wrong
+	// one, it returns an error that says what was expected and what was found; the records hold the first
+	// [sample.MaxWrong] bytes of that text. Package check has ready-made checks.
 	//
-	// Check is called when a request has ended well, off the measuring path and by one goroutine at
-	// a time; requests wait only if checks take longer than requests. It must return, and must not
-	// keep the answer. If it panics, the benchmark fails. A request that failed is not checked: it
+	// Check is called after a request has succeeded, outside the measuring path and by one goroutine at a
+	// time. Requests wait for checks only if checks take longer than requests. Check must return, and must
+	// not keep the answer. If Check panics, the benchmark fails. A request that failed is not checked: it
 	// counts for fail-% and [Load].MaxFail, and not for accuracy-%.
 	Check func(Answer) error
 
-	// Then, unless empty, makes the request the first turn of a session, and holds the
-	// further turns. Each turn is a request with the whole conversation so far, the server's
-	// replies included, and has a sample of its own. Only chat dialects support it.
+	// Then, if not empty, makes the request the first turn of a session, and holds the further turns. Each
+	// turn is a request with the whole conversation so far, including the server's replies, and has its own
+	// sample. Only chat dialects support sessions.
 	Then []Turn
 }
 
-// A Turn is a further request of a session, sent after the reply to the turn before it. Only the
-// first turn of a session is scheduled in an open loop. If a turn fails, the remaining turns of its
-// session are not sent, and are failures too.
+// A Turn is a further request of a session. It is sent after the reply to the previous turn. In an open
+// loop, only the first turn of a session is scheduled. If a turn fails, the remaining turns of its session
+// are not sent, and count as failures, too.
 type Turn struct {
 	Prompt      string
 	MaxTokens   int                // see [Request]
 	FixedOutput bool               // see [Request]
-	Think       time.Duration      // from the end of the last reply to the send; must not be negative
+	Think       time.Duration      // time from the end of the previous reply to the send; must not be negative
 	Check       func(Answer) error // see [Request]
 }
 
-// request returns the request of turn t in a conversation that began with messages.
+// request returns the request that sends turn t in a conversation that consists of messages so far.
 func (t Turn) request(messages []Message) Request {
 	return Request{Messages: messages, MaxTokens: t.MaxTokens, FixedOutput: t.FixedOutput, Check: t.Check}
 }
 
-// after returns the turn of the session of r that follows so many replies.
+// after returns the request for the next turn of the session of r, after the given replies.
 func (r Request) after(replies []string) Request {
-	messages := slices.Clip(r.conversation()) // another pass may send them too
+	messages := slices.Clip(r.conversation()) // a copy, because another pass may send these messages too
 	for i, reply := range replies {
 		messages = append(messages, Message{Role: "assistant", Content: reply}, Message{Role: "user", Content: r.Then[i].Prompt})
 	}
 	return r.Then[len(replies)-1].request(messages)
 }
 
-// conversation returns the messages of r; its prompt is a message of the user.
+// conversation returns the messages of r. If r has only a prompt, the prompt becomes a message of the user.
 func (r Request) conversation() []Message {
 	if len(r.Messages) > 0 {
 		return r.Messages
@@ -130,8 +128,7 @@ func (r Request) shuffled(random *rand.Rand) Request {
 
 // A Tokenizer counts the tokens of a text.
 type Tokenizer interface {
-	// Count returns the number of tokens in text, without any that a chat
-	// template or a server would add. A pass calls Count when a request has ended, by
-	// one goroutine at a time.
+	// Count returns the number of tokens in text, without tokens that a chat template or a server would
+	// add. A pass calls Count after a request has ended, by one goroutine at a time.
 	Count(text string) int
 }

@@ -19,23 +19,21 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Run measures t under l as benchmark b. The result has the samples of every pass; it is closed
-// when the benchmark ends. If several processes measure together, all of them get the samples of
-// all.
+// Run measures t under l as benchmark b. The result has the samples of every pass, and is closed when the
+// benchmark ends. If several processes measure together, the result of each has the samples of all of them.
 //
-// One op is one pass over the load's requests: it begins with the first send and ends when
-// the last response has ended. With -benchtime=1x there is one pass, with 3x the samples of
-// three passes are pooled, and with 10s there are as many whole passes as fill ten seconds.
-// The warm-up and the opening of connections come before the first pass and are not measured.
+// One op is one pass over the load's requests, from the first send to the end of the last response. With
+// -benchtime=1x there is one pass. With 3x the samples of three passes are pooled. With 10s there are as
+// many whole passes as fill ten seconds. The warm-up and the opening of connections come before the first
+// pass and are not measured.
 //
-// Run reports the core units of the catalogue ([Units]), or all of them with LLMBENCH_UNITS=all, instead
-// of ns/op. If LLMBENCH_OUT is set, Run writes each request to a file in that folder as soon as
-// the request has ended. It fails b as soon as a pass has more failed requests than the load
-// tolerates; the records of that pass are written all the same.
+// Run reports the core units of the catalogue ([Units]) instead of ns/op. With LLMBENCH_UNITS=all it
+// reports all units. If LLMBENCH_OUT is set, Run writes each request to a file in that folder as soon as
+// the request has ended. Run fails b after the first pass with more failed requests than the load
+// tolerates. The records of that pass are still written.
 //
-// Run must be called at most once in a benchmark function, by the benchmark's goroutine. The
-// test binary's TestMain must call [Main]; otherwise the results lack the metadata of units and
-// the configuration lines.
+// Run must be called at most once in a benchmark function, by the benchmark's goroutine. The test binary's
+// TestMain must call [Main]; otherwise the results lack the metadata of units and the configuration lines.
 func Run(b *testing.B, t Target, l Load) *Result {
 	b.Helper()
 	Watch(b)
@@ -81,14 +79,14 @@ func Run(b *testing.B, t Target, l Load) *Result {
 	return r.result()
 }
 
-// fatal fails a benchmark, also in the table at the end.
+// fatal fails a benchmark, and adds the failure to the table at the end.
 func fatal(b *testing.B, err error) {
 	b.Helper()
 	process.Show(screen.Entry{Benchmark: b.Name(), Notes: []string{"failed: " + err.Error()}})
 	b.Fatal(err)
 }
 
-// newRun sets the measurement of a benchmark up. It sends nothing.
+// newRun returns a run that is set up to measure t under l. It sends nothing.
 func newRun(name string, t Target, l Load) (*run, error) {
 	p := process.Join(name)
 	m, err := setUp(p, t, l)
@@ -100,7 +98,7 @@ func newRun(name string, t Target, l Load) (*run, error) {
 	return &run{measurement: m, name: name}, nil
 }
 
-// begin begins the records and sends the warm-up.
+// begin creates the file of records and sends the warm-up.
 func (r *run) begin(ctx context.Context) error {
 	if err := r.beginRecords(r.name); err != nil {
 		return r.party.Fail(err)
@@ -112,7 +110,7 @@ func (r *run) begin(ctx context.Context) error {
 	if n := len(r.load.Warmup); n > 0 {
 		stop = process.ShowPass(screen.Pass{Benchmark: r.name, Number: screen.Warmup, Requests: n, Ended: r.client.Ended}, r.logf)
 	}
-	// The control has real sockets, which would stop the clock of a server in virtual time.
+	// The control streams use real sockets, which would stop the fake clock of a server in virtual time.
 	err := r.prepare(ctx, r.bound != BoundReported || r.target.Dial == nil)
 	if stop(); err != nil {
 		return r.fail(err)
@@ -123,7 +121,7 @@ func (r *run) begin(ctx context.Context) error {
 	return nil
 }
 
-// pass makes one pass and adds it to the measurement.
+// pass makes one pass and adds it to the measurement. A failed pass becomes the end of the records.
 func (r *run) pass(ctx context.Context, number int) error {
 	if err := r.tryPass(ctx, number); err != nil {
 		return r.fail(fmt.Errorf("pass %d: %w", number, err))
@@ -131,7 +129,7 @@ func (r *run) pass(ctx context.Context, number int) error {
 	return nil
 }
 
-// finish concludes the measurement.
+// finish ends the measurement. The leader computes the result, and other processes wait for it.
 func (r *run) finish(ctx context.Context) error {
 	if r.party.Leads() {
 		return r.publish(ctx)
@@ -139,7 +137,8 @@ func (r *run) finish(ctx context.Context) error {
 	return r.follow()
 }
 
-// tryPass is pass without the words of a failure.
+// tryPass is like pass, but returns its error without the number of the pass, and does not write it to the
+// records.
 func (r *run) tryPass(ctx context.Context, number int) error {
 	pl, err := r.plan()
 	if err != nil {
@@ -162,7 +161,7 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 	if r.observer != nil {
 		var observeErr error
 		if r.observed, observeErr = r.observer.After(ctx); observeErr != nil {
-			if ctx.Err() == nil { // else the pass was given up
+			if ctx.Err() == nil { // otherwise the pass was given up
 				r.tell(records.Note{Kind: records.NoteServer}, "pass %d: the server's own figures are left out: %v", number, observeErr)
 			}
 			r.observed = nil
@@ -190,7 +189,7 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 	return r.samples.Err()
 }
 
-// plan returns the requests of the next pass.
+// plan returns the plan of the next pass.
 func (r *run) plan() (*plan, error) {
 	if r.load.Fresh == nil {
 		return r.load.plan(r.target)
@@ -209,12 +208,12 @@ func (r *run) plan() (*plan, error) {
 	return newPlan(&r.load, r.target, requests)
 }
 
-// toleratedMiss is the share by which an open loop's rate may miss the rate that the schedule
-// asks for before that is logged.
+// toleratedMiss is the largest deviation of an open loop's rate from the rate of its schedule, as a share
+// of the scheduled rate, that is not logged.
 const toleratedMiss = 0.01
 
-// check compares the samples of a pass with the schedule and with the server's counts, and
-// checks that not too many requests failed.
+// check compares the samples of a pass with the schedule and with the server's counts. It returns an error
+// if too many requests failed, or if the counts contradict the answers.
 func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sample]) error {
 	var asked, achieved float64
 	var scheduled bool
@@ -227,7 +226,7 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 	if scheduled && math.Abs(achieved-asked) > toleratedMiss*asked {
 		r.tell(records.Note{Kind: records.NoteRate, Doubt: true}, "pass %d: %.4g requests per second were asked for, and %.4g sent", number, asked, achieved)
 	}
-	if err := r.samples.Err(); err != nil { // not all samples can be read
+	if err := r.samples.Err(); err != nil { // some samples could not be read
 		return err
 	}
 	counter, ok := r.observer.(Counter)
@@ -247,7 +246,7 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 			return errors.New(d.Text)
 		}
 		if d.Text != "" {
-			units := slices.Sorted(maps.Keys(r.observed)) // the client's figures are right
+			units := slices.Sorted(maps.Keys(r.observed)) // the client's own metrics are right
 			r.tell(records.Note{Kind: records.NoteServer, Doubt: len(units) > 0, Units: units}, "pass %d: %s", number, d.Text)
 		}
 		r.uncounted = d.Fewer

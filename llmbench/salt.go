@@ -10,22 +10,22 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 )
 
-// Salt returns a number on which the words of prompts must depend, so that the prefix cache
-// of a server that outlives this process holds no prompt that an earlier process has sent. It
-// is for the field Salt of the data sets of package benchdata, whose prompts have the same
-// lengths with every salt.
+// Salt returns a number for varying the words of prompts, so that the prefix cache of a server does not
+// hold prompts from an earlier process. Use it as the field Salt of the data sets in package benchdata.
+// Their prompts have the same lengths with every salt.
 //
-// For a server that is neither Simulated nor Ephemeral the number is random, and another one
-// in each process. For other servers it is 0, which means no salt, or 1 if the server KeepsPrompts:
-// every process sends the same prompts. LLMBENCH_SALT sets the salt of all servers. [Main]
-// prints the LLMBENCH_SALT that repeats the prompts after the results, and the records have it.
+// If the server may run longer than this process, which means that it is neither Simulated nor Ephemeral,
+// the salt is random and differs in each process. Otherwise every process sends the same prompts: the salt
+// is 1 if the server KeepsPrompts, and 0, which means no salt, if not. The variable LLMBENCH_SALT sets the
+// salt for all servers. After the results, [Main] prints the value of LLMBENCH_SALT that repeats the
+// prompts. The records hold it, too.
 //
-// The number also depends on the arguments. They keep benchmarks apart that send the same
-// texts from a file: t.Salt(b.Name()).
+// The number also depends on the arguments. Benchmarks that send the same texts from a file use an argument
+// to get different prompts: t.Salt(b.Name()).
 func (t Target) Salt(of ...any) uint64 {
 	cfg, err := process.ReadConfig()
 	if err != nil {
-		return 0 // Run returns the error
+		return 0 // Run reports the error
 	}
 	salt := promptSalt(cfg, t)
 	if salt == 0 {
@@ -40,13 +40,14 @@ func (t Target) Salt(of ...any) uint64 {
 	return cmp.Or(hash.Sum64(), 1)
 }
 
-// usedSalt is the salt that [Target.Salt] used last, or 0.
+// usedSalt is the salt that the last call of [Target.Salt] used, or 0 if there was no call with a salt.
 var usedSalt atomic.Uint64
 
-// keptSalt is the salt for a server that keeps the prompts which this process has sent, and no others.
+// keptSalt is the salt for an Ephemeral or Simulated server that keeps the prompts it has seen. Such a
+// server has seen no prompts of earlier processes, so the salt need not be random.
 const keptSalt = 1
 
-// promptSalt returns the salt of prompts for a server, or 0 for none.
+// promptSalt returns the salt for prompts to t, or 0 if they need none.
 func promptSalt(c process.Config, t Target) uint64 {
 	switch {
 	case c.Salt != nil:
@@ -59,7 +60,8 @@ func promptSalt(c process.Config, t Target) uint64 {
 	return 0
 }
 
-// announceSalt has it printed at the end of the process what the salt of prompts for t is, if they have one.
+// announceSalt arranges that the salt of the prompts to t, if they have one, is printed at the end of the
+// process.
 func announceSalt(b *testing.B, t Target) {
 	b.Helper()
 	salt := usedSalt.Load()

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 )
 
-// Shard returns the number of this process, from 0, among those that measure together, and how many
-// these are. For a process that measures alone it returns 0 and 1.
+// Shard returns the index of this process among the processes that measure together, from 0, and the number
+// of these processes. For a process that measures alone it returns 0 and 1.
 func Shard() (index, count int) {
 	if g := process.Group(); g != nil {
 		return g.Index, g.Count
@@ -17,9 +17,10 @@ func Shard() (index, count int) {
 	return 0, 1
 }
 
-// CheckOneMachine returns an error if another process of a measurement is on another machine than
-// shard 0, or in another network namespace, so that it may not reach what only this machine can reach.
-// The error names these processes. Only shard 0 knows: elsewhere CheckOneMachine returns nil.
+// CheckOneMachine returns an error if another process of the measurement runs on another machine than shard
+// 0, or in another network namespace. Such a process may not reach a server that only the machine of shard
+// 0 can reach. The error names these processes. Only shard 0 knows where the others run; in other processes
+// CheckOneMachine returns nil.
 func CheckOneMachine() error {
 	g := process.Group()
 	if g == nil || g.Index > 0 {
@@ -31,18 +32,18 @@ func CheckOneMachine() error {
 	return nil
 }
 
-// Lead calls f and returns what f returns. If several processes measure together, shard 0 alone calls
-// f, and all of them return what f returned there, as package encoding/json keeps it; of an error they
-// return the text. All processes must call Lead at the same place, from the goroutine of the benchmark.
-// The name says what f does, for the error of a process that is elsewhere. The error wraps the error
-// of the group if another process is lost.
+// Lead calls f and returns its results. If several processes measure together, only shard 0 calls f, and
+// Lead returns the results of shard 0 in all processes. The value is transferred as JSON, and an error as
+// its text. All processes must call Lead at the same point of the benchmark, from the benchmark's
+// goroutine. The name describes what f does; it is part of the error if another process is at a different
+// point. If the connection to another process is lost, the error wraps the error of the group.
 //
-// Lead is for what decides which requests are sent next, and may differ between processes: what a
-// server answers to a question, or what a clock says.
+// Lead is for values that determine which requests are sent next but may differ between processes, such as
+// a server's answer to a question, or the time of a clock.
 func Lead[T any](name string, f func() (T, error)) (value T, err error) { return process.Lead(name, f) }
 
-// Loop returns the b.Loop of a benchmark that makes its passes with [Pass]. If several processes
-// measure together, shard 0 decides whether there is another op.
+// Loop returns a replacement for b.Loop, for a benchmark that makes its passes with [Pass]. If several
+// processes measure together, shard 0 decides whether there is another op.
 func Loop(b *testing.B) (more func() bool) {
 	p := process.Join(b.Name())
 	return func() bool {
@@ -55,7 +56,7 @@ func Loop(b *testing.B) (more func() bool) {
 	}
 }
 
-// shards returns the number of processes that measure together, or 0 for one alone.
+// shards returns the number of processes that measure together, or 0 if this process measures alone.
 func shards() int {
 	if _, n := Shard(); n > 1 {
 		return n

@@ -26,124 +26,126 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Target is a server under test. It is a value, safe for concurrent use.
+// A Target describes a server under test. It is a value, safe for concurrent use.
 type Target struct {
-	// URL is the server's base URL, without the dialect's path (/v1/…): of scheme http or
-	// https, with a prefix of all paths if there is one. A path /v1 at its end is ignored. A
-	// URL that ends with /chat/completions, /completions or /responses is the address of requests:
-	// if no /v1 is before this end, the paths of all requests have none. A
-	// query, such as ?api-version=1, is sent with each request. unix:///run/llm.sock is a
-	// server at a Unix socket; a prefix follows a colon, as in unix:///run/llm.sock:/prefix.
-	// A Unix socket has no kernel timestamps: the instants of its answers are when the
-	// client's reads returned, and the configuration lines say so.
+	// URL is the base URL of the server, without the path that the dialect adds (/v1/…). The scheme is http
+	// or https. If all paths of the server have a prefix, the URL includes the prefix. A path /v1 at the
+	// end of the URL is ignored. A query, such as ?api-version=1, is sent with each request.
 	//
-	// Errors and results show no more of the URL than scheme and host, and values of the query of
-	// at least eight bytes are removed from errors and records.
+	// The URL may also end with /chat/completions, /completions or /responses, and is then the address of
+	// the requests themselves. If this ending does not follow /v1, the paths of all requests are sent
+	// without /v1.
+	//
+	// unix:///run/llm.sock is a server at a Unix socket. A prefix of the paths follows a colon, as in
+	// unix:///run/llm.sock:/prefix. A Unix socket has no kernel timestamps. The instants of its answers are
+	// therefore when the client's reads returned, and the configuration lines say so.
+	//
+	// Errors and results show only the scheme and the host of the URL. Values in the query that have at
+	// least eight bytes are removed from errors and records.
 	URL string
-	// Model is the model's name, sent with each request; "" sends none.
+	// Model is the name of the model, which is sent with each request; "" sends no name.
 	Model string
 	// Dialect is the API that the server speaks; nil means [dialect.OpenAIChat].
 	Dialect dialect.Dialect
-	// Header is sent with each request. The field Host is the name of a virtual host. Values
-	// of at least eight bytes are removed from errors and records. The names, except for
-	// Authorization, are in the configuration lines.
+	// Header holds header fields that are sent with each request. The field Host sets the name of a virtual
+	// host. Values of at least eight bytes are removed from errors and records. The configuration lines
+	// show the names of the fields, except for Authorization.
 	Header http.Header
-	// Body, unless empty, is a JSON object that changes the body of each request for a
-	// completion, by the rules of a merge patch (RFC 7386): a member replaces the member of that
-	// name, null removes it, and objects are merged member by member. It is for settings such
-	// as a temperature, and for a server that refuses ignore_eos, min_tokens or
-	// stream_options. It must not have a member "stream", nor "n" other than 1. The
-	// configuration lines show it, without the values of members such as api_key.
+	// Body, if not empty, is a JSON object that changes the body of each completion request. It is applied
+	// as a JSON merge patch (RFC 7386): a member replaces the member with the same name, null removes the
+	// member, and objects are merged member by member. Use it for settings such as a temperature, or for a
+	// server that rejects ignore_eos, min_tokens or stream_options. It must not have a member "stream", nor
+	// a member "n" other than 1. The configuration lines show Body without the values of secret members
+	// such as api_key.
 	Body json.RawMessage
-	// Compressed allows answers that are compressed with gzip or deflate. Requests never ask
-	// for that, but some gateways compress any answer. The instants of such an answer are
-	// the instants of whole compressed blocks, and the configuration lines say so. Otherwise a
+	// Compressed accepts answers that are compressed with gzip or deflate. Requests never ask for
+	// compression, but some gateways compress every answer. All deltas in a compressed block get the
+	// instant of the whole block, and the configuration lines say so. If Compressed is not set, a
 	// compressed answer is a failed request.
 	Compressed bool
-	// TLS configures connections to a server at an https URL: the certificate authorities,
-	// the client's certificate. Nil means the system's authorities. The only protocol is
-	// HTTP/1.1, whatever NextProtos says. With InsecureSkipVerify the configuration lines say
-	// so. It must not be modified while the target is in use.
+	// TLS configures connections to a server with an https URL, for example certificate authorities or a
+	// client certificate. Nil means the system's authorities. The only protocol is HTTP/1.1, whatever
+	// NextProtos says. If InsecureSkipVerify is set, the configuration lines say so. TLS must not be
+	// modified while the target is in use.
 	TLS *tls.Config
-	// Config describes what results depend on: the backend, its version, the model, the
-	// hardware. [Run] prints it as configuration lines of the Go benchmark format. A key
-	// must start with a lower-case letter and contain no space, colon or upper-case letter.
+	// Config describes what the results depend on, such as the backend and its version, the model, and the
+	// hardware. [Run] prints it as configuration lines of the Go benchmark format. A key must start with a
+	// lower-case letter and contain no space, colon or upper-case letter.
 	Config map[string]string
-	// Observe, if not nil, returns an Observer of the server. [Run] calls it once.
+	// Observe, if not nil, returns an Observer of the server. [Run] calls Observe once.
 	Observe func() Observer
-	// Proxy is the URL of the proxy through which all requests go; its scheme is http, https, socks5
-	// or socks5h. "" means none, also if HTTP_PROXY or another variable of the environment names
-	// one, because the time in a proxy is not the server's. The configuration lines have the
-	// proxy. A server with a Unix socket is reached without it.
+	// Proxy is the URL of the proxy through which all requests are sent. Its scheme is http, https, socks5
+	// or socks5h. "" means no proxy. HTTP_PROXY and similar environment variables are ignored, because the
+	// time spent in a proxy is not the server's. The configuration lines show the proxy. A server at a Unix
+	// socket is reached without the proxy.
 	Proxy string
-	// Simulated means that the server is part of this process. Its work then delays the
-	// client, so that distorted figures are reported unless the load or the environment
-	// says otherwise; see [ClientBound].
+	// Simulated means that the server is part of this process, so that the server's own work delays the
+	// client. Distorted metrics are then reported by default; see [ClientBound].
 	Simulated bool
-	// Truth, if not nil, is what a simulated server knows about itself. Only people see it: a comment
-	// before the results says how fast the server is, and the table at the end has the server's
-	// own figures beside the measured ones.
+	// Truth, if not nil, is what a simulated server knows about itself. It is only shown to people: a
+	// comment before the results says how fast the server is, and the table at the end has the server's own
+	// metrics beside the measured ones.
 	Truth *Truth
-	// Ephemeral means that this process has started the server, and ends it, so that the
-	// server's caches hold nothing that an earlier process has sent. Without it, and
-	// unless the server is Simulated, prompts differ from process to process: see
-	// [Target.Salt].
+	// Ephemeral means that this process starts and stops the server, so that the server's caches hold no
+	// prompt from an earlier process. If the server is neither Ephemeral nor Simulated, each process sends
+	// different prompts; see [Target.Salt].
 	Ephemeral bool
-	// KeepsPrompts means that an Ephemeral server has a prompt cache that nothing empties between
-	// passes. Prompts then differ from benchmark to benchmark, and are the same in each process: see
-	// [Target.Salt].
+	// KeepsPrompts means that an Ephemeral server has a prompt cache that is not emptied between passes.
+	// Each benchmark then sends different prompts, and each process sends the same ones as the process
+	// before; see [Target.Salt].
 	KeepsPrompts bool
-	// Dial opens a connection; nil means the network. It must return when its context ends.
-	// The network is "tcp", and the address a host and a port; for a Unix socket they are
-	// "unix" and the socket's path.
+	// Dial opens a connection; nil means an ordinary network connection. It must return when its context
+	// ends. The arguments are the network "tcp" and an address with host and port. For a Unix socket, they
+	// are "unix" and the path of the socket.
 	//
-	// Each connection is used for one request only, unless the client can see whether
-	// the server has closed it or has sent more than one response. The client sees this
-	// of a [syscall.Conn] on Unix, such as a [net.TCPConn], but of no connection that
-	// wraps one without its method SyscallConn. Other connections need a method
+	// A connection is used for more than one request only if the client can detect that the server has
+	// closed it or has sent more than one response. On Unix, the client can detect this for a
+	// [syscall.Conn], such as a [net.TCPConn]. If a connection wraps a syscall.Conn without offering the
+	// method SyscallConn, or is of another kind, it needs a method
 	//
 	//	Pending() (waiting bool, err error)
 	//
-	// which reports whether bytes wait to be read, and returns an error if the peer has
-	// closed the connection. The connections of package memnet have it.
+	// which reports whether bytes wait to be read, and returns an error if the peer has closed the
+	// connection. The connections of package memnet have this method.
 	//
-	// In a bubble of [testing/synctest] the target must be Simulated, too: otherwise the
-	// client's distortion is measured over real sockets, which stop the bubble's clock.
+	// In a bubble of [testing/synctest], set Simulated, too. Otherwise the client's distortion is measured
+	// over real sockets, which stop the bubble's clock.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // A Truth is what a simulated server knows about itself. It is safe for concurrent use.
 type Truth struct {
-	// Speed says in words of one line how fast the server is, such as "TTFT 20ms, TPOT 1.5ms".
+	// Speed describes in one line how fast the server is, such as "TTFT 20ms, TPOT 1.5ms".
 	Speed string
-	// PrefixCache says that the server has a prefix cache. [Run] asks no other server whether its cache
-	// answers prompts sooner.
+	// PrefixCache means that the server has a prefix cache. If a simulated server has none, [Run] does not
+	// test whether repeated prompts are answered sooner.
 	PrefixCache bool
-	// Figures, if not nil, returns latencies of those requests, by the names of units, as the
-	// server's own log has them. Only the goroutine of the benchmark calls it.
+	// Figures, if not nil, returns latencies of the requests of samples, keyed by unit name, according to
+	// the server's own log. It is only called by the benchmark's goroutine.
 	Figures func(samples iter.Seq[*sample.Sample]) map[string]float64
-	// Next, unless empty, is what a person can do after a measurement of this server, such as a
-	// command. It is part of the last line of the process.
+	// Next, if not empty, suggests what a person can do after a measurement of this server, such as run a
+	// command. It is part of the last line that the process prints.
 	Next string
 }
 
-// An Observer prepares a server for a pass, and returns the server's own figures afterwards. Only
-// the goroutine of the benchmark uses it. The time of its calls is not measured.
+// An Observer prepares a server for each pass, and returns the server's own metrics after the pass. Only
+// the benchmark's goroutine calls its methods. The time of these calls is not measured.
 type Observer interface {
-	// Before is called before each measured pass. An error ends the benchmark.
+	// Before is called before each measured pass. If it returns an error, the benchmark fails.
 	Before(ctx context.Context) error
-	// After is called when the last response of a pass has ended. It returns the server's
-	// figures of all passes so far, by the names of units. A value that is not finite is
-	// left out, and logged. After an error, which is logged, the result lacks these figures.
+	// After is called after each measured pass, when the last response has ended. It returns the server's
+	// metrics for all passes so far, keyed by unit name. A value that is not finite is omitted and logged.
+	// An error is logged, too; the result then has no metrics from the Observer unless After succeeds for a
+	// later pass.
 	After(ctx context.Context) (map[string]float64, error)
 }
 
-// A SamplesObserver is an [Observer] with figures that also depend on the samples of the passes, such as
-// the server's CPU time for each output token.
+// A SamplesObserver is an [Observer] that also has metrics that depend on the samples, such as the server's
+// CPU time per output token.
 type SamplesObserver interface {
 	Observer
-	// FiguresOf is called after the last pass, with the samples of all passes. It returns figures
-	// by the names of units, as After does.
+	// FiguresOf is called after the last pass, with the samples of all passes. It returns metrics keyed by
+	// unit name, as After does. It is not called if After returned an error for the last pass.
 	FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float64
 }
 
@@ -155,8 +157,8 @@ func (t Target) dialect() dialect.Dialect {
 	return t.Dialect
 }
 
-// config returns what results depend on: the target's Config, its dialect, and what else
-// changes the requests or the connections.
+// config returns what the results depend on, keyed as in the configuration lines: the target's Config, its
+// dialect, and every setting that changes the requests or the connections.
 func (t Target) config() map[string]string {
 	c := map[string]string{"dialect": t.dialect().Name()}
 	maps.Copy(c, t.Config)
@@ -188,7 +190,7 @@ func (t Target) config() map[string]string {
 	if t.TLS != nil && t.TLS.InsecureSkipVerify {
 		c["tls"] = "insecure, the server's certificate is not verified"
 	}
-	secrets := t.secrets() // a server may have stated some of the values
+	secrets := t.secrets() // some values come from a server, which may repeat a secret
 	for name, value := range c {
 		c[name] = secrets.Hide(value)
 	}
@@ -201,17 +203,17 @@ func (t Target) overUnixSocket() bool {
 	return err == nil && e.Socket != ""
 }
 
-// outlives reports whether the server may run longer than this process.
+// outlives reports whether the server may run before and after this process.
 func (t Target) outlives() bool { return !t.Simulated && !t.Ephemeral }
 
-// Check returns what is wrong with t, or nil. It sends nothing. Its error shows
-// neither values of headers nor more of the URL than scheme and host.
+// Check returns an error if t is invalid. It sends nothing. The error shows no header value, and only the
+// scheme and the host of the URL.
 func (t Target) Check() error {
 	_, err := t.endpoint()
 	return err
 }
 
-// server returns where requests are sent, and an error if t is invalid.
+// server returns what package send must know about the server, or an error if t is invalid.
 func (t Target) server() (send.Server, error) {
 	at, err := t.endpoint()
 	if err != nil {
@@ -237,7 +239,7 @@ func newClient(t Target) (*send.Client, error) {
 	return c, nil
 }
 
-// endpoint checks the target and returns where it is.
+// endpoint returns the address of the server, or an error if t is invalid.
 func (t Target) endpoint() (endpoint.Endpoint, error) {
 	e, err := endpoint.Parse(t.URL)
 	if err != nil {
@@ -257,14 +259,14 @@ func (t Target) endpoint() (endpoint.Endpoint, error) {
 	return e, nil
 }
 
-// checkRequests returns what is wrong with what t adds to requests, or nil.
+// checkRequests returns an error if t adds something invalid to requests.
 func (t Target) checkRequests() error {
 	for name, values := range t.Header {
 		if !httpguts.ValidHeaderFieldName(name) {
 			return fmt.Errorf("header %q; want letters, digits and hyphens", name)
 		}
 		if slices.ContainsFunc(values, func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
-			return fmt.Errorf("the value of the header %s holds a control character", name) // and may be secret
+			return fmt.Errorf("the value of the header %s holds a control character", name) // the value may be secret
 		}
 	}
 	if len(t.Body) > 0 {
@@ -275,7 +277,7 @@ func (t Target) checkRequests() error {
 	return nil
 }
 
-// proxy returns the URL of the proxy, or nil for none. Its error shows neither user nor password.
+// proxy returns the URL of the proxy, or nil if there is none. The error shows neither user nor password.
 func (t Target) proxy() (*url.URL, error) {
 	if t.Proxy == "" {
 		return nil, nil
@@ -293,10 +295,11 @@ func (t Target) proxy() (*url.URL, error) {
 	return u, nil
 }
 
-// Client returns a client for requests beside a load, such as requests of a probe or a tokenizer,
-// and the URL that their paths are appended to. The client reaches the server as requests of a
-// load do. It adds the target's Header and the query of its URL to each request, and follows no
-// redirect. It keeps connections for a second, and has no time limit of its own.
+// Client returns a client for requests that are not part of a load, such as a health check or a call of the
+// server's tokenizer. It also returns the base URL, to which the caller appends a path. The client connects
+// to the server like the requests of a load do. It adds the target's Header and the query of its URL to
+// each request, and follows no redirects. It keeps idle connections for one second, and has no timeout of
+// its own.
 func (t Target) Client() (base string, client *http.Client, err error) {
 	e, err := t.endpoint()
 	if err != nil {
@@ -309,8 +312,8 @@ func (t Target) Client() (base string, client *http.Client, err error) {
 	return e.Base, e.Client(endpoint.Options{Header: t.Header, TLS: t.TLS, Dial: t.Dial, Proxy: proxy}), nil
 }
 
-// Where returns the address of the server for messages: host and port, or the path of its socket.
-// It returns "" for an invalid URL.
+// Where returns the address of the server for use in messages: host and port, or the path of the Unix
+// socket. It returns "" if the URL is invalid.
 func (t Target) Where() string {
 	e, err := endpoint.Parse(t.URL)
 	if err != nil {
@@ -319,7 +322,7 @@ func (t Target) Where() string {
 	return e.Where()
 }
 
-// secrets returns what must not be shown of t.
+// secrets returns the parts of t that must not be shown.
 func (t Target) secrets() redact.Secrets {
 	var all []string
 	for name, values := range t.Header {
@@ -352,7 +355,7 @@ func (t Target) secrets() redact.Secrets {
 	return redact.New(append(all, credentials...))
 }
 
-// authorization returns the values of that field, whatever the case of its name.
+// authorization returns the values of the field Authorization, whatever the case of its name.
 func authorization(h http.Header) (values []string) {
 	for name, all := range h {
 		if http.CanonicalHeaderKey(name) == "Authorization" {
@@ -362,26 +365,26 @@ func authorization(h http.Header) (values []string) {
 	return values
 }
 
-// Redact returns a text as it may be shown. It removes the target's credentials, because servers
-// repeat them in errors, and writes control characters other than tabs and newlines as in Go, because
-// they can change a terminal. It replaces each value of at least eight bytes of Header, of the query of URL and of
-// secret members of Body, also if the value is escaped as in JSON, HTML, Go or a URL, or cut off
-// before a [dialect.Cut].
+// Redact returns text in a form that may be shown. It removes the target's credentials, because servers
+// repeat them in errors. Credentials are the values in Header, in the query of URL and in secret members of
+// Body that have at least eight bytes. A credential is also found if it is escaped as in JSON, HTML, Go or
+// a URL, or cut off before a [dialect.Cut]. Redact also writes control characters other than tabs and
+// newlines as Go escapes, because they can change a terminal.
 func (t Target) Redact(text string) string { return t.secrets().Hide(text) }
 
-// Excerpt removes the target's credentials from a text as [Target.Redact] does, and then
-// shortens the text to most bytes. A text that is shortened ends with [dialect.Cut].
-// Whoever shortens a text first may show a part of a credential.
+// Excerpt redacts text like [Target.Redact], and then shortens it to no more than most bytes. A shortened
+// text ends with [dialect.Cut]. Do not shorten a text before it is redacted: a credential that is cut off
+// might not be recognized.
 func (t Target) Excerpt(text string, most int) string { return t.secrets().Excerpt(text, most) }
 
-// validConfigKey reports whether key may stand in a configuration line
+// validConfigKey reports whether key is valid in a configuration line
 // (https://go.googlesource.com/proposal/+/master/design/14313-benchmark-format.md).
 func validConfigKey(key string) bool {
 	return key != "" && key[0] >= 'a' && key[0] <= 'z' && strings.ToLower(key) == key && !strings.ContainsAny(key, ": \t\r\n")
 }
 
-// NameValue turns s into what a benchmark name may hold as a value: lower case
-// letters, digits, '.', '_' and '-'; everything else becomes '_'.
+// NameValue turns s into a valid value in a benchmark name, which consists of lower-case letters, digits,
+// '.', '_' and '-'. Upper-case letters become lower-case, and every other character becomes '_'.
 func NameValue(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -11,27 +11,28 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A run is the measurement of a benchmark.
+// A run is the measurement of a benchmark that calls [Run], or of one arm of [Arms].
 type run struct {
 	*measurement
 	name string
-	// b is the benchmark, or nil while its figures are measured in another one; see [Arms]. What is said
-	// meanwhile waits in said, and is logged when the benchmark runs.
+	// b is the benchmark to log to. It is nil while the metrics of an arm are measured by another arm's
+	// benchmark; see [Arms]. Until the arm's own benchmark runs, log texts are collected in said.
 	b *testing.B
 	ending
-	// Of an arm of [Arms]: the seed of the order, and the number of the next pass for Load.Fresh. Otherwise 0 and nil.
+	// For an arm of [Arms], armsSeed is the seed of the order of the arms, and next returns the argument of
+	// Load.Fresh for the next pass. Otherwise they are 0 and nil.
 	armsSeed uint32
 	next     func() int
 
-	observer Observer           // or nil
-	observed map[string]float64 // the observer's figures, of all passes so far
-	notes    []string           // what was logged about the figures
-	// uncounted means that the server never counted a part of the last pass: the check of the
-	// next one does not wait for that.
+	observer Observer           // nil if there is none, and in processes that are not the leader
+	observed map[string]float64 // the observer's metrics of all passes so far
+	notes    []string           // notes for the table at the end
+	// uncounted means that the server did not count some requests or tokens of the last pass, even after
+	// countsDelay. The check of the next pass then does not wait for late counts.
 	uncounted bool
 }
 
-// log logs what is said about a run.
+// log logs a text or a note, or keeps it until the arm's own benchmark runs.
 func (r *run) log(what any) {
 	if r.b == nil {
 		r.said = append(r.said, what)
@@ -41,16 +42,16 @@ func (r *run) log(what any) {
 	r.b.Log(what)
 }
 
-// logf is log for a text with a format.
+// logf is like log, with a format.
 func (r *run) logf(format string, args ...any) { r.log(fmt.Sprintf(format, args...)) }
 
-// failf fails the benchmark, which has a result all the same.
+// failf makes the benchmark fail when it ends. The benchmark still has a result.
 func (r *run) failf(format string, args ...any) {
 	r.failed = append(r.failed, fmt.Sprintf(format, args...))
 }
 
-// tell adds a note with that text to the end of the records, and logs it unless it is reassuring.
-// The note names only units that the result may have.
+// tell adds a note with the given text to the end of the records. It logs the note unless the note is
+// reassuring and -v is not set. Units that cannot be in the result are removed from the note.
 func (r *run) tell(n records.Note, format string, args ...any) {
 	n.Text = fmt.Sprintf(format, args...)
 	if about := r.ofResult(n.Units); len(n.Units) > 0 {
@@ -62,7 +63,7 @@ func (r *run) tell(n records.Note, format string, args ...any) {
 	}
 }
 
-// note is tell for a note that has its text, and that the table at the end shows too.
+// note is like tell, for a note that already has its text. It also shows the note in the table at the end.
 func (r *run) note(n records.Note) {
 	r.tell(n, "%s", n.Text)
 	if told := r.end.Notes[len(r.end.Notes)-1]; !reassuring(told) || testing.Verbose() {
@@ -70,8 +71,8 @@ func (r *run) note(n records.Note) {
 	}
 }
 
-// reassuring reports whether a note puts nothing in doubt, and says nothing of requests that failed,
-// of figures that are missing, nor where figures come from.
+// reassuring reports whether a note can be hidden: it casts doubt on nothing, and it is not about failed
+// requests, missing metrics, or the source of metrics.
 func reassuring(n records.Note) bool {
 	switch n.Kind {
 	case records.NoteAnswers, records.NoteFailures, records.NoteServer, records.NoteClient, records.NoteSteady, records.NoteTokens, records.NoteClock:
@@ -80,20 +81,21 @@ func reassuring(n records.Note) bool {
 	return !n.Doubt
 }
 
-// ofResult returns the names, among names, of units that the result may have.
+// ofResult returns the given unit names without those that cannot be in the result.
 func (r *run) ofResult(names []string) []string {
 	f := judge.Figures{Units: r.load.units(), Shown: r.shown}
 	return f.Named(names)
 }
 
-// Of a prompt and of what is wrong with its answer so many bytes are shown.
+// Limits, in bytes, of what wrongAnswers shows: the end of a prompt, and the text that says what is wrong
+// with the answer.
 const (
 	shownPrompt = 80
 	shownWrong  = 160
 )
 
-// wrongAnswers shows one of the checked answers if none of them is right: then the server, the prompt
-// or the check is mostly not what the user thinks.
+// wrongAnswers returns a note with one of the checked answers if none of them is right. In this case the
+// server, the prompt or the check usually is not what the user thinks.
 func (r *run) wrongAnswers(metrics map[string]float64) []records.Note {
 	if right, checked := metrics[sample.Accuracy]; !checked || right > 0 {
 		return nil
@@ -113,7 +115,8 @@ func (r *run) wrongAnswers(metrics map[string]float64) []records.Note {
 	return []records.Note{{Kind: records.NoteAnswers, Units: []string{sample.Accuracy}, Text: text}}
 }
 
-// graphic replaces what could change the screen, because servers write some of the text.
+// graphic replaces characters that could change the screen by spaces, because servers write some of the
+// text.
 func graphic(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsGraphic(r) {
@@ -123,7 +126,7 @@ func graphic(text string) string {
 	}, text)
 }
 
-// figuresOfTokens returns the units of the result that depend on the number of output tokens.
+// figuresOfTokens returns the units in the result that depend on the number of output tokens.
 func (r *run) figuresOfTokens() []string {
 	f := judge.Figures{Units: r.load.units(), Shown: r.shown}
 	return f.OfTokens()

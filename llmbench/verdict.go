@@ -14,22 +14,24 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// ErrClientBound is wrapped by the error of [Pass] if the client distorted the pass, or if the
-// distortion is unknown.
+// ErrClientBound is wrapped by the error of [Pass] if the client distorted the metrics of the pass too
+// much, or if the distortion is unknown.
 var ErrClientBound = errors.New("client-bound")
 
-// ErrBursts is wrapped by the error of [Pass] if answers came in bursts, because something between
-// the server and the client buffers streams. See [sample.Bursts].
+// ErrBursts is wrapped by the error of [Pass] if answers came in bursts, because something between the
+// server and the client buffers streams. See [sample.Bursts].
 var ErrBursts = errors.New("answers come in bursts")
 
-// A verdict is what is left of the figures of a measurement, and why others were left out.
+// A verdict holds the metrics of a measurement that are left, and the reasons why others were withheld.
 type verdict struct {
 	*judge.Figures
-	bursts string            // about answers that came in bursts; "" if they did not
-	client distortion.Report // about the client
+	bursts string            // describes how answers came in bursts; "" if they did not
+	client distortion.Report // says how much the client distorted metrics
 }
 
-// judge judges the figures in metrics, and keeps in the records what was left out. It tells the load.
+// judge removes from metrics those that mean nothing because of bursts and those that the client distorted
+// too much, unless the load wants all metrics to be reported. It writes the removed units to the end of the
+// records, and passes them to Load.Withheld.
 func (m *measurement) judge(metrics map[string]float64, b sample.Bursts) (v verdict, err error) {
 	v.Figures = &judge.Figures{Metrics: metrics, Units: m.load.units(), Shown: m.shown, Reported: m.bound == BoundReported}
 	if !m.target.Simulated { // nothing is between the client and a server in this process
@@ -51,7 +53,7 @@ func (m *measurement) judge(metrics map[string]float64, b sample.Bursts) (v verd
 	return v, nil
 }
 
-// tellWithheld tells the load which figures were left out.
+// tellWithheld passes the units that were withheld to Load.Withheld.
 func (m *measurement) tellWithheld(all []judge.Withholding) {
 	if m.load.Withheld == nil {
 		return
@@ -65,9 +67,9 @@ func (m *measurement) tellWithheld(all []judge.Withholding) {
 	}
 }
 
-// distortion says by how much this process distorted the figures in metrics, without the hidden ones. If several
-// processes made the measurement, each says by how much it distorted the figures of its own requests, and the one that
-// leads has the worst.
+// distortion estimates how much this process distorted the metrics, except for the hidden units. If several
+// processes measure together, each estimates how much it distorted the metrics of its own requests, and the
+// leader gets the worst of the estimates.
 func (m *measurement) distortion(metrics map[string]float64, hidden []string) (distortion.Report, error) {
 	if !m.party.Part().Alone() {
 		var err error
@@ -83,7 +85,7 @@ func (m *measurement) distortion(metrics map[string]float64, hidden []string) (d
 	return m.party.Worst(own)
 }
 
-// shareHidden gives all processes the units that the one that leads hides.
+// shareHidden sends the units that the leader hides to all processes.
 func (m *measurement) shareHidden(units []string) ([]string, error) {
 	text, err := json.Marshal(units)
 	if err != nil {
@@ -95,8 +97,8 @@ func (m *measurement) shareHidden(units []string) ([]string, error) {
 	return units, json.Unmarshal(text, &units)
 }
 
-// figures computes the figures of samples, whose passes took that long in sum, and the load's
-// own figures. The samples may be shared with others who range over them at the same time.
+// figures computes the metrics of samples and the load's own metrics. The argument elapsed is the total
+// duration of the passes of these samples. Other functions may range over the same samples concurrently.
 func (m *measurement) figures(samples iter.Seq[*sample.Sample], elapsed time.Duration) (figures, more map[string]float64) {
 	if m.load.Figures != nil {
 		more = m.load.Figures(copies(samples))
@@ -104,7 +106,7 @@ func (m *measurement) figures(samples iter.Seq[*sample.Sample], elapsed time.Dur
 	return sample.Summarize(samples, elapsed, m.load.SLO).Metrics, more
 }
 
-// copies ranges over copies of samples, which the caller may keep and change.
+// copies returns an iterator over copies of samples, which the caller may keep and change.
 func copies(samples iter.Seq[*sample.Sample]) iter.Seq[*sample.Sample] {
 	return func(yield func(*sample.Sample) bool) {
 		for s := range samples {

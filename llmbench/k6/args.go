@@ -15,16 +15,17 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
-// args reads the fields of a JavaScript object. The first error remains; it names the field, its
-// value and what is allowed.
+// args reads the fields of a JavaScript object. It keeps the first error, which names the field, its value
+// and what is allowed.
 type args struct {
-	object *sobek.Object // nil: no fields
-	within string        // what errors put before the name of a field
-	names  []string      // of the fields that were asked for
+	object *sobek.Object // nil if there are no fields
+	within string        // a prefix for the name of a field in errors
+	names  []string      // the names of the fields that were read
 	err    error
 }
 
-// readArgs returns a reader of v. A value that is neither an object nor missing is an error.
+// readArgs returns a reader of the fields of v. If v is neither an object nor missing, the reader has an
+// error.
 func readArgs(rt *sobek.Runtime, v sobek.Value) *args {
 	a := &args{}
 	switch {
@@ -37,13 +38,13 @@ func readArgs(rt *sobek.Runtime, v sobek.Value) *args {
 	return a
 }
 
-// isObject reports whether v is an object that is no array and no function.
+// isObject reports whether v is an object other than an array or a function.
 func isObject(v sobek.Value) bool {
 	o, ok := v.(*sobek.Object)
 	return ok && o.ClassName() == "Object"
 }
 
-// get returns a field that is set.
+// get returns the value of a field, and whether the field is set.
 func (a *args) get(name string) (v sobek.Value, set bool) {
 	a.names = append(a.names, name)
 	if a.err != nil || a.object == nil {
@@ -53,17 +54,17 @@ func (a *args) get(name string) (v sobek.Value, set bool) {
 	return v, !common.IsNullish(v)
 }
 
-// wrong makes the value of a field an error.
+// wrong sets the error that the field has the value v, which is not allowed.
 func (a *args) wrong(name string, v sobek.Value, allowed string) { a.wrongText(name, show(v), allowed) }
 
-// wrongText is wrong for a value that is shown as a text.
+// wrongText is like wrong, for a value that the caller has formatted.
 func (a *args) wrongText(name, value, allowed string) {
 	if a.err == nil {
 		a.err = fmt.Errorf("%s%s %s; want %s", a.within, name, value, allowed)
 	}
 }
 
-// text reads a string that is not empty.
+// text reads a field that must be a non-empty string.
 func (a *args) text(dst *string, name string) {
 	if v, set := a.get(name); set {
 		if text, ok := v.Export().(string); ok && text != "" {
@@ -74,7 +75,7 @@ func (a *args) text(dst *string, name string) {
 	}
 }
 
-// count reads a whole number of at least least.
+// count reads a field that must be a whole number, no smaller than least.
 func (a *args) count(dst *int, name string, least int) {
 	if v, set := a.get(name); set {
 		n := math.NaN()
@@ -84,7 +85,7 @@ func (a *args) count(dst *int, name string, least int) {
 		case float64:
 			n = x
 		}
-		if n != math.Trunc(n) || n < float64(least) || n > math.MaxInt32 { // also if n is not a number
+		if n != math.Trunc(n) || n < float64(least) || n > math.MaxInt32 { // NaN is refused, too
 			a.wrong(name, v, fmt.Sprintf("a whole number from %d to %d", least, math.MaxInt32))
 			return
 		}
@@ -92,7 +93,7 @@ func (a *args) count(dst *int, name string, least int) {
 	}
 }
 
-// flag reads a boolean.
+// flag reads a field that must be a boolean.
 func (a *args) flag(dst *bool, name string) {
 	if v, set := a.get(name); set {
 		b, ok := v.Export().(bool)
@@ -104,7 +105,8 @@ func (a *args) flag(dst *bool, name string) {
 	}
 }
 
-// duration reads a time above 0: a string, or a number of milliseconds, as elsewhere in k6.
+// duration reads a field that must be a duration above 0. As elsewhere in k6, it is a string, or a number
+// of milliseconds.
 func (a *args) duration(dst *time.Duration, name string) {
 	if v, set := a.get(name); set {
 		var d time.Duration
@@ -114,7 +116,7 @@ func (a *args) duration(dst *time.Duration, name string) {
 		case float64:
 			d = milliseconds(x)
 		case string:
-			d, _ = env.Duration(x) // 0 if it is none
+			d, _ = env.Duration(x) // 0 if x is not a duration
 		}
 		if d <= 0 {
 			a.wrong(name, v, `a duration above 0, such as "10s", or a number of milliseconds`)
@@ -124,7 +126,7 @@ func (a *args) duration(dst *time.Duration, name string) {
 	}
 }
 
-// milliseconds returns a duration, or 0 if there is none of that length.
+// milliseconds returns n milliseconds, or 0 if a time.Duration cannot hold them.
 func milliseconds(n float64) time.Duration {
 	if d := n * float64(time.Millisecond); d >= 1 && d < math.MaxInt64 {
 		return time.Duration(d)
@@ -132,7 +134,7 @@ func milliseconds(n float64) time.Duration {
 	return 0
 }
 
-// parsed reads a string with parse.
+// parsed reads a field that must be a string, and converts it with parse.
 func parsed[T any](a *args, dst *T, name string, parse func(string) (T, error), allowed string) {
 	if v, set := a.get(name); set {
 		text, ok := v.Export().(string)
@@ -145,7 +147,8 @@ func parsed[T any](a *args, dst *T, name string, parse func(string) (T, error), 
 	}
 }
 
-// json reads an object as JSON. The value may be a credential and is not shown.
+// json reads a field that must be an object, as JSON. Errors do not show the value, which may be a
+// credential.
 func (a *args) json(dst *json.RawMessage, name string) {
 	if v, set := a.get(name); set {
 		text, err := []byte(nil), error(nil)
@@ -160,8 +163,8 @@ func (a *args) json(dst *json.RawMessage, name string) {
 	}
 }
 
-// texts reads an object of strings, numbers and booleans, and calls each with every name and its
-// text. Values may be credentials and are not shown.
+// texts reads a field that must be an object whose members are strings, numbers or booleans. It calls each
+// with the name and the text of every member. Errors do not show the values, which may be credentials.
 func (a *args) texts(name string, rt *sobek.Runtime, each func(name, value string)) {
 	if v, set := a.get(name); set {
 		const allowed = "an object of strings, numbers and booleans"
@@ -183,7 +186,7 @@ func (a *args) texts(name string, rt *sobek.Runtime, each func(name, value strin
 	}
 }
 
-// list reads an array of objects, and calls each with the reader of every one.
+// list reads a field that must be an array of objects. It calls each with a reader for every object.
 func (a *args) list(name string, rt *sobek.Runtime, allowed string, each func(item *args)) {
 	v, set := a.get(name)
 	if !set {
@@ -214,7 +217,8 @@ func (a *args) list(name string, rt *sobek.Runtime, allowed string, each func(it
 	}
 }
 
-// end returns the first error. A field that nobody asked for is one.
+// end returns the first error. If there is none, it returns an error if the object has a field that was not
+// read.
 func (a *args) end() error {
 	if a.err != nil || a.object == nil {
 		return a.err
@@ -227,10 +231,10 @@ func (a *args) end() error {
 	return nil
 }
 
-// maxShown is how many characters of a value an error shows.
+// maxShown is the maximum number of characters of a value that an error shows.
 const maxShown = 60
 
-// show returns a value for an error.
+// show formats a value for an error.
 func show(v sobek.Value) string {
 	if common.IsNullish(v) {
 		return "missing"
@@ -245,7 +249,7 @@ func show(v sobek.Value) string {
 	return text
 }
 
-// typeOf returns the type of a value for an error that must not show the value.
+// typeOf returns the type of a value, for an error that must not show the value itself.
 func typeOf(v sobek.Value) string {
 	if o, ok := v.(*sobek.Object); ok {
 		return o.ClassName()

@@ -15,14 +15,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A client is an object of the class Client in one VU.
+// A client is an instance of the JavaScript class Client in one VU (virtual user of k6).
 type client struct {
 	*instance
 	options *options
-	routes  [2]*route // of the methods that were called: chat and completion
+	routes  [2]*route // of the methods chat and completion; nil until the method is called
 }
 
-// chat sends a conversation, and returns its result when the answer has ended.
+// chat is the method chat. It sends a conversation, and returns the result when the answer has ended.
 func (c *client) chat(v sobek.Value) (*sobek.Object, error) {
 	if c.routes[0] == nil {
 		c.routes[0] = c.options.route(dialect.OpenAIChat{})
@@ -33,7 +33,7 @@ func (c *client) chat(v sobek.Value) (*sobek.Object, error) {
 	return c.send(c.routes[0], v, true)
 }
 
-// completion sends a prompt, and returns its result when the answer has ended.
+// completion is the method completion. It sends a prompt, and returns the result when the answer has ended.
 func (c *client) completion(v sobek.Value) (*sobek.Object, error) {
 	if c.routes[1] == nil {
 		c.routes[1] = c.options.route(dialect.OpenAICompletions{})
@@ -44,8 +44,8 @@ func (c *client) completion(v sobek.Value) (*sobek.Object, error) {
 	return c.send(c.routes[1], v, false)
 }
 
-// send sends the request that v describes, and adds its figures to the metrics. The JavaScript of the VU
-// waits meanwhile. The request ends with the iteration of the VU.
+// send sends the request that v describes, and adds its values to k6's metrics. It blocks the VU's
+// JavaScript until the request has ended. The request is canceled if the iteration of the VU ends first.
 func (c *client) send(to *route, v sobek.Value, chat bool) (*sobek.Object, error) {
 	state := c.vu.State()
 	if state == nil {
@@ -71,17 +71,18 @@ func (c *client) send(to *route, v sobek.Value, chat bool) (*sobek.Object, error
 	if s.ID == "" {
 		return nil, err
 	}
-	// The executor waits for the iteration, and k6 for the executor before it closes the channel. So
-	// the figures of a request that ended with its iteration are taken, too.
+	// This does not block forever: the executor waits for the iteration, and k6 waits for the executor
+	// before it closes the channel. Values of a request that was canceled with its iteration are therefore
+	// also received.
 	state.Samples <- c.metrics.of(&s, c.options.load.SLO, tags)
-	if err != nil { // the records are not complete
+	if err != nil { // the records are incomplete
 		rt.Interrupt(&errext.InterruptError{Reason: fmt.Sprintf("%s: %v", name, err)})
 		return nil, err
 	}
 	return result(rt, &s), nil
 }
 
-// mostVUs returns how many VUs the test may have at once.
+// mostVUs returns the maximum number of VUs that the test may run at once.
 func mostVUs(o *lib.Options) int {
 	tuple, err := lib.NewExecutionTuple(o.ExecutionSegment, o.ExecutionSegmentSequence)
 	if err != nil { // k6 has checked both
@@ -90,7 +91,7 @@ func mostVUs(o *lib.Options) int {
 	return int(lib.GetMaxPossibleVUs(o.Scenarios.GetFullExecutionRequirements(tuple)))
 }
 
-// readRequest reads the argument of a method. The tags of the request are added to tags.
+// readRequest reads the argument of a method. It adds the request's own tags to tags.
 func readRequest(rt *sobek.Runtime, v sobek.Value, chat bool, tags *metrics.TagsAndMeta) (llmbench.Request, error) {
 	var r llmbench.Request
 	a := readArgs(rt, v)
@@ -137,11 +138,11 @@ func readRequest(rt *sobek.Runtime, v sobek.Value, chat bool, tags *metrics.Tags
 	return r, a.end()
 }
 
-// result returns what a script gets of a sample. What is not known is null.
+// result converts a sample to the object that the script gets. Values that are unknown are null.
 func result(rt *sobek.Runtime, s *sample.Sample) *sobek.Object {
 	o := rt.NewObject()
 	set := func(name string, value any) {
-		if err := o.Set(name, value); err != nil { // the object is ordinary, so that there is none
+		if err := o.Set(name, value); err != nil { // setting a member of an ordinary object does not fail
 			panic(err)
 		}
 	}

@@ -8,14 +8,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// figures are the metrics of the extension.
+// figures holds the metrics that the extension registers with k6.
 type figures struct {
 	ttft, tpot, itl, e2e, connect, readLag             *metrics.Metric // trends of times
 	requests, promptTokens, cachedTokens, outputTokens *metrics.Metric // counters
 	failed, good                                       *metrics.Metric // rates
 }
 
-// newFigures registers the metrics. It fails if one of them exists with another type.
+// newFigures registers the metrics. It returns an error if a metric with the same name and another type
+// exists.
 func newFigures(r *metrics.Registry) (*figures, error) {
 	f := &figures{}
 	for _, m := range []struct {
@@ -45,8 +46,9 @@ func newFigures(r *metrics.Registry) (*figures, error) {
 	return f, nil
 }
 
-// of returns the values of a request whose limits are slo, with tags. Only a successful request
-// has latencies and tokens. One that was given up has neither failed nor succeeded.
+// of returns the values that a request adds to the metrics, with tags. The argument slo holds the limits
+// for llm_good. Only a successful request has latencies and tokens. A request that was canceled counts
+// neither as failed nor as successful.
 func (f *figures) of(s *sample.Sample, slo sample.SLO, tags metrics.TagsAndMeta) metrics.Samples {
 	v := values{time: time.Now(), metadata: tags.Metadata}
 	ended := tags.Tags.With("outcome", string(s.Outcome))
@@ -82,7 +84,7 @@ func (f *figures) of(s *sample.Sample, slo sample.SLO, tags metrics.TagsAndMeta)
 	return v.all
 }
 
-// values are the values of one request's metrics.
+// values collects the metric values of one request.
 type values struct {
 	time     time.Time
 	metadata map[string]string
@@ -95,7 +97,7 @@ func (v *values) add(m *metrics.Metric, value float64, tags *metrics.TagSet) {
 	v.all = append(v.all, metrics.Sample{TimeSeries: series, Time: v.time, Metadata: v.metadata, Value: value})
 }
 
-// longest returns the longest of some times that are not negative.
+// longest returns the maximum of times, none of which is negative, or 0 if there are none.
 func longest(times []time.Duration) (most time.Duration) {
 	for _, d := range times {
 		most = max(most, d)

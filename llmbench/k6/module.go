@@ -18,13 +18,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// name is what scripts import.
+// name is the module path that scripts import.
 const name = "k6/x/llmbench"
 
 func init() { modules.Register(name, &root{}) }
 
-// root is the extension. The clients of all VUs that have the same options are one, so that they share
-// connections and a file of records.
+// root is the extension, which all VUs share. VUs whose clients have the same options share one
+// llmbench.Client, and so its connections and its file of records.
 type root struct {
 	watch sync.Once
 
@@ -40,22 +40,22 @@ type instance struct {
 	metrics *figures
 }
 
-// NewModuleInstance registers the metrics, and returns the extension for a VU.
+// NewModuleInstance registers the metrics, and returns the extension's instance for a VU.
 func (r *root) NewModuleInstance(vu modules.VU) modules.Instance {
 	m, err := newFigures(vu.InitEnv().Registry)
-	if err != nil { // the script has a metric of that name
+	if err != nil { // the script uses a name of these metrics with another type
 		common.Throw(vu.Runtime(), fmt.Errorf("%s: %w", name, err))
 	}
 	r.watch.Do(func() { r.closeAtExit(vu.Events(), vu.InitEnv().Logger) })
 	return &instance{root: r, vu: vu, metrics: m}
 }
 
-// Exports returns what scripts can import.
+// Exports returns what scripts can import from the extension.
 func (i *instance) Exports() modules.Exports {
 	return modules.Exports{Named: map[string]any{"Client": i.newClient}}
 }
 
-// newClient is the constructor of the class Client.
+// newClient is the constructor of the JavaScript class Client.
 func (i *instance) newClient(call sobek.ConstructorCall) *sobek.Object {
 	rt := i.vu.Runtime()
 	o, err := readOptions(rt, call.Argument(0))
@@ -79,12 +79,12 @@ func (i *instance) newClient(call sobek.ConstructorCall) *sobek.Object {
 	return object
 }
 
-// mostAhead is how many connections a client opens ahead at most.
+// mostAhead is the maximum number of connections that a client opens ahead of requests.
 const mostAhead = 1000
 
-// open returns the client with that key, and makes it if there is none yet. A new client opens a
-// connection for each VU first, while all of them wait: connections that are opened by many VUs at the
-// same moment would slow down the first requests.
+// open returns the client with the given key. If there is none yet, open creates it and opens one
+// connection per VU, up to mostAhead. All VUs wait meanwhile. If many VUs opened connections at the same
+// moment instead, the first requests would be slow.
 func (r *root) open(ctx context.Context, vus int, key [sha256.Size]byte, benchmark string, t llmbench.Target, l llmbench.Load) (*llmbench.Client, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,8 +106,8 @@ func (r *root) open(ctx context.Context, vus int, key [sha256.Size]byte, benchma
 	return c, nil
 }
 
-// close ends the records of all clients. They say that the test failed because of why, unless why is
-// nil.
+// close closes all clients and ends their records. If why is not nil, the records say that the test failed,
+// and why.
 func (r *root) close(why error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,8 +119,9 @@ func (r *root) close(why error) error {
 	return errors.Join(errs...)
 }
 
-// The global events of k6, in the order of its internal package event (k6 v2.2.0, internal/event/type.go).
-// Their names are compared, so that a release with other numbers closes no records too early.
+// The numbers of k6's global events, copied from its internal package event (k6 v2.2.0,
+// internal/event/type.go). closeAtExit compares the names of events instead, so that it does not close the
+// records too early if a release of k6 changes the numbers.
 const (
 	eventInit      = 1
 	eventTestStart = 2
@@ -143,9 +144,10 @@ func (r *root) closeAtExit(events common.Events, log logrus.FieldLogger) {
 	}()
 }
 
-// whyFailed returns why the figures of a test are no result, or nil: it was interrupted or aborted. A
-// threshold that was crossed at the end is a result. The data belong to the event of the exit, whose
-// type is internal to k6: a struct with the field Error.
+// whyFailed returns why the metrics of a test are not a result, or nil if they are. They are not a result
+// if the test was interrupted or aborted. They are a result if only a threshold was crossed at the end, or
+// if the script marked the test as failed. The argument is the data of k6's exit event. Its type is
+// internal to k6, and is a struct with the field Error.
 func whyFailed(data any) error {
 	v := reflect.Indirect(reflect.ValueOf(data))
 	if v.Kind() != reflect.Struct || !v.FieldByName("Error").IsValid() {
@@ -157,7 +159,7 @@ func whyFailed(data any) error {
 		return nil
 	}
 	var code errext.HasExitCode
-	if errors.As(err, &code) && code.ExitCode() == exitcodes.MarkedAsFailed { // the script judged the figures
+	if errors.As(err, &code) && code.ExitCode() == exitcodes.MarkedAsFailed { // by the script
 		return nil
 	}
 	return err

@@ -20,19 +20,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// options are what a script says of a client. A field that a script leaves out has the value of its variable.
+// options are the settings of a Client in a script. A field that the script omits has the value of the
+// corresponding LLMBENCH_ variable.
 type options struct {
-	name    string // of the benchmark in records
+	name    string // the name of the benchmark in the records
 	target  llmbench.Target
 	load    llmbench.Load
-	dialect dialect.Dialect // nil: that of the method
-	tags    [][2]string     // in the order of the script
-	key     []byte          // what the script has set and is sent or recorded, as JSON
+	dialect dialect.Dialect // nil selects the default dialect of the method
+	tags    [][2]string     // names and values, in the order of the script
+	key     []byte          // the script's settings except for the tags, as JSON
 }
 
 func init() { env.Register(func(r *env.Reader) { readLoad(r) }) }
 
-// readLoad reads the variables of requests. It adds errors to r.
+// readLoad reads the variables that apply to requests. Errors are added to r.
 func readLoad(r *env.Reader) llmbench.Load {
 	var l llmbench.Load
 	stream := true
@@ -44,10 +45,10 @@ func readLoad(r *env.Reader) llmbench.Load {
 	return l
 }
 
-// sloAllowed is what an SLO looks like.
+// sloAllowed describes an SLO in errors.
 const sloAllowed = "limits like ttft=500ms,tpot=50ms,e2e=10s"
 
-// readOptions reads the argument of the class Client, and the variables.
+// readOptions reads the argument of the constructor of Client, and the variables.
 func readOptions(rt *sobek.Runtime, v sobek.Value) (*options, error) {
 	environ := os.Environ()
 	if err := env.Check(environ); err != nil {
@@ -97,7 +98,7 @@ func readOptions(rt *sobek.Runtime, v sobek.Value) (*options, error) {
 	return o, o.check(cfg, a)
 }
 
-// check returns what is wrong with options that were read with a.
+// check returns an error if the options, which were read with a, are invalid.
 func (o *options) check(cfg backends.Config, a *args) error {
 	switch {
 	case o.target.URL == "":
@@ -113,8 +114,8 @@ func (o *options) check(cfg backends.Config, a *args) error {
 	return o.setKey(a.object)
 }
 
-// setKey makes the key of what a script has set, which is nil or an object. Clients may differ in their tags, which k6
-// alone uses, and share their connections and records.
+// setKey sets the key from the settings of the script, which are nil or an object. The key has no tags,
+// because only k6 uses them: clients that differ only in their tags share connections and records.
 func (o *options) setKey(object *sobek.Object) error {
 	set := map[string]any{}
 	if object != nil {
@@ -128,19 +129,19 @@ func (o *options) setKey(object *sobek.Object) error {
 	}
 	delete(set, "tags")
 	var err error
-	o.key, err = json.Marshal(set) // sorts the names
+	o.key, err = json.Marshal(set) // json.Marshal sorts the names
 	return err
 }
 
-// A route is where the requests of a method of a client go.
+// A route is where the requests of one method of a client are sent.
 type route struct {
 	benchmark string
 	target    llmbench.Target
 	key       [sha256.Size]byte // equal for equal routes
 }
 
-// route returns the route of a method whose requests are in dialect d unless the options have
-// another one.
+// route returns the route of a method. The argument d is the method's default dialect, which applies unless
+// the options set another.
 func (o *options) route(d dialect.Dialect) *route {
 	if o.dialect != nil {
 		d = o.dialect
@@ -150,7 +151,7 @@ func (o *options) route(d dialect.Dialect) *route {
 	return &route{o.name + "/dialect=" + d.Name(), t, sha256.Sum256(append([]byte(d.Name()+" "), o.key...))}
 }
 
-// talks reports whether a dialect has conversations.
+// talks reports whether a dialect supports conversations.
 func talks(d dialect.Dialect) bool {
 	_, err := d.Body(dialect.Query{Model: "m", Messages: []dialect.Message{{Role: "user", Content: "a"}}, MaxTokens: 1})
 	return !errors.Is(err, errors.ErrUnsupported)
