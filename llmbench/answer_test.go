@@ -14,8 +14,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// TestFirstOutput reads answers that begin with reasoning, in each dialect that separates it
-// from the rest: five tokens of ten.
+// TestFirstOutput reads answers of ten tokens that begin with five tokens of reasoning, in each dialect
+// that separates the reasoning from the rest.
 func TestFirstOutput(t *testing.T) {
 	const thought, said = " the quick brown fox jumps", " over a lazy dog while"
 	for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAIResponses{}, dialect.Ollama{}} {
@@ -57,7 +57,7 @@ func TestFirstOutput(t *testing.T) {
 	}
 }
 
-// TestAnswerWhole checks the text that is kept of answers that are not streamed.
+// TestAnswerWhole checks the text that is kept of an answer that was not streamed.
 func TestAnswerWhole(t *testing.T) {
 	cfg := mockserver.Config{Shape: shape.Shape{Reasoning: "reasoning", ToolCall: true}}
 	bubble(t, cfg, Load{Requests: words(1, 4), Concurrency: 1, KeepText: true, NoStream: true}, func(samples []sample.Sample, _ *mockserver.Server) {
@@ -67,7 +67,7 @@ func TestAnswerWhole(t *testing.T) {
 	})
 }
 
-// TestAnswerOfFailedRequest checks that the kept text of a failed request has nothing of an
+// TestAnswerOfFailedRequest checks that the kept text of a failed request does not contain text from an
 // earlier answer.
 func TestAnswerOfFailedRequest(t *testing.T) {
 	cfg := mockserver.Config{Faults: []fault.Fault{{Kind: fault.HTTP500, Every: 2}, {Kind: fault.Truncate, Every: 3, At: 1}}}

@@ -27,8 +27,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// drifting is a simulated server, for use in a synctest bubble, on a machine whose speed drifts. Each request takes
-// slower(t) times as long as it should, in steps of a thousandth, if the request comes at t.
+// drifting returns a simulated server on a machine whose speed drifts, for use in a synctest bubble. A
+// request that arrives at t takes slower(t) times as long as it should, rounded to thousandths.
 func drifting(t *testing.T, cfg mockserver.Config, slower func(t time.Duration) float64) (target Target, stop func()) {
 	servers := map[float64]*mockserver.Server{}
 	began := time.Now()
@@ -47,7 +47,7 @@ func drifting(t *testing.T, cfg mockserver.Config, slower func(t time.Duration) 
 	return target, stop
 }
 
-// ofOps runs f as a benchmark of n ops.
+// ofOps runs f as a benchmark with n ops.
 func ofOps(t *testing.T, n int, f func(b *testing.B)) {
 	t.Helper()
 	benchtime := flag.Lookup("test.benchtime").Value
@@ -56,9 +56,10 @@ func ofOps(t *testing.T, n int, f func(b *testing.B)) {
 	testing.Benchmark(f)
 }
 
-// TestArmsDrift measures two servers, the second of which takes 5 % longer for each token, on a machine that becomes
-// slower by 20 % while they are measured, in virtual time. By how much the machine changes the difference of arms whose
-// passes take turns is less than a tenth of how much it changes the difference of arms that are measured one after the other.
+// TestArmsDrift measures two servers in virtual time, on a machine that becomes 20 % slower meanwhile. The
+// second server takes 5 % longer for each token. The drift of the machine changes the measured difference
+// between the servers. If their passes take turns, as arms do, this error must be less than a tenth of the
+// error of measuring one server after the other.
 func TestArmsDrift(t *testing.T) {
 	const rounds = 16
 	l := Load{Requests: words(4, 11), Concurrency: 1}
@@ -109,15 +110,15 @@ func TestArmsDrift(t *testing.T) {
 	}
 }
 
-// value returns a figure of an arm.
+// value returns the value of a metric of an arm.
 func (t *armTrial) value(tb testing.TB, unit string) float64 {
 	at := slices.IndexFunc(t.values, func(f figure) bool { return f.unit == unit })
 	assert.Assert(tb, at >= 0, "no %s in %v", unit, t.values)
 	return t.values[at].value
 }
 
-// TestArmsOrder checks that each order is as frequent as any other, and that every other round has the reverse order
-// of the round before.
+// TestArmsOrder checks that all orders of the arms are equally frequent, and that every second round uses
+// the reverse order of the round before it.
 func TestArmsOrder(t *testing.T) {
 	counts := map[string]int{}
 	for seed := range uint32(6000) {
@@ -133,7 +134,7 @@ func TestArmsOrder(t *testing.T) {
 	}
 }
 
-// TestCheckArms checks which arms cannot be compared.
+// TestCheckArms checks that invalid lists of arms are errors.
 func TestCheckArms(t *testing.T) {
 	named := func(names ...string) (all []Arm) {
 		for _, name := range names {
@@ -154,10 +155,10 @@ func TestCheckArms(t *testing.T) {
 	}
 }
 
-// armsVariant is the variable that says what helperArms does.
+// armsVariant is the environment variable that tells helperArms what to do.
 const armsVariant = "TEST_VARIANT_OF_ARMS"
 
-// helperArms measures two arms, of which one fails in its second pass if the variant says so.
+// helperArms measures two arms. If the variant says so, one of them fails in its second pass.
 func helperArms(b *testing.B) {
 	failing := mockserver.Config{TTFT: ms, Faults: []fault.Fault{{Kind: fault.Truncate, Every: 9, At: 1}}}
 	configs := map[string]mockserver.Config{"first": {TTFT: ms}, "second": {TTFT: 2 * ms}}
@@ -197,14 +198,14 @@ func helperArms(b *testing.B) {
 	Arms(b, l, arms...)
 }
 
-// TestArms runs arms in processes of their own, and checks what they print and record.
+// TestArms runs arms in a separate process, and checks the output and the records.
 func TestArms(t *testing.T) {
 	for _, tt := range []struct {
 		name, variant string
 		args          []string
 		rounds        int
 		want          []string // the arms with results, in order
-		fails         string   // in the output, if the process fails
+		fails         string   // text in the output if the process must fail
 	}{
 		{"three rounds", "", []string{"-test.benchtime=3x"}, 3, []string{"first", "second"}, ""},
 		{"two samples", "", []string{"-test.benchtime=2x", "-test.count=2"}, 2, []string{"first", "first", "second", "second"}, ""},
@@ -232,13 +233,14 @@ func TestArms(t *testing.T) {
 	}
 }
 
-// helperArmsSlow measures arms that take minutes.
+// helperArmsSlow measures arms whose passes take minutes.
 func helperArmsSlow(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: 100 * ms})
 	Arms(b, Load{Requests: words(10000, 4), Concurrency: 4}, Arm{"arm=first", target}, Arm{"arm=second", target})
 }
 
-// TestArmsInterrupted checks that Ctrl-C ends all arms, and that the records of each say so.
+// TestArmsInterrupted checks that Ctrl-C ends all arms, and that the records of each arm say that it was
+// interrupted.
 func TestArmsInterrupted(t *testing.T) {
 	stdout, _, code, out := runHelper(t, "ArmsSlow", []string{"-test.benchtime=10s"}, func(cmd *exec.Cmd, out string) {
 		runtest.Until(t, "there are records", func() bool {
@@ -258,8 +260,8 @@ func TestArmsInterrupted(t *testing.T) {
 	}
 }
 
-// TestArmsOfShards checks that processes which measure together measure arms in the same order, and that an arm which
-// fails ends neither the others nor the other processes.
+// TestArmsOfShards checks that all processes of a measurement use the same order of the arms, and that an
+// arm that fails ends neither the other arms nor the other processes.
 func TestArmsOfShards(t *testing.T) {
 	for _, tt := range []struct {
 		variant, benchtime string
@@ -299,7 +301,7 @@ func TestArmsOfShards(t *testing.T) {
 	}
 }
 
-// checkArmsResults checks the results of helperArms. The passes of a sample have numbers of their own.
+// checkArmsResults checks the results of helperArms. The numbers of the passes differ between the samples.
 func checkArmsResults(t *testing.T, text []byte, rounds int, want []string) {
 	t.Helper()
 	var got []string
@@ -340,7 +342,7 @@ func checkArmsResults(t *testing.T, text []byte, rounds int, want []string) {
 	}
 }
 
-// checkArmsRecords checks that each arm has records of its own, also one that failed in its second pass.
+// checkArmsRecords checks that each arm has its own records, even if the arm failed in its second pass.
 func checkArmsRecords(t *testing.T, folder, failed string, rounds int) {
 	t.Helper()
 	for _, arm := range []string{"first", "second"} {

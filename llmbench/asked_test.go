@@ -7,7 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestAsked checks that samples have the lengths that their requests asked for.
+// TestAsked checks that samples hold the lengths that their requests asked for.
 func TestAsked(t *testing.T) {
 	_, target := loopback(t, mockserver.Config{})
 	for _, fixed := range []bool{false, true} {

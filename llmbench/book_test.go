@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A stuckWriter writes records to a disk that hangs after some of them.
+// A stuckWriter accepts left records. Further writes hang until free is closed.
 type stuckWriter struct {
 	left int
 	free chan struct{} // closed when the disk works again
@@ -28,8 +28,8 @@ func (w *stuckWriter) Write(*sample.Sample) error {
 	return nil
 }
 
-// TestHangingDisk checks that a write which hangs is an error after some time, and that the file is not touched any
-// more.
+// TestHangingDisk checks that a write that hangs becomes an error after a while, and that the file is not
+// used after that.
 func TestHangingDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stuck := &stuckWriter{left: 5, free: make(chan struct{})}

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// essays returns n prompts of 200 different words each, and another beginning each.
+// essays returns n prompts of 200 different words, each with a different beginning.
 func essays(n, out int) []Request {
 	all := make([]Request, n)
 	for i := range all {
@@ -33,13 +33,14 @@ func essays(n, out int) []Request {
 	return all
 }
 
-// slowPrefill is an engine on which the TTFT of an essay is about 40 ms, or 2 ms if it is in a prefix cache.
+// slowPrefill returns an engine whose TTFT for an essay is about 40 ms, or 2 ms if the prefix cache holds
+// the essay.
 func slowPrefill(cache bool) mockserver.Config {
 	return mockserver.Config{Engine: &engine.Profile{Step: 1000, Prefill: 1000, PrefillPerToken: 200, MaxBatch: 8, PrefixCache: cache}}
 }
 
-// TestControlCache compares what a control tells with what the server has, in virtual time: a server with and
-// without a prefix cache, whose cache was emptied by other prompts, and one that fails.
+// TestControlCache checks, in virtual time, that the control finds out whether a server has a prefix cache,
+// and that it ends if the server fails.
 func TestControlCache(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -88,12 +89,12 @@ func TestControlCache(t *testing.T) {
 	}
 }
 
-// helperWarmCache measures a server of the kind that TEST_HELPER_CACHE names.
+// helperWarmCache measures a server of the kind that the variable TEST_HELPER_CACHE names.
 func helperWarmCache(b *testing.B) {
 	kind := os.Getenv("TEST_HELPER_CACHE")
 	srv, target := loopback(b, slowPrefill(!strings.Contains(kind, "none")))
 	if strings.Contains(kind, "silent") {
-		target.Dialect = dialect.TGI{} // states no cached tokens
+		target.Dialect = dialect.TGI{} // this dialect reports no cached tokens
 	}
 	requests := essays(12, 2)
 	if strings.Contains(kind, "short") {
@@ -103,8 +104,8 @@ func helperWarmCache(b *testing.B) {
 	b.Logf("requests: %d", len(srv.Log()))
 }
 
-// TestPrefixCacheVerdict checks the verdict on the prefix cache in the records, the unit, the log, and that a load
-// whose prompts are new sends no request more.
+// TestPrefixCacheVerdict checks the verdict on the prefix cache in the records, in the results and in the
+// log. It also checks that no control is sent if all prompts are new.
 func TestPrefixCacheVerdict(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -148,7 +149,7 @@ func TestPrefixCacheVerdict(t *testing.T) {
 	}
 }
 
-// ended returns the end of the one file of records in a folder.
+// ended returns the end of the only file of records in a folder.
 func ended(t *testing.T, folder string) *records.End {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))

@@ -20,9 +20,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// TestCancelAfterDeltas lets half of the clients of a closed loop leave. Each leaves at the delta
-// that was drawn for it. The server's log has the answer as aborted, and the slot is free for the
-// next request at once.
+// TestCancelAfterDeltas lets half of the clients of a closed loop leave. Each client must leave at the
+// delta that was drawn for it. The server's log must show the answer as aborted, and the slot must be free
+// for the next request at once.
 func TestCancelAfterDeltas(t *testing.T) {
 	const tokens, ttft, perToken = 20, 100 * ms, 10 * ms
 	l := Load{Requests: words(40, tokens), Concurrency: 1, Cancel: Cancel{Share: 0.5, Deltas: 10, Seed: 3}}
@@ -68,8 +68,8 @@ func TestCancelAfterDeltas(t *testing.T) {
 	})
 }
 
-// TestCancelAfterTime lets clients leave at an instant: before the answer begins, in the middle of
-// a stream, or not at all because the answer has ended.
+// TestCancelAfterTime lets clients leave after a given time: before the answer begins, in the middle of a
+// stream, or not at all because the answer ends earlier.
 func TestCancelAfterTime(t *testing.T) {
 	for _, noStream := range []bool{false, true} {
 		cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms}
@@ -97,9 +97,9 @@ func TestCancelAfterTime(t *testing.T) {
 	}
 }
 
-// TestCancelBatch lets a client leave a server that batches one sequence at a time. The next request
-// waits for the rest of the step or, if the server goes on with abandoned answers, for the rest of
-// the answer.
+// TestCancelBatch lets a client leave a server that processes one sequence at a time. The next request must
+// wait for the rest of the step. If the server continues abandoned answers, the next request must wait for
+// the rest of the answer.
 func TestCancelBatch(t *testing.T) {
 	for _, zombies := range []bool{false, true} {
 		p := engine.Profile{Step: 10000, MaxBatch: 1, Zombies: zombies}
@@ -142,8 +142,8 @@ func TestCancelSessions(t *testing.T) {
 	})
 }
 
-// TestCancelSockets checks that clients which leave close their connections, on real sockets,
-// and that a server sees no other answer aborted.
+// TestCancelSockets checks, on real sockets, that clients that leave close their connections, and that the
+// server sees no other answer aborted.
 func TestCancelSockets(t *testing.T) {
 	runtest.CheckLeaks(t)
 	srv, target := loopback(t, mockserver.Config{TTFT: ms, PerToken: ms})
@@ -159,13 +159,13 @@ func TestCancelSockets(t *testing.T) {
 	}
 	assert.Equal(t, len(left), 15)
 	runtest.Until(t, "all requests are in the log", func() bool { return len(srv.Log()) == len(samples) })
-	for _, e := range srv.Log() { // the server may send the rest before it notices that a client left
+	for _, e := range srv.Log() { // an answer whose client left need not be aborted: the server may have sent it all before it noticed
 		assert.Assert(t, left[e.ID] || !e.Aborted, "%+v", e)
 	}
 }
 
-// TestCancelPlan checks that a seed always draws the same clients, that another seed draws others,
-// and that a failed request stays a failure.
+// TestCancelPlan checks that the same seed always draws the same clients and that another seed draws
+// others. It also checks that a failed request whose client was to leave counts as a failure.
 func TestCancelPlan(t *testing.T) {
 	plan := func(seed uint64) (all []int) {
 		leaves := planLeaves(Cancel{Share: 0.4, Deltas: 100, Seed: seed}, Lazy{8, func(int) Request { return words(1, 1)[0] }})
@@ -188,7 +188,7 @@ func TestCancelPlan(t *testing.T) {
 func TestCancelErrors(t *testing.T) {
 	for _, c := range []struct {
 		cancel Cancel
-		want   string // "": none
+		want   string // "" means no error
 	}{
 		{Cancel{}, ""},
 		{Cancel{Seed: 1}, ""},

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// slow is a tokenizer that takes a millisecond for a text.
+// slow is a tokenizer that takes a millisecond per text.
 type slow struct{}
 
 func (slow) Count(string) int {
@@ -27,8 +27,8 @@ func (slow) Count(string) int {
 	return 1
 }
 
-// TestCheck checks that the answer of each request is judged by its own check, that a failed request is
-// not judged, and that the text is not kept for longer than its check.
+// TestCheck checks that each answer is judged by the check of its own request, that a failed request is not
+// judged, and that the text of an answer is dropped after its check.
 func TestCheck(t *testing.T) {
 	l := Load{Requests: words(5, 3), Concurrency: 1, Tokenizer: slow{}}
 	l.Requests[0].Check = check.Exact("the quick brown")
@@ -56,7 +56,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// helperWrong checks answers, of which none is right, to prompts with a credential and a control character.
+// helperWrong checks answers that are all wrong. The prompts contain a credential and a control character.
 func helperWrong(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Header = http.Header{"X-Key": {"a-secret-key"}}
@@ -68,7 +68,7 @@ func helperWrong(b *testing.B) {
 	Run(b, target, l)
 }
 
-// TestNoneRight checks that a result without a right answer shows one.
+// TestNoneRight checks that a result without any right answer shows one of the wrong answers.
 func TestNoneRight(t *testing.T) {
 	stdout, _, code, _ := runHelper(t, "Wrong", []string{"-test.benchtime=2x"}, nil)
 	assert.Equal(t, code, 0, stdout)
@@ -78,7 +78,7 @@ func TestNoneRight(t *testing.T) {
 	assert.Assert(t, !strings.Contains(stdout, "secret"), stdout)
 }
 
-// TestCheckTurns checks that each turn of a session has a check of its own.
+// TestCheckTurns checks that each turn of a session has its own check.
 func TestCheckTurns(t *testing.T) {
 	l := Load{Requests: words(1, 3), Concurrency: 1}
 	l.Requests[0].Check = check.Exact("the quick brown")
@@ -90,7 +90,7 @@ func TestCheckTurns(t *testing.T) {
 	})
 }
 
-// TestCheckPanics checks that a check which panics ends the pass with an error that names the request.
+// TestCheckPanics checks that a check that panics ends the pass with an error that names the request.
 func TestCheckPanics(t *testing.T) {
 	l := Load{Requests: words(2, 1), Concurrency: 1}
 	l.Requests[1].Check = func(Answer) error { panic("no such key") }
@@ -99,7 +99,7 @@ func TestCheckPanics(t *testing.T) {
 	assert.ErrorContains(t, err, `the Check of request 1, turn 0, panicked: no such key; the answer is " the"`)
 }
 
-// TestCheckRecords checks what records have of a check.
+// TestCheckRecords checks what the records say about the check of an answer.
 func TestCheckRecords(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("LLMBENCH_OUT", dir)

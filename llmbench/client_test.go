@@ -11,8 +11,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestProxy checks which address is dialed in a process whose environment names a proxy: the server's,
-// or the address of Target.Proxy. It needs a process of its own because net/http reads the environment once.
+// TestProxy checks which address is dialed if the environment names a proxy: the address of the server, or
+// of Target.Proxy if that is set. It needs a separate process because net/http reads the environment only
+// once.
 func TestProxy(t *testing.T) {
 	const helper, server, proxy = "PROXY_HELPER", "172.17.0.2:8000", "172.17.0.3:3128"
 	if os.Getenv(helper) == "" {
@@ -39,7 +40,8 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestProxySetting checks what the configuration lines say of a proxy, and the errors of bad ones.
+// TestProxySetting checks what the configuration lines say about a proxy, and the errors for invalid
+// proxies.
 func TestProxySetting(t *testing.T) {
 	target := Target{URL: "http://server", Proxy: "http://user:long-password@proxy:3128/"}
 	assert.NilError(t, target.Check())

@@ -17,13 +17,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// factor counts each word as so many tokens.
+// factor is a tokenizer that counts each word as that many tokens.
 type factor int
 
 func (f factor) Count(text string) int { return int(f) * len(strings.Fields(text)) }
 
-// TestUnderstatedUsage checks that a benchmark fails if a tokenizer counts twice the tokens that the server
-// states, and that the records have the comparison of the first answers of each pass.
+// TestUnderstatedUsage checks that a benchmark fails if a tokenizer counts twice as many tokens as the
+// server reports. It also checks that the records hold the comparison of the first answers of each pass.
 func TestUnderstatedUsage(t *testing.T) {
 	for _, c := range []struct {
 		tokenizer factor
@@ -49,12 +49,13 @@ func TestUnderstatedUsage(t *testing.T) {
 	}
 }
 
-// answeredTokens returns a successful sample with so many output tokens.
+// answeredTokens returns a successful sample with the given number of output tokens.
 func answeredTokens(output int) sample.Sample {
 	return sample.Sample{PromptTokens: 10, OutputTokens: output, TokenSource: sample.FromUsage, Outcome: sample.OK}
 }
 
-// A slowCounter agrees with the client from the n-th call on, or never if n is 0.
+// A slowCounter reports too few tokens until its n-th call, and the right number from then on. If n is 0,
+// it always reports too few.
 type slowCounter struct {
 	observer
 	n, asked int
@@ -70,7 +71,7 @@ func (c *slowCounter) Counts(context.Context) (Counts, error) {
 	return Counts{1, 10, 4, !c.loose, !c.loose}, c.err
 }
 
-// TestCheckCounts checks that a server has countsDelay, and no longer, to count requests.
+// TestCheckCounts checks that a server may take up to countsDelay to count requests.
 func TestCheckCounts(t *testing.T) {
 	samples := []sample.Sample{answeredTokens(5)}
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +79,7 @@ func TestCheckCounts(t *testing.T) {
 		_, d, err := checkCounts(t.Context(), &slowCounter{n: 4}, judge.CountOwn(sample.All(samples...)), countsDelay)
 		assert.NilError(t, err)
 		assert.Equal(t, d, judge.Difference{})
-		assert.Equal(t, time.Since(start), 7*ms) // 1, 2 and 4
+		assert.Equal(t, time.Since(start), 7*ms) // waits of 1, 2 and 4 ms
 
 		start = time.Now()
 		_, d, err = checkCounts(t.Context(), &slowCounter{}, judge.CountOwn(sample.All(samples...)), countsDelay)
@@ -86,7 +87,8 @@ func TestCheckCounts(t *testing.T) {
 		assert.Equal(t, d, judge.Difference{Text: "the server counted 4 output tokens, and the client 5 of successful requests", Fewer: true, Fault: true})
 		assert.Assert(t, time.Since(start) > 0 && time.Since(start) <= countsDelay)
 
-		// No time makes more of less, or of a server that never counted a part before.
+		// Waiting does not help if the server has counted more, or if it never counted a part of an earlier
+		// pass.
 		start = time.Now()
 		_, d, err = checkCounts(t.Context(), &slowCounter{n: 1}, judge.CountOwn(sample.All(answeredTokens(4))), countsDelay)
 		assert.NilError(t, err)
@@ -105,14 +107,14 @@ func TestCheckCounts(t *testing.T) {
 	})
 }
 
-// helperCountsDiffer measures a server that counts more prompt tokens than it states.
+// helperCountsDiffer measures a server whose counters have more prompt tokens than its answers report.
 func helperCountsDiffer(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Observe = func() Observer { return &slowCounter{observer: observer{b: b}} }
 	Run(b, target, Load{Requests: words(1, 5), Concurrency: 1})
 }
 
-// helperCountsFewer measures a server of several processes, only one of which counts.
+// helperCountsFewer measures a server of which only one of several processes counts.
 func helperCountsFewer(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Observe = func() Observer { return &slowCounter{observer: observer{b: b}, loose: true} }

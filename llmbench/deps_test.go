@@ -12,11 +12,11 @@ import (
 
 const module = "github.com/seed-2b9cec6d/llmbench/"
 
-// allowed lists for each package of the module, by folder, which packages it may import. Packages of
-// the module are folders, and of other modules the path of the module or of a folder in it. The
-// standard library may be imported everywhere; see unreachable for exceptions.
+// allowed lists, for each package of this module, the packages that it may import. A package of this module
+// is named by its folder. A package of another module is named by the path of the module, or of a folder in
+// it. The standard library may be imported everywhere, except for what unreachable forbids.
 //
-// The third column is what test files may import in addition. All test files may import their own
+// The third column lists what test files may import in addition. All test files may import their own
 // package, gotest.tools/v3 and github.com/google/go-cmp.
 //
 // A new package needs a row.
@@ -126,9 +126,9 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"scenarios/internal/patient", "llmbench/sample github.com/cenkalti/backoff/v5", ""},
 }
 
-// unreachable lists what the packages below some folders must not link, directly or through other
-// packages, except for the packages below other folders. A name with a "=" means this package and
-// not those below it. The folder "" means all packages. Test files do not count.
+// unreachable lists what the packages below the folders in from must not link, directly or through other
+// packages. Packages below the folders in except are exempt. A name with a "=" stands for the package
+// itself and not for the packages below it. The folder "" stands for all packages. Test files do not count.
 var unreachable = []struct{ from, except, to, why string }{
 	{"", "backends/container", "github.com/testcontainers github.com/moby github.com/docker", "only the package that starts containers links a Docker client"},
 	{"llmbench/sample llmbench/arrivals llmbench/env llmbench/records llmbench/compat llmbench/benchfile llmbench/report llmbench/gate llmbench/history llmbench/resultfile llmbench/search llmbench/cmd", "llmbench/env/extracases llmbench/cmd/benchgate",
@@ -147,7 +147,7 @@ var unreachable = []struct{ from, except, to, why string }{
 	{"scenarios", "", "backends mockserver", "scenarios take any target"},
 }
 
-// covers reports whether path is one of the packages that a list of names stands for.
+// covers reports whether a list of names, as in unreachable, includes the package path.
 func covers(names, path string) bool {
 	for name := range strings.FieldsSeq(names) {
 		exact, isExact := strings.CutPrefix(name, "=")
@@ -158,7 +158,7 @@ func covers(names, path string) bool {
 	return false
 }
 
-// goList runs go list and returns the space-separated words of each line.
+// goList runs go list and splits each line of its output into words.
 func goList(t *testing.T, args ...string) (lines [][]string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...).Output()
@@ -169,8 +169,8 @@ func goList(t *testing.T, args ...string) (lines [][]string) {
 	return lines
 }
 
-// TestImports checks that each package imports only what its row in allowed lists, and on Linux, for
-// which all packages are whole, that it imports all of this.
+// TestImports checks that each package imports only what its row in allowed lists. On Linux it also checks
+// that each package imports everything that its row lists. On other systems some packages lack files.
 func TestImports(t *testing.T) {
 	known := map[string]bool{}
 	for _, row := range allowed {
@@ -198,8 +198,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// checkImports checks the imports of a package against the names in its row and against common
-// names. The names in the row must be used.
+// checkImports checks that a package imports only what its row or the list of common names allows. Each
+// name in the row must be used.
 func checkImports(t *testing.T, pkg string, imports []string, row, common string, known map[string]bool) {
 	names := strings.Fields(row + " " + common)
 	for _, path := range imports {
@@ -217,7 +217,7 @@ func checkImports(t *testing.T, pkg string, imports []string, row, common string
 	}
 }
 
-// TestUnreachable checks that packages do not link what they must not.
+// TestUnreachable checks that no package links what unreachable forbids.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	for _, words := range goList(t, "-f", `{{.ImportPath}} {{join .Deps " "}}`, module+"...") {
@@ -234,8 +234,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestNoK6 checks that no version of k6, which is published under the AGPL, is among the modules that
-// this module needs. The extension of k6 is a module of its own.
+// TestNoK6 checks that this module does not depend on k6, which is published under the AGPL. The extension
+// of k6 is a separate module.
 func TestNoK6(t *testing.T) {
 	modules := goList(t, "-m", "-f", "{{.Path}}", "all")
 	assert.Assert(t, len(modules) > 10, "%v", modules)

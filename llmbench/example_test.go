@@ -15,7 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// startMock starts a server for an example. A benchmark of a real server sets Target.URL to the
+// startMock starts a simulated server for an example. A benchmark of a real server sets Target.URL to that
 // server's base URL instead.
 func startMock(cfg mockserver.Config) (target llmbench.Target, stop func()) {
 	srv, err := mockserver.New(cfg)
@@ -29,7 +29,7 @@ func startMock(cfg mockserver.Config) (target llmbench.Target, stop func()) {
 	return llmbench.Target{URL: url, Model: "mock", Simulated: true}, func() { stopServer(0) }
 }
 
-// questions returns n requests for 8 tokens each.
+// questions returns n requests for 8 output tokens each.
 func questions(n int) []llmbench.Request {
 	requests := make([]llmbench.Request, n)
 	for i := range requests {
@@ -38,8 +38,8 @@ func questions(n int) []llmbench.Request {
 	return requests
 }
 
-// A closed loop keeps eight requests in flight. In a test file the function is
-// BenchmarkChat, and go test -bench runs it.
+// A closed loop keeps eight requests in flight. In a test file, the function would be named BenchmarkChat
+// and run with go test -bench.
 func ExampleRun() {
 	target, stop := startMock(mockserver.Config{TTFT: 5 * time.Millisecond, PerToken: time.Millisecond})
 	defer stop()
@@ -54,8 +54,8 @@ func ExampleRun() {
 	// Output: output tokens of a request: 8
 }
 
-// An open loop sends requests when they are due, whether or not earlier ones have ended.
-// Latencies count from when a request was due.
+// An open loop sends requests when they are due, whether or not earlier requests have ended. The latency of
+// a request counts from when it was due.
 func ExampleRun_openLoop() {
 	target, stop := startMock(mockserver.Config{TTFT: 5 * time.Millisecond})
 	defer stop()
@@ -77,14 +77,16 @@ func ExampleRun_openLoop() {
 	// Output: scheduled requests of the first pass: 50
 }
 
-// A gateway and the server behind it take turns. In a test file the function is BenchmarkGateway. Its results are
-// BenchmarkGateway/via=direct and BenchmarkGateway/via=gateway, which benchgate -col /via compares.
+// A server is measured directly and through a gateway, in turns. In a test file, the function would be
+// named BenchmarkGateway. Its results would be BenchmarkGateway/via=direct and
+// BenchmarkGateway/via=gateway, which benchgate -col /via compares.
 func ExampleArms() {
 	direct := llmbench.Target{URL: "http://127.0.0.1:8000"}
 	gateway := llmbench.Target{URL: "http://127.0.0.1:8080"}
 	BenchmarkGateway := func(b *testing.B) {
 		llmbench.Arms(b, llmbench.Load{
-			// Each pass has other prompts, because both arms reach one server, which may have a prefix cache.
+			// Each pass has different prompts: both arms reach the same server, and it may have a prefix
+			// cache.
 			Fresh: func(pass int) ([]llmbench.Request, error) {
 				return benchdata.Prompts{Input: 256, Output: 64, Seed: uint64(pass), Salt: direct.Salt(b.Name())}.Requests(64)
 			},
@@ -96,7 +98,7 @@ func ExampleArms() {
 	_ = BenchmarkGateway
 }
 
-// With an SLO, Run also reports good-req/s, the rate of requests within its limits.
+// With an SLO, Run also reports the unit good-req/s, the rate of the requests that meet the limits.
 func ExampleRun_slo() {
 	target, stop := startMock(mockserver.Config{})
 	defer stop()
@@ -111,7 +113,7 @@ func ExampleRun_slo() {
 	// Output: all requests are good: true
 }
 
-// Main is called by the TestMain of a package with benchmarks.
+// Main is called by the TestMain of a package that has benchmarks.
 func ExampleMain() {
 	TestMain := func(m *testing.M) { os.Exit(llmbench.Main(m)) }
 	_ = TestMain // go test calls it
@@ -127,8 +129,8 @@ func ExampleDo() {
 	// Output: ok 8 usage
 }
 
-// Pass measures a target without a benchmark, for example in a search for the highest load
-// that meets an SLO.
+// Pass measures a target once, without a benchmark. A search for the highest load that meets an SLO makes
+// many such passes.
 func ExamplePass() {
 	target, stop := startMock(mockserver.Config{TTFT: time.Millisecond})
 	defer stop()
@@ -146,7 +148,7 @@ func ExamplePass() {
 	// Output: 16 requests of 8 tokens
 }
 
-// A Client sends requests when its caller says so, here three at once.
+// A Client sends each request when its caller says so. Here three callers send requests at once.
 func ExampleClient() {
 	target, stop := startMock(mockserver.Config{TTFT: time.Millisecond})
 	defer stop()

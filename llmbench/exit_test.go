@@ -13,8 +13,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestExit checks that a Target.Dial which ends its goroutine, as Fatal of package testing does, ends
-// the pass with an error, and that nothing waits for what the goroutine should have done.
+// TestExit checks what happens if Target.Dial ends its goroutine, as the method Fatal of package testing
+// does. The pass must end with an error, and nothing may wait for the goroutine.
 func TestExit(t *testing.T) {
 	exit := func(context.Context, string, string) (net.Conn, error) {
 		runtime.Goexit()
@@ -35,8 +35,8 @@ func TestExit(t *testing.T) {
 	}
 }
 
-// TestLazyExit checks that a Lazy.At which ends the goroutine that builds posts ahead ends the pass
-// with an error: the requests that were not made would be missing without a word.
+// TestLazyExit checks what happens if Lazy.At ends the goroutine that builds posts ahead. The pass must end
+// with an error; otherwise requests would be missing without notice.
 func TestLazyExit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, err := mockserver.New(mockserver.Config{})
@@ -47,7 +47,7 @@ func TestLazyExit(t *testing.T) {
 		const n = maxWaiting + 9
 		calls := 0
 		at := func(i int) Request {
-			if calls++; calls == n+maxWaiting+5 { // n are for the check before the pass
+			if calls++; calls == n+maxWaiting+5 { // the first n calls are the check before the pass
 				runtime.Goexit()
 			}
 			return words(1, 1)[0]

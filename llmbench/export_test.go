@@ -1,6 +1,6 @@
 package llmbench
 
-// For tests that import packages which import this one.
+// Exported for external tests, which import packages that import this one.
 var (
 	OnePass  = onePass
 	InMemory = inMemory

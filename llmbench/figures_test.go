@@ -15,12 +15,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// BenchmarkFigures measures the computation of all figures and of the verdict on the client after a
-// pass of 5,000 requests of 128 tokens, some of which were read late. decodes is how often the samples
-// were decoded, and x-decode is the time divided by the time of one decoding.
+// BenchmarkFigures measures the time to compute all metrics, and to judge the client's distortion, after a
+// pass of 5,000 requests of 128 tokens. Some of the tokens were read late. The unit decodes is how often
+// the stored samples were decoded. The unit x-decode is the total time divided by the time of decoding the
+// samples once.
 //
-// Without shared ranges there were 16 decodings, and the whole took 31 times as long as one. With
-// them there are 5, and the whole takes 21 times as long.
+// When each computation decoded the samples itself, there were 16 decodings, and x-decode was 31. With
+// shared iterations there are 5 decodings, and x-decode is 21.
 func BenchmarkFigures(b *testing.B) {
 	const requests, tokens = 5000, 128
 	m := &measurement{load: Load{Concurrency: 64, MaxDistortion: DefaultMaxDistortion}, bound: BoundReported, party: process.Join("test"), samples: store.New(store.Bound, "")}
@@ -71,7 +72,7 @@ func BenchmarkFigures(b *testing.B) {
 }
 
 // TestFiguresOwnSamples checks that Load.Figures may keep and change the samples that it gets: the
-// verdict on the client is the same as without it.
+// judgement of the client's distortion must be the same as without Figures.
 func TestFiguresOwnSamples(t *testing.T) {
 	judged := func(figures func(iter.Seq[*sample.Sample]) map[string]float64) distortion.Report {
 		m := measured(t, BoundReported, 50*ms, 9, false)

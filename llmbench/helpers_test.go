@@ -29,7 +29,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
-// withoutEditing is the variable with which the lines of results cannot be edited.
+// withoutEditing is the environment variable that makes result lines impossible to edit, as with a version
+// of Go whose package testing llmbench does not know.
 const withoutEditing = "TEST_HELPER_NO_EDIT"
 
 func TestMain(m *testing.M) {
@@ -58,8 +59,8 @@ func loopback(tb testing.TB, cfg mockserver.Config) (*mockserver.Server, Target)
 	return srv, Target{URL: url, Model: "mock", Simulated: true}
 }
 
-// inMemory serves h over pipes, for use in a synctest bubble. Stop must be
-// called before the bubble ends.
+// inMemory serves h over in-memory connections, for use in a synctest bubble. The caller must call stop
+// before the bubble ends.
 func inMemory(t *testing.T, h http.Handler) (target Target, stop func()) {
 	ln := memnet.Listen()
 	srv := &http.Server{Handler: h}
@@ -69,20 +70,20 @@ func inMemory(t *testing.T, h http.Handler) (target Target, stop func()) {
 	return target, func() { srv.Close(); wg.Wait() }
 }
 
-// rawServer serves each connection on a loopback socket; see [runtest.Serve].
+// rawServer calls serve with each connection on a loopback socket; see [runtest.Serve].
 func rawServer(tb testing.TB, serve func(net.Conn)) (url string) {
 	return "http://" + runtest.Serve(tb, serve)
 }
 
-// rawInMemory serves each connection over pipes, for use in a synctest bubble. Stop must be
-// called before the bubble ends.
+// rawInMemory calls serve with each in-memory connection, for use in a synctest bubble. The caller must
+// call stop before the bubble ends.
 func rawInMemory(serve func(net.Conn)) (target Target, stop func()) {
 	ln := memnet.Listen()
 	return Target{URL: "http://mem", Simulated: true, Dial: ln.Dial}, runtest.Accept(ln, serve)
 }
 
-// trusted returns the configuration of a client that trusts the certificate of a TLS server, and
-// nil for another server.
+// trusted returns a TLS configuration that trusts the server's certificate, or nil if the server does not
+// use TLS.
 func trusted(server *httptest.Server) *tls.Config {
 	if server.TLS == nil {
 		return nil
@@ -90,9 +91,9 @@ func trusted(server *httptest.Server) *tls.Config {
 	return server.Client().Transport.(*http.Transport).TLSClientConfig
 }
 
-// countingServer serves requests on a loopback socket. It calls serve after each request, with the
-// number of requests before it on that connection, and closes the connection if serve returns false.
-// The function requests returns the number of all requests so far.
+// countingServer serves requests on a loopback socket. After it has read a request, it calls serve with the
+// number of earlier requests on the connection. It closes the connection if serve returns false. The
+// function requests returns the number of all requests so far.
 func countingServer(tb testing.TB, serve func(c net.Conn, before int) bool) (target Target, requests func() int) {
 	var n atomic.Int64
 	target.URL = rawServer(tb, func(c net.Conn) {
@@ -104,7 +105,7 @@ func countingServer(tb testing.TB, serve func(c net.Conn, before int) bool) (tar
 	return target, func() int { return int(n.Load()) }
 }
 
-// words returns n requests of four words for out tokens each.
+// words returns n requests with prompts of four words, for out output tokens each.
 func words(n, out int) []Request {
 	all := make([]Request, n)
 	for i := range all {
@@ -113,8 +114,8 @@ func words(n, out int) []Request {
 	return all
 }
 
-// prepared returns what a pass of l needs: a client of t, which the caller must close, the load with
-// its defaults, and its plan.
+// prepared returns what is needed to make a pass of l: a client of t, which the caller must close, the load
+// with its defaults, and the plan.
 func prepared(t Target, l Load) (*send.Client, *Load, *plan, error) {
 	l, err := l.check()
 	if err != nil {
@@ -128,7 +129,7 @@ func prepared(t Target, l Load) (*send.Client, *Load, *plan, error) {
 	return c, &l, pl, err
 }
 
-// sendPass makes one pass and returns its samples, in the order of the requests.
+// sendPass makes one pass and returns its samples in the order of the requests.
 func sendPass(ctx context.Context, c *send.Client, l *Load, pl *plan) ([]sample.Sample, error) {
 	samples := store.New(store.Bound, "")
 	_, began, err := sendTo(ctx, c, l, pl, func(s *sample.Sample, _ bool) error { return samples.Add(s) })
@@ -138,7 +139,7 @@ func sendPass(ctx context.Context, c *send.Client, l *Load, pl *plan) ([]sample.
 	return ordered(samples.Between(0, samples.End())), err
 }
 
-// sendTo makes one pass and gives its samples to keep.
+// sendTo makes one pass and calls keep with each sample.
 func sendTo(ctx context.Context, c *send.Client, l *Load, pl *plan, keep func(*sample.Sample, bool) error) (send.Result, bool, error) {
 	p, err := pl.pass(l)
 	if err != nil {
@@ -148,7 +149,7 @@ func sendTo(ctx context.Context, c *send.Client, l *Load, pl *plan, keep func(*s
 	return c.Pass(ctx, p)
 }
 
-// ordered returns samples in the order of the passes, the requests and the turns.
+// ordered returns samples sorted by pass, request and turn.
 func ordered(samples iter.Seq[*sample.Sample]) (all []sample.Sample) {
 	for s := range samples {
 		all = append(all, *s)
@@ -159,7 +160,7 @@ func ordered(samples iter.Seq[*sample.Sample]) (all []sample.Sample) {
 	return all
 }
 
-// onePass sends l's requests to t once.
+// onePass sends l's requests to t once. It fails tb if the pass fails.
 func onePass(tb testing.TB, t Target, l Load) []sample.Sample {
 	tb.Helper()
 	samples, err := tryPass(tb, tb.Context(), t, l)
@@ -169,7 +170,7 @@ func onePass(tb testing.TB, t Target, l Load) []sample.Sample {
 	return samples
 }
 
-// tryPass is onePass for passes that may fail. It fails tb if a connection stays open.
+// tryPass is like onePass, for passes that may fail. It fails tb if a connection stays open.
 func tryPass(tb testing.TB, ctx context.Context, t Target, l Load) (samples []sample.Sample, err error) {
 	c, checked, pl, err := prepared(t, l)
 	if err != nil {
@@ -185,7 +186,7 @@ func tryPass(tb testing.TB, ctx context.Context, t Target, l Load) (samples []sa
 
 const ms = time.Millisecond
 
-// fullForm reports whether LLMBENCH_FULL asks for the full form of benchmarks.
+// fullForm reports whether the variable LLMBENCH_FULL asks for the full form of benchmarks.
 func fullForm(b *testing.B) bool {
 	b.Helper()
 	var full string
@@ -195,13 +196,13 @@ func fullForm(b *testing.B) bool {
 	return full == "1"
 }
 
-// testWorker returns a worker for requests outside of a pass of l.
+// testWorker returns a worker that sends requests outside of a pass, as l says.
 func testWorker(c *send.Client, l *Load) *send.Worker {
 	o := l.options()
 	return send.NewWorker(c, &o, c.Clock(), nil)
 }
 
-// Events of a stream in OpenAI's dialect.
+// Events of a stream in the dialect of OpenAI.
 const (
 	content = `data: {"choices":[{"delta":{"content":"hi"}}]}` + "\n\n"
 	finish  = `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n"

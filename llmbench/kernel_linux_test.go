@@ -19,9 +19,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// awaitStamps waits until the kernel gives timestamps, which it begins to do a moment after
-// a socket first asks for them. The kernel goes on until tb ends, as one such socket stays
-// open.
+// awaitStamps waits until the kernel timestamps received data. The kernel begins to do so a moment after a
+// socket first asks for timestamps. One such socket stays open until tb ends, so that the kernel continues.
 func awaitStamps(tb testing.TB) {
 	tb.Helper()
 	target, _ := countingServer(tb, func(c net.Conn, _ int) bool {
@@ -39,9 +38,9 @@ func awaitStamps(tb testing.TB) {
 	})
 }
 
-// TestKernelClock checks that samples are on the kernel's clock over TCP, with and without TLS.
-// Segments of a busy machine's loopback may arrive out of order, and the sample is then on the
-// user clock. Therefore only one request of a pass must be on the kernel's clock.
+// TestKernelClock checks that samples use the kernel's clock over TCP, with and without TLS. On a busy
+// machine, segments on the loopback interface may arrive out of order, and a sample then uses the client's
+// clock. Therefore only one request of a pass must use the kernel's clock.
 func TestKernelClock(t *testing.T) {
 	srv, err := mockserver.New(mockserver.Config{PerToken: ms})
 	assert.NilError(t, err)
@@ -73,7 +72,7 @@ func TestKernelClock(t *testing.T) {
 	}
 }
 
-// stampedPass makes a pass once the kernel gives timestamps.
+// stampedPass makes a pass after awaitStamps.
 func stampedPass(tb testing.TB, server *httptest.Server, l Load) []sample.Sample {
 	tb.Helper()
 	awaitStamps(tb)
@@ -85,8 +84,8 @@ func stampedPass(tb testing.TB, server *httptest.Server, l Load) []sample.Sample
 	return samples
 }
 
-// TestControlWhereNeeded checks that control streams are sent where the kernel gives no
-// timestamps, and only there.
+// TestControlWhereNeeded checks that control streams are sent if and only if the kernel gives no
+// timestamps.
 func TestControlWhereNeeded(t *testing.T) {
 	srv, err := mockserver.New(mockserver.Config{})
 	assert.NilError(t, err)
@@ -112,10 +111,10 @@ func TestControlWhereNeeded(t *testing.T) {
 	}
 }
 
-// TestMergedDeltas checks that deltas whose segments are read together are marked, and that
-// deltas of one segment are not. The server does not pause, so that the client reads several
-// segments at once now and then. The kernel counts a segment twice that it sent again, as
-// happens on a busy machine.
+// TestMergedDeltas checks that deltas are marked as merged if they arrived in different segments and were
+// read together. Deltas of one segment must not be marked. The server does not pause, so that the client
+// sometimes reads several segments at once. A segment that the kernel sent again, as happens on a busy
+// machine, counts twice.
 func TestMergedDeltas(t *testing.T) {
 	const token = `data: {"choices":[{"index":0,"delta":{"content":" a"}}]}` + "\n\n"
 	const last = `data: {"choices":[{"index":0,"delta":{"content":" b"},"finish_reason":"stop"}]}` + "\n\n" + "data: [DONE]\n\n"

@@ -21,20 +21,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// killedURL is the variable that has the server of helperKilled.
+// killedURL is the environment variable that holds the URL of the server of helperKilled.
 const killedURL = "TEST_URL_OF_THE_SERVER"
 
 // killedInFlight is the concurrency of helperKilled.
 const killedInFlight = 8
 
-// helperKilled makes a pass that does not end before the process is killed.
+// helperKilled makes a pass that lasts until the process is killed.
 func helperKilled(b *testing.B) {
 	Run(b, Target{URL: os.Getenv(killedURL), Model: "mock"}, Load{Requests: words(5000, 5), Concurrency: killedInFlight})
 }
 
-// TestKilled kills a benchmark with SIGKILL in the middle of a pass, when its server has answered
-// some requests and lets the others wait. The records must have each request that was answered,
-// and benchreport must read them and say that the run was cut.
+// TestKilled kills a benchmark with SIGKILL in the middle of a pass. Its server has answered some requests,
+// and does not answer the others. The records must have each request that was answered. benchreport must be
+// able to read them, and say that the run was cut off.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -84,7 +84,7 @@ func TestKilled(t *testing.T) {
 	assert.Assert(t, strings.Contains(string(report), "\nno result: the run was cut: "), "%s", report)
 }
 
-// countLines returns the number of whole lines of a file, which need not exist yet.
+// countLines returns the number of complete lines in a file, or 0 if the file does not exist yet.
 func countLines(path string) (n int) {
 	f, err := os.Open(path)
 	if err != nil {

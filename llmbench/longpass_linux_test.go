@@ -19,9 +19,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestLongPass makes one pass of many requests of 128 tokens in virtual time, and logs the most
-// memory that the process had. The records must hold every request. With LLMBENCH_FULL=1 there are
-// a million requests, which are not in memory; CONTRIBUTING.md has the command.
+// TestLongPass makes one pass of many requests with 128 output tokens in virtual time, and logs the peak
+// memory of the process. The records must hold every request. With LLMBENCH_FULL=1 the pass has a million
+// requests, which are never all in memory; CONTRIBUTING.md has the command.
 func TestLongPass(t *testing.T) {
 	const tokens = 128
 	n := 1000
@@ -37,7 +37,7 @@ func TestLongPass(t *testing.T) {
 		var served atomic.Int64
 		target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if served.Add(1)%1000 == 0 {
-				srv.Reset() // the mock's log has each token
+				srv.Reset() // the mock's log holds every token, and would grow
 			}
 			srv.ServeHTTP(w, r)
 		}))
@@ -68,8 +68,8 @@ func TestLongPass(t *testing.T) {
 	t.Logf("%d requests in %v: at most %d MiB resident, %v of CPU time", n, time.Since(begin).Round(time.Second), usage.Maxrss>>10, time.Duration(usage.Utime.Nano()+usage.Stime.Nano()).Round(time.Second))
 }
 
-// TestBoundChangesNothing checks that samples which are read from a file give the same figures as
-// those in memory, to the last bit.
+// TestBoundChangesNothing checks that samples that are read from a file give exactly the same metrics as
+// samples in memory.
 func TestBoundChangesNothing(t *testing.T) {
 	cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 5 * ms, Jitter: 0.5, Seed: 1}
 	bubble(t, cfg, Load{Requests: words(300, 70), Concurrency: 6}, func(samples []sample.Sample, _ *mockserver.Server) {
