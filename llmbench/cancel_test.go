@@ -159,7 +159,7 @@ func TestCancelSockets(t *testing.T) {
 	}
 	assert.Equal(t, len(left), 15)
 	runtest.Until(t, "all requests are in the log", func() bool { return len(srv.Log()) == len(samples) })
-	for _, e := range srv.Log() { // an answer whose client left need not be aborted: the server may have sent it all before it noticed
+	for _, e := range srv.Log() { // the server may have sent all of the answer before the client left
 		assert.Assert(t, left[e.ID] || !e.Aborted, "%+v", e)
 	}
 }

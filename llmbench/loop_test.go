@@ -27,13 +27,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// bubble makes a pass against a mock server on a fake clock.
+// bubble makes a pass against a simulated server, in a synctest bubble with a fake clock, and calls check
+// with the samples.
 func bubble(t *testing.T, cfg mockserver.Config, l Load, check func(samples []sample.Sample, srv *mockserver.Server)) {
 	t.Helper()
 	bubbleIn(t, nil, cfg, l, check)
 }
 
-// bubbleIn is bubble for a dialect.
+// bubbleIn is like bubble, in the given dialect.
 func bubbleIn(t *testing.T, d dialect.Dialect, cfg mockserver.Config, l Load, check func(samples []sample.Sample, srv *mockserver.Server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -46,7 +47,7 @@ func bubbleIn(t *testing.T, d dialect.Dialect, cfg mockserver.Config, l Load, ch
 	})
 }
 
-// TestClosedLoopIsExact compares every figure of a closed loop with arithmetic: 64 requests at
+// TestClosedLoopIsExact compares every metric of a closed loop with calculated values: 64 requests at
 // concurrency 8 on a server with 4 slots.
 func TestClosedLoopIsExact(t *testing.T) {
 	const (
@@ -72,8 +73,8 @@ func TestClosedLoopIsExact(t *testing.T) {
 					assert.Equal(t, s.Metrics["p50-e2e-ns"], float64(2*service)) // wait for a slot, then be served
 					return
 				}
-				// The first four find a slot; every later one waits for the
-				// service of the request before it.
+				// The first four requests find a free slot. Each later one waits while the request before
+				// it is served.
 				ttfts := map[time.Duration]int{}
 				for i := range samples {
 					d, _ := samples[i].TTFT()
@@ -88,10 +89,10 @@ func TestClosedLoopIsExact(t *testing.T) {
 	}
 }
 
-// TestOpenLoopIsExact checks that an open loop keeps its schedule whatever the
-// server does, and that latencies count from the instant a request was due.
+// TestOpenLoopIsExact checks that an open loop keeps its schedule whatever the server does, and that a
+// latency counts from the instant at which the request was due.
 func TestOpenLoopIsExact(t *testing.T) {
-	// One slot, 100 ms of service, a request every 50 ms: the i-th waits i*50 ms.
+	// With one slot, 100 ms of service and a request every 50 ms, the i-th request waits for i*50 ms.
 	cfg := mockserver.Config{TTFT: 100 * ms, Slots: 1}
 	bubble(t, cfg, Load{Requests: words(10, 1), Arrivals: arrivals.Constant{Rate: 20}}, func(samples []sample.Sample, srv *mockserver.Server) {
 		for i, s := range samples {
@@ -108,7 +109,7 @@ func TestOpenLoopIsExact(t *testing.T) {
 	})
 }
 
-// TestLatencyCountsFromDue checks the figures of a request that the client sent late.
+// TestLatencyCountsFromDue checks the latencies of a request that the client sent late.
 func TestLatencyCountsFromDue(t *testing.T) {
 	s := sample.Sample{Due: 10 * ms, Start: 15 * ms, Scheduled: true, Streamed: true, Deltas: 2,
 		First: 115 * ms, Last: 135 * ms, Gaps: []time.Duration{20 * ms}, End: 136 * ms, OutputTokens: 2, TokenSource: sample.FromUsage, Outcome: sample.OK}
@@ -122,7 +123,7 @@ func TestLatencyCountsFromDue(t *testing.T) {
 	}
 }
 
-// TestQuirks reads streams of shapes that other tools misread.
+// TestQuirks reads streams with shapes that other tools misread.
 func TestQuirks(t *testing.T) {
 	base := mockserver.Config{TTFT: 500 * ms, PerToken: 10 * ms}
 	with := func(shape shape.Shape) mockserver.Config {
@@ -168,8 +169,8 @@ func TestQuirks(t *testing.T) {
 	}
 }
 
-// TestFailures checks the outcome of each fault, that the pass ends, and that failed requests change no
-// figure except the share of failures.
+// TestFailures checks the outcome of each kind of fault. The pass must end, and failed requests must change
+// no metric except the share of failures.
 func TestFailures(t *testing.T) {
 	cfg := func(kind fault.Kind) mockserver.Config {
 		return mockserver.Config{TTFT: ms, PerToken: ms / 10, Faults: []fault.Fault{{Kind: kind, Every: 5, At: 3}}}
@@ -225,7 +226,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestTimeouts checks the deadlines of requests and passes, on a fake clock.
+// TestTimeouts checks the timeouts of requests and passes, on a fake clock.
 func TestTimeouts(t *testing.T) {
 	slow := mockserver.Config{TTFT: time.Hour}
 	for _, c := range []struct {
@@ -261,7 +262,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// TestStalledDespiteHeartbeats checks that comments do not keep a silent stream alive.
+// TestStalledDespiteHeartbeats checks that a stream that sends only comments still hits the idle timeout.
 func TestStalledDespiteHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -284,7 +285,7 @@ func TestStalledDespiteHeartbeats(t *testing.T) {
 	})
 }
 
-// TestInterrupted checks that a pass that is given up ends at once, and that each of its requests has an
+// TestInterrupted checks that a pass that is interrupted ends at once, and that each of its requests has an
 // outcome.
 func TestInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -307,8 +308,8 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// TestConnectionsAreReused checks that each worker needs one connection if the server keeps connections,
-// and that the connections are opened before the pass.
+// TestConnectionsAreReused checks that each worker needs only one connection if the server keeps
+// connections open, and that the connections are opened before the pass.
 func TestConnectionsAreReused(t *testing.T) {
 	for _, concurrency := range []int{1, 32} {
 		_, target := loopback(t, mockserver.Config{TTFT: ms})
@@ -325,8 +326,8 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// TestConnectTime checks that the sample of a request has the time to open its connection, TLS
-// handshake included. If the connection was opened before the request, that time is 0.
+// TestConnectTime checks that the sample of a request holds the time that it took to open the connection,
+// including the TLS handshake. If the connection was opened before the request, that time is 0.
 func TestConnectTime(t *testing.T) {
 	for _, ahead := range []int{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -363,7 +364,7 @@ func TestConnectTime(t *testing.T) {
 	}
 }
 
-// TestNoHTTP checks the error for a server that does not speak HTTP.
+// TestNoHTTP checks the error if a server does not speak HTTP.
 func TestNoHTTP(t *testing.T) {
 	url := rawServer(t, func(conn net.Conn) {
 		bufio.NewReader(conn).ReadString('\n')
@@ -374,7 +375,7 @@ func TestNoHTTP(t *testing.T) {
 	assert.ErrorContains(t, s.Err, "malformed HTTP")
 }
 
-// TestPrepareEnds checks that opening connections before a pass ends with the timeout of a request.
+// TestPrepareEnds checks that the opening of connections before a pass ends after the timeout of a request.
 func TestPrepareEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -392,13 +393,13 @@ func TestPrepareEnds(t *testing.T) {
 func TestConnectFails(t *testing.T) {
 	_, target := loopback(t, mockserver.Config{})
 	target.Dial = nil
-	target.URL = "http://127.0.0.1:1" // nobody listens on it
+	target.URL = "http://127.0.0.1:1" // no server listens here
 	s := onePass(t, target, Load{Requests: words(1, 4), Concurrency: 1})[0]
 	assert.Equal(t, s.Outcome, sample.Connect)
 	assert.ErrorContains(t, s.Err, "refused")
 }
 
-// times is a process of the given instants, which need not be valid.
+// times is an arrival process with the given instants, which may be invalid.
 type times []time.Duration
 
 func (s times) Times(int) ([]time.Duration, error) { return s, nil }
@@ -459,8 +460,8 @@ func TestLoadCheck(t *testing.T) {
 	assert.ErrorContains(t, err, "conversation of 1 messages")
 }
 
-// TestConnectionsNotOpenedAhead checks two workers whose connections take 100 ms to open. Each
-// worker opens its own connection and keeps it.
+// TestConnectionsNotOpenedAhead checks a pass whose connections could not be opened ahead. There are two
+// workers, and a connection takes 100 ms to open. Each worker must open its own connection and keep it.
 func TestConnectionsNotOpenedAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

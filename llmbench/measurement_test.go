@@ -10,19 +10,20 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestOverUnixSocket checks which targets have their control at a Unix socket.
+// TestOverUnixSocket checks for which targets the control streams use a Unix socket.
 func TestOverUnixSocket(t *testing.T) {
 	assert.Assert(t, Target{URL: "unix:///run/llm.sock"}.overUnixSocket())
 	assert.Assert(t, !Target{URL: "http://127.0.0.1:1"}.overUnixSocket())
 }
 
-// TestMedianGap checks the median that sets the control's pace.
+// TestMedianGap checks the median gap, which determines the pace of the control streams.
 func TestMedianGap(t *testing.T) {
 	assert.Equal(t, medianGap(sample.All()), time.Duration(0))
 	assert.Equal(t, medianGap(sample.All(sample.Sample{Gaps: []time.Duration{9, 1}}, sample.Sample{}, sample.Sample{Gaps: []time.Duration{5}})), time.Duration(5))
 }
 
-// TestBound checks what happens to distorted figures by default.
+// TestBound checks what happens to distorted metrics, depending on the load, the environment and the
+// target.
 func TestBound(t *testing.T) {
 	for _, tt := range []struct {
 		load      ClientBound
@@ -44,8 +45,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestUnreadSamples checks that a pass whose samples cannot be read again fails for that, and not
-// for what the samples that were read say.
+// TestUnreadSamples checks a pass whose stored samples cannot be read again. The error must say so, and not
+// draw conclusions from the samples that could be read.
 func TestUnreadSamples(t *testing.T) {
 	samples := store.New(0, t.TempDir())
 	for range 1000 {

@@ -21,14 +21,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// BenchmarkOpenStream reports the memory of an open stream: heap and stacks in B/stream, stacks
-// alone in stack-B/stream. The server is another process. With LLMBENCH_FULL=1 it also opens
-// 10,000 streams, for which each process must be allowed as many files.
+// BenchmarkOpenStream reports the client's memory per open stream. The unit B/stream includes heap and
+// stacks, and stack-B/stream only stacks. The server is another process. With LLMBENCH_FULL=1 the benchmark
+// also opens 10,000 streams, and each process must be allowed to open that many files.
 //
-// A stream takes 12,000 bytes, with 5,000 and more streams: a stack of 4 KiB, the request and its
-// context, the parser and the rest. A stack of 8 KiB is a sign that the frames of a stream that waits
-// have grown too large; see worker.send. With net/http's Transport a stream took 47,000, because of
-// two more stacks of 8 KiB and buffers of 4 KiB.
+// With 5,000 streams or more, a stream takes 12,000 bytes. These are a stack of 4 KiB, the request with its
+// context, the parser and the rest. If the stack is 8 KiB, the functions that run while a stream waits need
+// too much stack; see worker.send. With net/http's Transport, a stream took 47,000 bytes, because of two
+// more stacks of 8 KiB and buffers of 4 KiB.
 func BenchmarkOpenStream(b *testing.B) {
 	all := []int{1000, 5000}
 	if fullForm(b) {
@@ -89,9 +89,9 @@ func openStreams(b *testing.B, streams int) {
 	b.ReportMetric(stacks/float64(streams), "stack-B/stream")
 }
 
-// helperStreams is the server of BenchmarkOpenStream, which waits in the middle of its streams.
-// The first line of its input is the number of streams. It prints "all" when all have begun,
-// and each further line lets them end.
+// helperStreams is the server of BenchmarkOpenStream, which pauses in the middle of its streams. The first
+// line of its input is the number of streams. When all of them have begun, it prints "all". Each further
+// line of input lets them end.
 func helperStreams(b *testing.B) {
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Scan()
@@ -106,7 +106,7 @@ func helperStreams(b *testing.B) {
 	now.Store(&round{goOn: make(chan struct{})})
 	url := rawServer(b, func(c net.Conn) {
 		r := now.Load()
-		if _, err := c.Read(make([]byte, 1<<10)); err != nil { // more than the head and body of one
+		if _, err := c.Read(make([]byte, 1<<10)); err != nil { // large enough for the head and the body of a request
 			return
 		}
 		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")

@@ -20,11 +20,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestCoordinatedOmission measures a server that stalls once. Of 1,000 requests, one is due
-// every 10 ms, and one may be in flight. The server answers each request in 1 ms, except the
-// request that is due at 1 s, which takes 2 s. The requests that become due during the stall
-// are sent one after the other when it has ended. From the send, each of them takes 1 ms. From
-// its due instant, the k-th request after the stalled one takes 2000 ms - 10k ms + k ms.
+// TestCoordinatedOmission measures a server that stalls once. There are 1,000 requests, one is due every 10
+// ms, and only one may be in flight. The server answers each request in 1 ms, except the request that is
+// due at 1 s, which takes 2 s. Requests that become due during the stall are sent one after the other when
+// the stall is over. If latencies counted from the send, each of these would be 1 ms. Latencies count from
+// the due instant, so the k-th request after the stalled one takes 2000 ms - 10k ms + k ms.
 func TestCoordinatedOmission(t *testing.T) {
 	const n, stalled = 1000, 100
 	synctest.Test(t, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestCoordinatedOmission(t *testing.T) {
 		samples := onePass(t, target, Load{Requests: words(n, 4), Arrivals: arrivals.Constant{Rate: 100}, MaxInFlight: 1})
 		late := map[int]time.Duration{} // latency from the due instant
 		for k := 1; ; k++ {
-			wait := 2*time.Second + time.Duration(k-1)*ms - time.Duration(k)*10*ms // until it is sent
+			wait := 2*time.Second + time.Duration(k-1)*ms - time.Duration(k)*10*ms // from the due instant to the send
 			if wait <= 0 {
 				break
 			}
@@ -73,13 +73,13 @@ func TestCoordinatedOmission(t *testing.T) {
 		assert.Assert(t, m["p99-ttft-ns"]-p99 < 1 && p99-m["p99-ttft-ns"] < 1, "p99-ttft-ns = %v, want %v", m["p99-ttft-ns"], p99)
 		assert.Equal(t, m["p99-service-ttft-ns"], float64(ms))
 		asked, achieved, ok := sample.AchievedRate(sample.All(samples...))
-		assert.Assert(t, ok && asked == achieved, "asked %v, achieved %v", asked, achieved) // the client caught up
+		assert.Assert(t, ok && asked == achieved, "asked %v, achieved %v", asked, achieved) // equal, because the client caught up
 	})
 }
 
-// TestFullServerIsNoLateClient checks that the wait for one of MaxInFlight counts as the
-// server's, not as lateness of the client. One request may be in flight, each takes 100 ms,
-// and one is due every 50 ms.
+// TestFullServerIsNoLateClient checks that the time a request waits because MaxInFlight requests are in
+// flight is attributed to the server, and does not make the client late. One request may be in flight, each
+// takes 100 ms, and one is due every 50 ms.
 func TestFullServerIsNoLateClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		target, stop := inMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +109,7 @@ func TestFullServerIsNoLateClient(t *testing.T) {
 	})
 }
 
-// TestRates checks the two rates of a client that falls behind its schedule.
+// TestRates checks the scheduled rate and the achieved rate of a client that falls behind its schedule.
 func TestRates(t *testing.T) {
 	var samples []sample.Sample
 	_, _, ok := sample.AchievedRate(sample.All(samples...))
@@ -142,8 +142,8 @@ func TestStagger(t *testing.T) {
 	}
 }
 
-// TestTooManyConnections checks that a pass is refused if it would need more connections
-// than the process may open.
+// TestTooManyConnections checks that a pass that would need more connections than the process may open is
+// an error.
 func TestTooManyConnections(t *testing.T) {
 	_, err := tryPass(t, t.Context(), Target{URL: "http://127.0.0.1:1"}, Load{Requests: words(100_000, 1), Concurrency: 100_000})
 	if err != nil && !strings.Contains(err.Error(), "ulimit -n") && !strings.Contains(err.Error(), "local ports") {
@@ -151,13 +151,13 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// TestOpenedAhead checks how many connections are opened before a pass, and that they are still usable
-// for the last workers that begin.
+// TestOpenedAhead checks how many connections are opened before a pass, and that the last workers that
+// begin can still use them.
 func TestOpenedAhead(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		load Load
-		want int // before the pass
+		want int // connections opened before the pass
 	}{
 		{"workers that begin over two seconds", Load{Requests: words(20, 4), Concurrency: 20, Stagger: 100 * ms}, 20},
 		{"a bound that the first second does not reach", Load{Requests: words(40, 4), Arrivals: arrivals.Constant{Rate: 10}, MaxInFlight: 30}, 30},
@@ -195,8 +195,8 @@ func TestOpenedAhead(t *testing.T) {
 	}
 }
 
-// TestNothingConnectsInAPass checks that no request of a pass opens a connection if requests take
-// no more than twice as long as requests of the warm-up.
+// TestNothingConnectsInAPass checks that no request of a pass has to open a connection if requests take up
+// to twice as long as requests of the warm-up.
 func TestNothingConnectsInAPass(t *testing.T) {
 	for _, tt := range []struct {
 		name           string

@@ -23,8 +23,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestPassIsJudged checks that Pass returns ErrClientBound if the client may not distort anything, unless
-// distorted figures are reported.
+// TestPassIsJudged checks that Pass returns ErrClientBound if no distortion by the client is tolerated,
+// unless the load wants distorted metrics to be reported.
 func TestPassIsJudged(t *testing.T) {
 	_, simulated := loopback(t, mockserver.Config{TTFT: ms})
 	far := simulated
@@ -50,7 +50,7 @@ func TestPassIsJudged(t *testing.T) {
 		assert.Equal(t, errors.Is(err, ErrClientBound), tt.limited, "%s: %v", tt.name, err)
 		assert.Equal(t, slices.Contains(units, "output-tok/s"), tt.limited, "%s: %v", tt.name, units)
 		assert.Assert(t, len(ordered(result.All())) == 20 && result.Elapsed > 0, tt.name)
-		if tt.limited { // the workers' time between two requests alone sees to that
+		if tt.limited { // each worker takes some time between two requests, which lowers this rate
 			assert.ErrorContains(t, err, "output-tok/s", tt.name)
 		} else {
 			assert.NilError(t, err, tt.name)
@@ -58,7 +58,7 @@ func TestPassIsJudged(t *testing.T) {
 	}
 }
 
-// TestPassKeepsRecords checks that the records of a pass that was given up are written.
+// TestPassKeepsRecords checks that the records of an interrupted pass are written.
 func TestPassKeepsRecords(t *testing.T) {
 	out := t.TempDir()
 	t.Setenv("LLMBENCH_OUT", out)
@@ -73,14 +73,15 @@ func TestPassKeepsRecords(t *testing.T) {
 	assert.Equal(t, len(lines), 3)
 }
 
-// helperWithheld runs with a client that may not distort anything, and has a figure that is exact.
+// helperWithheld runs a load that tolerates no distortion by the client, and that also has a metric that
+// cannot be distorted.
 func helperWithheld(b *testing.B) { runWithheld(b, withExact) }
 
-// helperNothingLeft is helperWithheld without the exact figure.
+// helperNothingLeft is like helperWithheld, without the metric that cannot be distorted.
 func helperNothingLeft(b *testing.B) { runWithheld(b, func(l Load) Load { return l }) }
 
-// runWithheld measures a server without kernel timestamps, so that the client may have distorted every
-// figure of time.
+// runWithheld measures a server over connections without kernel timestamps, so that the client may have
+// distorted every metric that depends on time.
 func runWithheld(b *testing.B, change func(Load) Load) {
 	_, target := loopback(b, mockserver.Config{TTFT: ms})
 	target.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -97,8 +98,8 @@ func runWithheld(b *testing.B, change func(Load) Load) {
 	b.ReportMetric(calls, "calls")
 }
 
-// TestRunWithholds checks that Run withholds distorted figures, calls Load.Withheld, and lets the
-// others stand.
+// TestRunWithholds checks that Run withholds distorted metrics, calls Load.Withheld, and reports the other
+// metrics.
 func TestRunWithholds(t *testing.T) {
 	stdout, _, code, _ := runHelper(t, "Withheld", nil, nil)
 	assert.Equal(t, code, 0, stdout)
@@ -115,13 +116,14 @@ func TestNothingLeft(t *testing.T) {
 	stdout, _, code, _ := runHelper(t, "NothingLeft", nil, nil)
 	assert.Equal(t, code, 1, stdout)
 	assert.Assert(t, strings.Contains(stdout, "client-bound: neither a rate nor a latency is left"), stdout)
-	// As benchgate runs it.
+	// benchgate sets this variable.
 	stdout, _, code, _ = runHelper(t, "NothingLeft", nil, nil, "LLMBENCH_CLIENT_BOUND=withhold")
 	assert.Equal(t, code, 0, stdout)
 }
 
-// measured returns the measurement of one pass in which a read was that late, of streams on the
-// user clock and of as many control streams. It sends nothing.
+// measured returns a measurement of one pass, without sending anything. The pass has two streams on the
+// client's clock, and the given number of control streams, each of whose deltas was read late by the given
+// time.
 func measured(t *testing.T, bound ClientBound, late time.Duration, streams int, clockSet bool) *measurement {
 	l, err := Load{Requests: words(1, 4), Concurrency: 1, ClientBound: bound}.check()
 	assert.NilError(t, err)
@@ -140,8 +142,8 @@ func measured(t *testing.T, bound ClientBound, late time.Duration, streams int, 
 	return m
 }
 
-// TestUnknownDistortion checks that a pass is not taken for a true one if nothing is known about
-// the client's distortion: if the wall clock was set, and if there were few control streams.
+// TestUnknownDistortion checks that a pass does not count as undistorted if the distortion is unknown,
+// because the wall clock was set or because there were few control streams.
 func TestUnknownDistortion(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -149,7 +151,7 @@ func TestUnknownDistortion(t *testing.T) {
 		late        time.Duration
 		streams     int
 		clockChange time.Duration
-		want        string // in the error; "": none
+		want        string // text in the error; "" means no error
 	}{
 		{"an exact client", BoundFails, 0, 9, 0, ""},
 		{"a client that distorts", BoundFails, 50 * ms, 9, 0, "p50-ttft-ns"},
@@ -171,15 +173,15 @@ func TestUnknownDistortion(t *testing.T) {
 	}
 }
 
-// TestBursts checks what Pass and Run do with answers that come in bursts: an error says so, the
-// figures that mean nothing are left out, and the client is not blamed for them.
+// TestBursts checks what Pass and Run do if answers come in bursts: the error says so, the metrics that
+// mean nothing are withheld, and the client is not blamed for them.
 func TestBursts(t *testing.T) {
-	wrong := distortion.Pass{Samples: sample.All(), Strain: strain.Strain{Throttled: time.Second}} // which distorts everything
+	wrong := distortion.Pass{Samples: sample.All(), Strain: strain.Strain{Throttled: time.Second}} // a client without CPU time distorts every metric
 	for _, tt := range []struct {
 		bound ClientBound
 		local bool // the server is part of this process
 		slo   sample.SLO
-		want  []string // units that are left out
+		want  []string // units that are withheld
 	}{
 		{BoundFails, false, sample.SLO{}, []string{"p50-ttft-ns", "p99-itl-ns"}},
 		{BoundWithheld, false, sample.SLO{TTFT: ms}, []string{"good-req/s", "p50-ttft-ns", "p99-itl-ns"}},
@@ -198,7 +200,7 @@ func TestBursts(t *testing.T) {
 		}
 		one := &sample.Sample{Streamed: true, Outcome: sample.OK, Clock: sample.KernelClock, Deltas: 101, First: 100 * ms, Last: 100 * ms, End: 100 * ms,
 			Gaps: make([]time.Duration, 100), Lags: make([]time.Duration, 101)}
-		for range 3 { // more than the two of measured
+		for range 3 { // more samples than the two that measured adds
 			assert.NilError(t, m.samples.Add(one))
 		}
 		metrics := sample.Summarize(m.all(), m.elapsed, m.load.SLO).Metrics
@@ -225,7 +227,7 @@ func TestBursts(t *testing.T) {
 	assert.Equal(t, v.bursts, "")
 }
 
-// TestUnknownClientError checks that client-err-% is left out if there were few control streams.
+// TestUnknownClientError checks that client-err-% is omitted if there were few control streams.
 func TestUnknownClientError(t *testing.T) {
 	for _, tt := range []struct {
 		streams int
@@ -242,14 +244,14 @@ func TestUnknownClientError(t *testing.T) {
 			assert.Equal(t, has, !tt.unknown)
 			b, bounded := m.end.Bounds["mean-ttft-ns"]
 			assert.Equal(t, bounded, !tt.unknown)
-			assert.Assert(t, !bounded || b.Low < 99.5e6 && b.Low > 98e6 && b.High == 100e6, "%v", b) // a lag of 1 ms in 100 ms
+			assert.Assert(t, !bounded || b.Low < 99.5e6 && b.Low > 98e6 && b.High == 100e6, "%v", b) // a lag of 1 ms in a TTFT of 100 ms
 			assert.Equal(t, v.client.Unknown != "", tt.unknown)
 		}
 	}
 }
 
-// TestClient checks that each request which a Client sends has one sample and one record, with an
-// identifier that the server has seen, and that t0 is the call of Do.
+// TestClient checks that each request of a Client has one sample and one record, that the server has seen
+// the identifier in the sample, and that t0 is when Do was called.
 func TestClient(t *testing.T) {
 	out := t.TempDir()
 	t.Setenv("LLMBENCH_OUT", out)
@@ -296,13 +298,13 @@ func TestClient(t *testing.T) {
 	assert.Equal(t, len(ids), 0)
 }
 
-// countingTokenizer counts words. It must not be called for a server that states usage.
+// countingTokenizer panics if it is called, because the server reports usage.
 type countingTokenizer struct{}
 
 func (countingTokenizer) Count(text string) int { panic("the server states usage: " + text) }
 
-// TestClientFails checks the samples of requests that fail or are given up, and that the records say
-// why the client was closed.
+// TestClientFails checks the samples of requests that fail or are canceled, and that the records say why
+// the client was closed.
 func TestClientFails(t *testing.T) {
 	out := t.TempDir()
 	t.Setenv("LLMBENCH_OUT", out)
@@ -325,8 +327,8 @@ func TestClientFails(t *testing.T) {
 	assert.Equal(t, run.Failed(), "interrupted")
 }
 
-// TestClientKeepsRecords checks that a record which cannot be written is an error, that nothing is sent
-// after that, and that the end of the records says so.
+// TestClientKeepsRecords checks that a record that cannot be written is an error, that nothing is sent
+// after it, and that the end of the records holds the error.
 func TestClientKeepsRecords(t *testing.T) {
 	srv, target := loopback(t, mockserver.Config{})
 	c, err := NewClient("", target, Load{})
@@ -343,7 +345,7 @@ func TestClientKeepsRecords(t *testing.T) {
 	assert.DeepEqual(t, full.end, records.End{Outcome: records.EndedFailed, Why: "records: no space left"})
 }
 
-// A fullDisk writes no record.
+// A fullDisk fails to write any record.
 type fullDisk struct{ end records.End }
 
 func (*fullDisk) Name() string                  { return "full" }
@@ -351,7 +353,7 @@ func (*fullDisk) Write(*sample.Sample) error    { return errors.New("no space le
 func (*fullDisk) Flush() error                  { return nil }
 func (d *fullDisk) Close(end records.End) error { d.end = end; return nil }
 
-// TestClientRefuses checks the errors of clients and requests that are invalid.
+// TestClientRefuses checks the errors for invalid clients and requests.
 func TestClientRefuses(t *testing.T) {
 	srv, target := loopback(t, mockserver.Config{})
 	for _, tt := range []struct {
@@ -390,8 +392,8 @@ func TestClientRefuses(t *testing.T) {
 	assert.Equal(t, len(srv.Log()), 0)
 }
 
-// TestPassBounds checks that the result of a pass has the bounds of the load's own figure, and none if the
-// client's delays are unknown or not judged.
+// TestPassBounds checks that the result of a pass has bounds for the load's own metric, and no bounds if
+// the client's delays are unknown or not judged.
 func TestPassBounds(t *testing.T) {
 	kept := sample.Unit{Name: "kept-%", Better: "higher", Family: sample.FamilyTTFT}
 	for _, tt := range []struct {
@@ -401,7 +403,7 @@ func TestPassBounds(t *testing.T) {
 	}{
 		{BoundWithheld, 9, true}, {BoundFails, 9, true}, {BoundWithheld, 0, false}, {BoundReported, 9, false},
 	} {
-		m := measured(t, tt.bound, 50*ms, tt.streams, false) // two TTFT of 100 ms, of which 50 ms are a lag
+		m := measured(t, tt.bound, 50*ms, tt.streams, false) // two samples with a TTFT of 100 ms, of which 50 ms may be a lag
 		m.load.Units = []sample.Unit{kept}
 		m.load.Figures = func(samples iter.Seq[*sample.Sample]) map[string]float64 {
 			n := 0
@@ -420,7 +422,7 @@ func TestPassBounds(t *testing.T) {
 	}
 }
 
-// TestClientOpen checks that a request finds a connection that was opened ahead.
+// TestClientOpen checks that a request uses a connection that was opened ahead.
 func TestClientOpen(t *testing.T) {
 	_, target := loopback(t, mockserver.Config{})
 	c, err := NewClient("BenchmarkOpen", target, Load{})

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestBuiltAhead checks that a pass of many requests sends all of them, in order, and builds only so
-// many bodies ahead.
+// TestBuiltAhead checks that a pass of many requests sends all of them in order, and builds only a limited
+// number of bodies ahead.
 func TestBuiltAhead(t *testing.T) {
 	const n = maxWaiting + 57
 	for _, l := range []Load{{Concurrency: 3}, {Arrivals: arrivals.Constant{Rate: 1000}, MaxInFlight: 3}} {
@@ -47,13 +47,14 @@ func TestBuiltAhead(t *testing.T) {
 					assert.Assert(t, s.Start >= samples[i-1].Start, "request %d was sent before request %d", i, i-1)
 				}
 			}
-			// Those that wait, one for each worker, one at the loop and one at the goroutine that builds.
+			// maxWaiting bodies wait. Each of three workers, the loop and the goroutine that builds bodies
+			// holds one more.
 			assert.Assert(t, most.Load() <= maxWaiting+5, "%d bodies were built ahead", most.Load())
 		})
 	}
 }
 
-// TestPlan checks how far ahead bodies are built, and that each request and turn is checked.
+// TestPlan checks how many bodies are built ahead, and that each request and turn is checked.
 func TestPlan(t *testing.T) {
 	long := Request{Prompt: strings.Repeat("x", 10<<20), MaxTokens: 1}
 	bad := Request{Prompt: "a", MaxTokens: 0}
@@ -81,8 +82,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestInterruptedPlan checks that requests beyond those that were built have a sample, too, if the
-// pass is interrupted, and that no bodies are built for them.
+// TestInterruptedPlan checks that, if a pass is interrupted, requests whose bodies have not been built also
+// have samples, and that their bodies are not built then.
 func TestInterruptedPlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, err := mockserver.New(mockserver.Config{TTFT: ms})

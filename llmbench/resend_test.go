@@ -21,8 +21,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestResponses sends two requests to servers with unusual responses, and checks whether the
-// second request uses the connection of the first.
+// TestResponses sends two requests to servers with unusual responses, and checks whether the second request
+// reuses the connection of the first.
 func TestResponses(t *testing.T) {
 	const (
 		text = "data: {\"choices\":[{\"text\":\"a\",\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
@@ -32,10 +32,10 @@ func TestResponses(t *testing.T) {
 	chunked := fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n", len(text), text)
 	for _, tt := range []struct {
 		name, answer string
-		ends         bool // the server closes the connection after it
+		ends         bool // the server closes the connection after the answer
 		conns        int64
 		want         sample.Outcome
-		text         string // in the error
+		text         string // text in the error
 	}{
 		{"known length", "HTTP/1.1 200 OK\r\n" + kind + length + "\r\n" + text, false, 1, sample.OK, ""},
 		{"chunks", "HTTP/1.1 200 OK\r\n" + kind + chunked + "\r\n", false, 1, sample.OK, ""},
@@ -74,8 +74,8 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// TestAnswerToNothing checks that a pass fails if the server sends a second answer behind each, at once
-// or a little later, so that answers may have been taken for those to other requests.
+// TestAnswerToNothing checks that a pass fails if the server sends a second answer after each answer, at
+// once or a little later. An answer may then have been taken for the answer to another request.
 func TestAnswerToNothing(t *testing.T) {
 	for _, later := range []time.Duration{0, 150 * time.Microsecond, 5 * ms} {
 		t.Run(later.String(), func(t *testing.T) {
@@ -92,8 +92,8 @@ func TestAnswerToNothing(t *testing.T) {
 	}
 }
 
-// TestLargeRequest sends a request that a connection cannot hold to servers that read it
-// slowly, that answer before they have read it, and that never read it.
+// TestLargeRequest sends a request that is too large for the buffers of a connection. One server reads it
+// slowly, one answers before it has read all of it, and one never reads it.
 func TestLargeRequest(t *testing.T) {
 	const refusal = "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 4\r\n\r\nlong"
 	readLine := func(c net.Conn) { bufio.NewReaderSize(c, 16).ReadString('\n') }
@@ -145,8 +145,7 @@ func TestLargeRequest(t *testing.T) {
 	}
 }
 
-// answerEarly reads the head of a request and writes early. When it has read the whole body
-// it calls rest.
+// answerEarly reads the head of a request and writes early. When it has read the whole body, it calls rest.
 func answerEarly(c net.Conn, early string, rest func(net.Conn)) {
 	req, err := http.ReadRequest(bufio.NewReader(c))
 	if err != nil {
@@ -165,23 +164,23 @@ func reply200(c net.Conn) {
 	fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s", len(wholeAnswer), wholeAnswer)
 }
 
-// An idleConn seems to be idle whatever happens to it, as a connection does whose end is still on
-// its way.
+// An idleConn always seems to be idle, like a connection that the peer has closed but whose FIN has not
+// arrived yet.
 type idleConn struct{ net.Conn }
 
-// Pending reports an idle connection.
+// Pending reports that the connection is idle.
 func (idleConn) Pending() (bool, error) { return false, nil }
 
-// TestResend checks which requests are sent again when the server ends connections, and that the
-// latency of such a request counts from its first send. A request that the server has worked on is
-// a failure. Once the server is known to close connections after its answers, no request is sent on
-// a connection that may be closing.
+// TestResend checks which requests are sent again if the server closes connections, and that the latency of
+// such a request counts from its first send. A request that the server has worked on is a failure and is
+// not sent again. Once the client knows that the server closes connections after its answers, it sends no
+// request on a connection that may be closing.
 func TestResend(t *testing.T) {
 	for _, tt := range []struct {
 		name                     string
-		answers                  int           // on a connection
-		reads                    bool          // the server reads one request more before it closes the connection
-		work                     time.Duration // on that request
+		answers                  int           // answers on each connection
+		reads                    bool          // the server reads another request before it closes the connection
+		work                     time.Duration // how long the server works on that request
 		outcomes                 string
 		received, resent, unread int
 	}{
@@ -237,13 +236,13 @@ func TestResend(t *testing.T) {
 	}
 }
 
-// TestReuse checks which connections are used for a second request, on servers that answer each
-// request once, and that answer the first request of a connection twice. The second answer, which
-// no request asked for, must not become the answer to the next request.
+// TestReuse checks which connections are reused, on servers that answer each request once, and on servers
+// that answer the first request of a connection twice. The second answer, which no request asked for, must
+// not be taken for the answer to the next request.
 func TestReuse(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		hidden bool // the client cannot see what there is to read
+		hidden bool // the client cannot see whether bytes wait to be read
 		twice  bool
 		conns  int64 // for three requests
 	}{
@@ -290,7 +289,7 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// tallied formats counts like "connect 1, ok 9", sorted by name.
+// tallied formats counts by outcome, sorted by name, like "connect 1, ok 9".
 func tallied(counts map[sample.Outcome]int) string {
 	var parts []string
 	for _, o := range slices.Sorted(maps.Keys(counts)) {

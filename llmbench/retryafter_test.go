@@ -11,7 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestSampleOfRefusal checks that the sample of a refused request has what the server asked for.
+// TestSampleOfRefusal checks that the sample of a refused request holds the server's Retry-After.
 func TestSampleOfRefusal(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "7")
