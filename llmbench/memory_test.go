@@ -91,7 +91,7 @@ func openStreams(b *testing.B, streams int) {
 
 // helperStreams is the server of BenchmarkOpenStream, which pauses in the middle of its streams. The first
 // line of its input is the number of streams. When all of them have begun, it prints "all". Each further
-// line of input lets them end.
+// line of input lets the streams end.
 func helperStreams(b *testing.B) {
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Scan()

@@ -73,7 +73,7 @@ func TestCoordinatedOmission(t *testing.T) {
 		assert.Assert(t, m["p99-ttft-ns"]-p99 < 1 && p99-m["p99-ttft-ns"] < 1, "p99-ttft-ns = %v, want %v", m["p99-ttft-ns"], p99)
 		assert.Equal(t, m["p99-service-ttft-ns"], float64(ms))
 		asked, achieved, ok := sample.AchievedRate(sample.All(samples...))
-		assert.Assert(t, ok && asked == achieved, "asked %v, achieved %v", asked, achieved) // equal, because the client caught up
+		assert.Assert(t, ok && asked == achieved, "asked %v, achieved %v", asked, achieved) // the client caught up
 	})
 }
 

@@ -176,7 +176,7 @@ func TestUnknownDistortion(t *testing.T) {
 // TestBursts checks what Pass and Run do if answers come in bursts: the error says so, the metrics that
 // mean nothing are withheld, and the client is not blamed for them.
 func TestBursts(t *testing.T) {
-	wrong := distortion.Pass{Samples: sample.All(), Strain: strain.Strain{Throttled: time.Second}} // a client without CPU time distorts every metric
+	wrong := distortion.Pass{Samples: sample.All(), Strain: strain.Strain{Throttled: time.Second}} // distorts every metric
 	for _, tt := range []struct {
 		bound ClientBound
 		local bool // the server is part of this process
@@ -403,7 +403,7 @@ func TestPassBounds(t *testing.T) {
 	}{
 		{BoundWithheld, 9, true}, {BoundFails, 9, true}, {BoundWithheld, 0, false}, {BoundReported, 9, false},
 	} {
-		m := measured(t, tt.bound, 50*ms, tt.streams, false) // two samples with a TTFT of 100 ms, of which 50 ms may be a lag
+		m := measured(t, tt.bound, 50*ms, tt.streams, false) // two TTFTs of 100 ms, of which 50 ms may be a lag
 		m.load.Units = []sample.Unit{kept}
 		m.load.Figures = func(samples iter.Seq[*sample.Sample]) map[string]float64 {
 			n := 0

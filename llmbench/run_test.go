@@ -27,14 +27,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// The environment variable helper names the helper benchmark that a test runs in a process of
-// its own, which is this test binary. Without it no helper runs.
+// helper is the environment variable that names a helper benchmark. A test starts this test binary again
+// with the variable set, to run the helper in a separate process. Without the variable no helper runs.
 const helper = "TEST_HELPER_BENCHMARK"
 
-// helpers are the helper benchmarks.
+// helpers maps names to helper benchmarks.
 var helpers map[string]func(*testing.B)
 
-func init() { // a variable's initializer could not refer to helpers that start further processes
+func init() { // as the initializer of helpers, this would be an initialization cycle
 	helpers = map[string]func(*testing.B){
 		"Arms":          helperArms,
 		"ArmsSlow":      helperArmsSlow,
@@ -82,7 +82,7 @@ func BenchmarkHelper(b *testing.B) {
 	b.Run(name, helpers[name])
 }
 
-// helperCommand returns the command that runs a helper in a process of its own.
+// helperCommand returns the command that runs a helper in a separate process.
 func helperCommand(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"-test.run=^$", "-test.bench=^BenchmarkHelper$/^" + name + "$", "-test.benchtime=1x"}, args...)...)
 	cmd.Env = append(os.Environ(), helper+"="+name, "LLMBENCH_PROGRESS=none")
@@ -109,13 +109,13 @@ func helperSecondFails(b *testing.B) {
 
 var helperRuns int
 
-// helperBound runs with a client that distorts its figures too much.
+// helperBound makes a run in which the client distorts the metrics too much.
 func helperBound(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: 20 * ms, PerToken: 2 * ms})
 	Run(b, target, withExact(Load{Requests: words(60, 4), Concurrency: 8, MaxDistortion: 1e-12}))
 }
 
-// withExact returns l with a latency of its own that no client can distort.
+// withExact returns l with an additional latency that no client can distort.
 func withExact(l Load) Load {
 	l.Units = []sample.Unit{{Name: "exact-ns", Better: "lower", Means: "A constant.", Family: sample.FamilyE2E}}
 	l.Figures = func(iter.Seq[*sample.Sample]) map[string]float64 { return map[string]float64{"exact-ns": 7} }
@@ -138,7 +138,7 @@ func helperSlowTolerant(b *testing.B) {
 	Run(b, target, Load{Requests: words(10000, 4), Concurrency: 4, MaxFail: 1})
 }
 
-// helperConfigChanges has another configuration in each -count sample.
+// helperConfigChanges has a different configuration in each -count sample.
 func helperConfigChanges(b *testing.B) {
 	helperRuns++
 	_, target := loopback(b, mockserver.Config{})
@@ -169,7 +169,7 @@ func helperNoRequests(b *testing.B) {
 	Run(b, target, Load{Concurrency: 1, Fresh: func(int) ([]Request, error) { return nil, nil }})
 }
 
-// helperObserved measures a server with an observer, and reports a figure that is not finite.
+// helperObserved measures a server with an observer, one of whose metrics is not finite.
 func helperObserved(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Observe = func() Observer { return &observer{b: b} }
@@ -184,7 +184,7 @@ func helperUnready(b *testing.B) {
 	Run(b, target, Load{Requests: words(4, 4), Concurrency: 1})
 }
 
-// An observer checks that its methods are called in turns.
+// An observer checks that Before and After are called alternately.
 type observer struct {
 	b      *testing.B
 	err    error
@@ -209,7 +209,7 @@ func (o *observer) After(context.Context) (map[string]float64, error) {
 	return map[string]float64{"srv-preempt/op": float64(o.passes), "srv-prefix-hit-%": math.NaN(), "srv-queue-ns": math.Inf(1), "no-unit": 1}, nil
 }
 
-// FiguresOf returns the number of samples as some unit that a closed loop lacks.
+// FiguresOf returns the number of samples as the value of a unit that a closed loop does not have.
 func (o *observer) FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float64 {
 	n := 0.0
 	for range samples {
@@ -218,7 +218,7 @@ func (o *observer) FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float6
 	return map[string]float64{"offered-req/s": n}
 }
 
-// helperFresh has new requests for each pass.
+// helperFresh uses new requests in each pass.
 func helperFresh(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	Run(b, target, Load{Concurrency: 1, Fresh: func(pass int) ([]Request, error) {
@@ -229,8 +229,8 @@ func helperFresh(b *testing.B) {
 	}})
 }
 
-// runHelper runs a helper benchmark and returns what it printed to each stream, its
-// exit code, and its records.
+// runHelper runs a helper benchmark, and returns its standard output, its standard error, its exit code,
+// and the folder of its records.
 func runHelper(t *testing.T, name string, args []string, during func(cmd *exec.Cmd, out string), env ...string) (stdout, stderr string, code int, records string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "made", "by", "run")
@@ -249,7 +249,7 @@ func runHelper(t *testing.T, name string, args []string, during func(cmd *exec.C
 	return o.String(), e.String(), cmd.ProcessState.ExitCode(), out
 }
 
-// results parses benchmark output and checks that nothing in it is malformed.
+// results parses benchmark output and checks that no line is malformed.
 func results(t *testing.T, text string) (all []*benchfmt.Result, units benchfmt.UnitMetadataMap) {
 	t.Helper()
 	r := benchfmt.NewReader(strings.NewReader(text), "output")
@@ -313,7 +313,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// tidy returns the name that benchfmt gives to a unit.
+// tidy returns the name that package benchfmt gives a unit.
 func tidy(unit string) string { return strings.Replace(unit, "-ns", "-sec", 1) }
 
 func readRecords(t *testing.T, file string) (head map[string]any, lines []map[string]any) {
@@ -349,7 +349,7 @@ func TestRunPools(t *testing.T) {
 	assert.Assert(t, has, "LLMBENCH_UNITS=all reports too little:\n%s", stdout)
 	assert.Assert(t, strings.Contains(stdout, "Unit p90-ttft-ns better=lower\n"), stdout)
 
-	// The time of all passes counts, and nothing between them.
+	// The elapsed time includes all passes, and not the time between them.
 	_, lines := readRecords(t, filepath.Join(out, "BenchmarkHelper,Good.1.jsonl"))
 	first, last := map[any]float64{}, map[any]float64{}
 	for _, line := range lines {
@@ -369,7 +369,8 @@ func TestRunPools(t *testing.T) {
 	}
 }
 
-// TestObserver checks how Run uses the figures of a server, and that no line of results has one that is not finite.
+// TestObserver checks how Run uses the metrics of an Observer, and that no result line has a metric that is
+// not finite.
 func TestObserver(t *testing.T) {
 	out, _, code, _ := runHelper(t, "Observed", []string{"-test.benchtime=3x"}, nil)
 	assert.Equal(t, code, 0, out)
@@ -392,7 +393,8 @@ func TestObserver(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, "pass 0: before it: the cache is stuck"), out)
 }
 
-// TestFailureInLaterSample checks that a failure in the second of three -count samples is not forgotten.
+// TestFailureInLaterSample checks that the exit code reports a failure in the second of three -count
+// samples.
 func TestFailureInLaterSample(t *testing.T) {
 	stdout, _, code, out := runHelper(t, "SecondFails", []string{"-test.count=3"}, nil)
 	assert.Equal(t, code, 1, stdout)
@@ -409,7 +411,7 @@ func TestFailureInLaterSample(t *testing.T) {
 	assert.DeepEqual(t, outcomes, map[any]int{"ok": 18, "truncated": 2})
 }
 
-// TestWithheld checks which units the records name as withheld.
+// TestWithheld checks which units the records list as withheld.
 func TestWithheld(t *testing.T) {
 	for _, bound := range []ClientBound{BoundFails, BoundWithheld, BoundReported} {
 		stdout, _, _, out := runHelper(t, "Bound", nil, nil, "LLMBENCH_CLIENT_BOUND="+string(bound))
@@ -443,18 +445,19 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
-// TestLines checks the lines of results: the metadata of a unit comes before the first line that has
-// the unit, figures are in the order of the units, and only targets that lack a key have lines without a value.
+// TestLines checks the lines of the output. The metadata of a unit must come before the first result line
+// with the unit. The metrics of a line must be in the order of the units. A configuration line without a
+// value must only be printed if a target lacks a key that the previous target has.
 func TestLines(t *testing.T) {
 	text, _, code, _ := runHelper(t, "TwoUnits", []string{"-test.count=2"}, nil)
 	assert.Equal(t, code, 0, text)
 	all, _ := results(t, text)
 	assert.Equal(t, len(all), 4, text)
-	// Whether these are reported depends on the machine.
+	// It depends on the machine whether these units are reported.
 	depends := func(unit string) bool {
 		return unit == sample.ClientError || strings.Contains(unit, "lag") || strings.HasPrefix(unit, "p99")
 	}
-	var shape []string // what the lines are about
+	var shape []string // the kinds of lines, in order
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		switch {
@@ -485,8 +488,8 @@ func TestLines(t *testing.T) {
 	})
 }
 
-// TestLinesOtherGo checks that a version of Go whose lines cannot be edited gets the metadata of all
-// units.
+// TestLinesOtherGo checks that the metadata of all units is printed if the version of Go does not allow
+// llmbench to edit result lines.
 func TestLinesOtherGo(t *testing.T) {
 	text, _, code, _ := runHelper(t, "TwoUnits", []string{"-test.count=2"}, nil, withoutEditing+"=1")
 	assert.Equal(t, code, 0, text)
@@ -498,7 +501,7 @@ func TestLinesOtherGo(t *testing.T) {
 	assert.Equal(t, strings.Count(text, "Unit p50-long-ttft-ns better=lower\n"), 1, text)
 }
 
-// helperTwoUnits has a benchmark with a configuration line of its own, and one with a unit of its own.
+// helperTwoUnits runs two benchmarks. One has its own configuration line, and the other has its own unit.
 func helperTwoUnits(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: ms, PerToken: ms / 10})
 	for _, name := range []string{"a=1", "b=1"} {
@@ -517,8 +520,8 @@ func helperTwoUnits(b *testing.B) {
 	}
 }
 
-// TestTerminal checks what a terminal as standard error shows. The standard output of benchmarks
-// that measure nothing is the same with it and without, byte for byte.
+// TestTerminal checks what is shown on a terminal as standard error. The standard output of benchmarks that
+// measure nothing must be the same, byte for byte, with and without the terminal.
 func TestTerminal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -554,7 +557,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestProgressAtTerminal checks that the progress of a pass is shown, and removed.
+// TestProgressAtTerminal checks that a terminal shows the progress of a pass, and that the progress is
+// removed afterwards.
 func TestProgressAtTerminal(t *testing.T) {
 	t.Parallel()
 	stdout, shown, _ := runAtTerminal(t, "TwoSeconds")
@@ -564,13 +568,13 @@ func TestProgressAtTerminal(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(last, "\n"), "%q", last)
 }
 
-// helperTwoSeconds has a pass of two seconds.
+// helperTwoSeconds makes a pass that takes two seconds.
 func helperTwoSeconds(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: 2000 * ms})
 	Run(b, target, Load{Requests: words(8, 1), Concurrency: 8})
 }
 
-// helperFixed reports figures without measuring anything.
+// helperFixed reports fixed metrics without measuring anything.
 func helperFixed(b *testing.B) {
 	Watch(b)
 	assert.NilError(b, Announce(b, Target{Config: map[string]string{"backend": "none"}}))
@@ -587,15 +591,15 @@ func helperFailsBefore(b *testing.B) {
 	b.Fatal("no server")
 }
 
-// TestTable checks where the table is if there is no terminal: on standard error, or in comments where that
-// is standard output. A simulated server says how fast it is.
+// TestTable checks where the table is printed without a terminal: on standard error, or as comments on
+// standard output if both are the same file. It also checks that the speed of a simulated server is shown.
 func TestTable(t *testing.T) {
 	stdout, stderr, code, _ := runHelper(t, "Truth", nil, nil, "LLMBENCH_PROGRESS=auto")
 	assert.Equal(t, code, 0, stdout)
 	const speed = "# the server is simulated: TTFT 1ms, TPOT 100µs\n"
 	assert.Assert(t, strings.HasPrefix(stdout, speed), stdout)
 	assert.Equal(t, strings.Count(stdout, "#"), 1, stdout)
-	// On a busy machine the client may have changed the figure.
+	// On a busy machine the client may have distorted the metric, and the error is not shown.
 	summary := regexp.MustCompile(`\n(# )?1 result, 1 skipped(; largest error against the server's own log 0 % \(p50-ttft-ns of Helper Truth\))?; next: make tea\n$`)
 	assert.Assert(t, summary.MatchString(stderr), stderr)
 	assert.Assert(t, strings.Contains(stderr, "TTFT p50"), stderr)
@@ -612,7 +616,7 @@ func TestTable(t *testing.T) {
 	assert.Assert(t, summary.Match(both), "%s", both)
 }
 
-// helperTruth measures a server that knows the truth.
+// helperTruth measures a simulated server with a Truth.
 func helperTruth(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: ms, PerToken: ms / 10})
 	target.Truth = &Truth{Speed: "TTFT 1ms, TPOT 100µs", Next: "make tea", Figures: func(all iter.Seq[*sample.Sample]) map[string]float64 {
@@ -623,8 +627,8 @@ func helperTruth(b *testing.B) {
 	process.Skipped()
 }
 
-// runAtTerminal runs a helper benchmark whose standard error is a terminal. It returns the standard
-// output and what the terminal shows.
+// runAtTerminal runs a helper benchmark whose standard error is a terminal. It returns the standard output
+// and the content of the terminal.
 func runAtTerminal(t *testing.T, name string, args ...string) (stdout, shown string, code int) {
 	t.Helper()
 	cmd := helperCommand(t.Context(), name, args...)
@@ -648,7 +652,7 @@ func TestFreshRequests(t *testing.T) {
 }
 
 // TestInterrupt checks that Ctrl-C ends a run at once, that its records are kept, and that the run fails
-// even if every failure is tolerated.
+// even if the load tolerates every failure.
 func TestInterrupt(t *testing.T) {
 	for _, name := range []string{"Slow", "SlowTolerant"} {
 		t.Run(name, func(t *testing.T) { interrupt(t, name) })
@@ -700,7 +704,7 @@ func helperNoMain(b *testing.B) {
 	}
 }
 
-// TestWithoutMain checks that Run logs once that TestMain does not call Main.
+// TestWithoutMain checks that Run logs once if TestMain does not call Main.
 func TestWithoutMain(t *testing.T) {
 	stdout, _, code, _ := runHelper(t, "NoMain", nil, nil)
 	assert.Equal(t, code, 0, stdout)

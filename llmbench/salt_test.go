@@ -14,7 +14,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestSalt checks which servers have a salt, and on what it depends.
+// TestSalt checks which servers have a salt, and what the salt depends on.
 func TestSalt(t *testing.T) {
 	outlives := Target{URL: "http://x"}
 	salt := outlives.Salt()
@@ -32,7 +32,7 @@ func TestSalt(t *testing.T) {
 		other := outlives.Salt(of...)
 		seen[other] = other != 0
 	}
-	assert.Equal(t, len(seen), 9-1) // "a 1" reads as "a" and 1
+	assert.Equal(t, len(seen), 9-1) // the arguments "a 1" give the same salt as "a" and 1
 	for text, want := range map[string]uint64{"0": 0, "5": 5, "18446744073709551615": 1<<64 - 1} {
 		t.Setenv("LLMBENCH_SALT", text)
 		assert.Equal(t, outlives.Salt(), want)
@@ -46,7 +46,7 @@ func TestSalt(t *testing.T) {
 	assert.Error(t, err, "LLMBENCH_SALT=-1: want a whole number, at least 0")
 }
 
-// helperSalted logs the salts of a server that outlives the process.
+// helperSalted logs the salts of a server that may run longer than the process.
 func helperSalted(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Simulated = false
@@ -58,7 +58,7 @@ func helperSalted(b *testing.B) {
 	}
 }
 
-// helperSaltKept logs the salts of a server of this process that keeps prompts.
+// helperSaltKept logs the salts of a server that is part of this process and keeps prompts.
 func helperSaltKept(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.KeepsPrompts = true
@@ -70,8 +70,8 @@ func helperSaltKept(b *testing.B) {
 	}
 }
 
-// TestKeptSaltIsPrinted checks that the results of a server that keeps prompts say which prompts it
-// was sent, and that they are the same in the next process.
+// TestKeptSaltIsPrinted checks the output for a server that keeps prompts: it must say how to send the same
+// prompts again. The next process must send the same prompts.
 func TestKeptSaltIsPrinted(t *testing.T) {
 	salts := regexp.MustCompile(`salt \d+, of the benchmark \d+`)
 	const why = "# LLMBENCH_SALT=1 repeats the prompts of this process: the server keeps the prompts that it has seen, so that each benchmark and pass sends others; LLMBENCH_SALT=0 sends texts from files as they are\n"
@@ -93,17 +93,15 @@ func TestKeptSaltIsPrinted(t *testing.T) {
 	assert.Assert(t, !strings.Contains(stdout, "# LLMBENCH_SALT"), stdout)
 }
 
-// helperSaltLess runs a server that outlives the process, with prompts that do not ask for
-// a salt.
+// helperSaltLess measures a server that may run longer than the process, with prompts that use no salt.
 func helperSaltLess(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Simulated = false
 	Run(b, target, Load{Concurrency: 1, Requests: words(2, 1)})
 }
 
-// TestSaltIsPrinted checks that each process has a salt of its own, that it prints it once
-// and writes it to the records, and that LLMBENCH_SALT repeats it. The results of two processes have
-// the same configuration.
+// TestSaltIsPrinted checks that each process has a different salt, prints it once and writes it to the
+// records, and that LLMBENCH_SALT repeats it. The configuration lines of two processes must be equal.
 func TestSaltIsPrinted(t *testing.T) {
 	comment := regexp.MustCompile(`(?m)^# LLMBENCH_SALT=(\d+) repeats the prompts of this process$`)
 	salts := regexp.MustCompile(`salt \d+, of the benchmark \d+`)

@@ -22,7 +22,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// A listener keeps the conversations that reach a server.
+// A listener is a handler that stores the conversations in the requests that it gets.
 type listener struct {
 	http.Handler
 	mu            sync.Mutex
@@ -41,7 +41,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// session is a conversation of three turns.
+// session returns a conversation of three turns.
 func session() Request {
 	return Request{
 		Messages: []Message{{Role: "system", Content: "be brief"}, {Role: "user", Content: "one two"}}, MaxTokens: 3, FixedOutput: true,
@@ -52,8 +52,8 @@ func session() Request {
 	}
 }
 
-// TestSession compares the messages and the instants of a conversation with arithmetic. Each
-// turn contains the server's earlier replies, and its prompt is longer by these.
+// TestSession compares the messages and the instants of a conversation with calculated values. Each turn
+// must contain the server's earlier replies, which make its prompt longer.
 func TestSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, err := mockserver.New(mockserver.Config{TTFT: 100 * ms, PerPromptToken: ms, PerToken: 10 * ms})
@@ -63,19 +63,19 @@ func TestSession(t *testing.T) {
 		defer stop()
 		samples := onePass(t, target, Load{Requests: []Request{session(), session()}, Concurrency: 1})
 
-		const first = " the quick brown" // the mock always generates the same text
+		const first = " the quick brown" // the simulated server always generates the same text
 		assert.DeepEqual(t, listener.conversations[:3], [][]Message{
 			{{Role: "system", Content: "be brief"}, {Role: "user", Content: "one two"}},
 			{{Role: "system", Content: "be brief"}, {Role: "user", Content: "one two"}, {Role: "assistant", Content: first}, {Role: "user", Content: "three"}},
 			{{Role: "system", Content: "be brief"}, {Role: "user", Content: "one two"}, {Role: "assistant", Content: first}, {Role: "user", Content: "three"},
 				{Role: "assistant", Content: " the quick"}, {Role: "user", Content: "four five"}},
 		})
-		assert.DeepEqual(t, listener.conversations[3:], listener.conversations[:3]) // no message of one session is in the other
+		assert.DeepEqual(t, listener.conversations[3:], listener.conversations[:3]) // the second session has no message of the first
 		assert.Equal(t, len(samples), 6)
 		var at time.Duration
 		for i, want := range []struct{ turn, prompt, out int }{{0, 4, 3}, {1, 8, 2}, {2, 12, 4}, {0, 4, 3}, {1, 8, 2}, {2, 12, 4}} {
 			s := &samples[i]
-			at += time.Duration(want.turn) * time.Second // to think
+			at += time.Duration(want.turn) * time.Second // the think time of one second before each further turn
 			assert.Equal(t, s.Outcome, sample.OK, "%v", s.Err)
 			assert.DeepEqual(t, []int{s.Turn, s.PromptTokens, s.OutputTokens}, []int{want.turn, want.prompt, want.out})
 			assert.Equal(t, s.Due, at)
@@ -92,8 +92,8 @@ func TestSession(t *testing.T) {
 	})
 }
 
-// TestSessionOpenLoop checks sessions of an open loop: the first turn is scheduled, and each
-// later turn follows the reply to the turn before it.
+// TestSessionOpenLoop checks sessions in an open loop: the first turn is sent on schedule, and each later
+// turn after the reply to the previous turn.
 func TestSessionOpenLoop(t *testing.T) {
 	cfg := mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms}
 	bubble(t, cfg, Load{Requests: []Request{session(), session()}, Arrivals: arrivals.Constant{Rate: 0.5}}, func(samples []sample.Sample, _ *mockserver.Server) {
@@ -107,8 +107,8 @@ func TestSessionOpenLoop(t *testing.T) {
 	})
 }
 
-// TestFailedTurn checks that the turns after a failed one are not sent and count as failures,
-// and that other sessions go on.
+// TestFailedTurn checks that the turns after a failed turn are not sent and count as failures, and that
+// other sessions continue.
 func TestFailedTurn(t *testing.T) {
 	cfg := mockserver.Config{TTFT: 100 * ms, Faults: []fault.Fault{{Kind: fault.Truncate, Every: 4, At: 1}}}
 	bubble(t, cfg, Load{Requests: []Request{session(), session()}, Concurrency: 1}, func(samples []sample.Sample, srv *mockserver.Server) {
@@ -119,15 +119,14 @@ func TestFailedTurn(t *testing.T) {
 		for _, s := range samples[4:] {
 			assert.ErrorContains(t, s.Err, send.ErrNotSent.Error())
 			assert.ErrorContains(t, s.Err, "turn 0 of its session: truncated")
-			assert.Equal(t, s.End, samples[3].End) // without think time
+			assert.Equal(t, s.End, samples[3].End) // the turns that are not sent have no think time
 		}
 		assert.Equal(t, len(srv.Log()), 4)
 		assert.Equal(t, sample.Summarize(sample.All(samples...), sample.Elapsed(sample.All(samples...)), sample.SLO{}).Failed(), 3)
 	})
 }
 
-// TestPassEndsInThinkTime ends a pass during the think time of a session. The remaining turns
-// fail.
+// TestPassEndsInThinkTime ends a pass during the think time of a session. The remaining turns must fail.
 func TestPassEndsInThinkTime(t *testing.T) {
 	l := Load{Requests: []Request{session(), session()}, Concurrency: 1, PassTimeout: 2 * time.Second}
 	bubble(t, mockserver.Config{TTFT: 100 * ms}, l, func(samples []sample.Sample, _ *mockserver.Server) {
@@ -155,7 +154,7 @@ func TestSessionErrors(t *testing.T) {
 	}
 }
 
-// TestPass measures one pass without a benchmark.
+// TestPass makes a pass without a benchmark.
 func TestPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, err := mockserver.New(mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms, Faults: []fault.Fault{{Kind: fault.Truncate, Every: 3, At: 1}}})
@@ -182,7 +181,7 @@ func TestPass(t *testing.T) {
 	})
 }
 
-// A tee also writes what is read from a body.
+// A tee is a body that writes what is read from it to another writer.
 type tee struct {
 	io.ReadCloser
 	to io.Writer
@@ -194,7 +193,7 @@ func (t tee) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestSessionDialects sends a session in each dialect with conversations.
+// TestSessionDialects sends a session in each dialect that supports conversations.
 func TestSessionDialects(t *testing.T) {
 	for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAIResponses{}, dialect.Ollama{}} {
 		for _, l := range []Load{{}, {NoStream: true}} {

@@ -24,8 +24,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// linkHelper is the variable that makes a process of TestShardsLink the one in the namespace. Its value
-// is the time for which the link stops.
+// linkHelper is the environment variable that makes a process run the measurement of TestShardsLink inside
+// the network namespace. Its value is how long the link stops.
 const linkHelper = "TEST_LINK_STOPS"
 
 // The addresses in the namespaces of TestShardsLink.
@@ -35,12 +35,12 @@ const (
 )
 
 // TestShardsLink stops the link between shard 2 and everything else in the middle of a pass: no packet
-// arrives, and no connection ends. Whoever reads the result must know: after 1 s and 3 s the figures
-// are in doubt, and after 9 s there may also be no result, because TCP repeats itself so seldom that
-// more than 10 s pass without a byte.
+// arrives, and no connection ends. The result must make that known. After a stop of 1 s or 3 s, the metrics
+// must be marked as doubtful. After 9 s, having no result is also acceptable: TCP retransmits so seldom by
+// then that no byte may arrive for more than 10 s.
 //
-// The shards are in network namespaces, which end with their processes. The test needs root, or a
-// system that gives everybody namespaces.
+// The shards are in network namespaces, which end with their processes. The test needs root, or a system on
+// which every user may create namespaces.
 func TestShardsLink(t *testing.T) {
 	if text := os.Getenv(linkHelper); text != "" {
 		stops, err := time.ParseDuration(text)
@@ -55,7 +55,7 @@ func TestShardsLink(t *testing.T) {
 	}
 	for _, stops := range []time.Duration{time.Second, 3 * time.Second, 9 * time.Second} {
 		t.Run(stops.String(), func(t *testing.T) {
-			t.Parallel() // most of the time is spent until the link is there again
+			t.Parallel() // most of the time is spent on waiting for the link
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestShardsLink$", "-test.v", "-test.timeout=3m")
 			cmd.Env = append(os.Environ(), linkHelper+"="+stops.String())
 			var out bytes.Buffer
@@ -81,10 +81,10 @@ func TestShardsLink(t *testing.T) {
 	}
 }
 
-// noBridge begins the reason for which a machine cannot run TestShardsLink.
+// noBridge is the beginning of the reason for skipping TestShardsLink on a machine that cannot run it.
 const noBridge = "no network between namespaces: "
 
-// network runs commands that set up a network, and skips t if the first one fails.
+// network runs commands that set up a network. It skips t if the first command fails.
 func network(t *testing.T, lines ...string) {
 	t.Helper()
 	for i, line := range lines {
@@ -97,18 +97,18 @@ func network(t *testing.T, lines ...string) {
 	}
 }
 
-// shardsLink runs three shards, one of them behind a link that stops. It runs in a network namespace of
-// its own.
+// shardsLink runs three shards, one of which is behind a link that stops. It must run in its own network
+// namespace.
 func shardsLink(t *testing.T, stops time.Duration) {
 	network(t, "ip link add switch type bridge", "ip addr add "+linkNear+"/24 dev switch", "ip link set switch up", "ip link set lo up")
 	mock, err := mockserver.New(mockserver.Config{})
 	assert.NilError(t, err)
-	var far atomic.Int64 // requests of shard 2
-	const before = 3 + 3 // of its warm-up, and of the pass until the link stops
+	var far atomic.Int64 // number of requests of shard 2
+	const before = 3 + 3 // in the warm-up, and in the pass before the link stops
 	stopped := make(chan bool)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.RemoteAddr, linkFar+":") && far.Add(1) > before {
-			<-stopped // so that the pass lasts for longer than the link is down
+			<-stopped // makes the pass last longer than the link is down
 		}
 		mock.ServeHTTP(w, r)
 	}))
@@ -130,7 +130,7 @@ func shardsLink(t *testing.T, stops time.Duration) {
 		"nsenter --target="+id+" --net ip link set eth0 up")
 	runtest.Until(t, "shard 2 is in the middle of the pass", func() bool { return far.Load() > before })
 
-	const disabled, forwarding = "0", "3" // states of a port, which keeps its carrier
+	const disabled, forwarding = "0", "3" // states of a bridge port; the port keeps its carrier in both
 	network(t, "bridge link set dev port state "+disabled)
 	time.Sleep(stops)
 	network(t, "bridge link set dev port state "+forwarding)

@@ -31,10 +31,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// shardsVariant is the variable that makes one shard of helperShards another one.
+// shardsVariant is the environment variable that makes one shard of helperShards different from the others.
 const shardsVariant = "TEST_VARIANT_OF_THE_SHARD"
 
-// shardLoads are the loads of helperShards.
+// shardLoads returns the loads of helperShards, keyed by name.
 func shardLoads() map[string]Load {
 	numbered := func(n, from int) []Request {
 		all := words(n, 8)
@@ -62,7 +62,8 @@ func shardLoads() map[string]Load {
 	}
 }
 
-// helperShards runs loads against the server of the environment. Shard 0 writes the figures.
+// helperShards runs loads against the server that the environment names. Shard 0 writes the metrics to a
+// file.
 func helperShards(b *testing.B) {
 	target := Target{URL: os.Getenv(killedURL), Model: "mock"}
 	loads := shardLoads()
@@ -100,13 +101,13 @@ func helperShards(b *testing.B) {
 	}
 }
 
-// writeFound writes what a process has found to a file of its own.
+// writeFound writes what this process has measured to a file named name in LLMBENCH_OUT.
 func writeFound(b *testing.B, name string, text []byte) {
 	assert.NilError(b, os.WriteFile(filepath.Join(os.Getenv("LLMBENCH_OUT"), name), text, 0o666))
 }
 
-// helperSearch makes passes of which each depends on the result of the one before, and on what one
-// process alone knows.
+// helperSearch makes passes that each depend on the result of the previous pass, and on a value that only
+// one process knows.
 func helperSearch(b *testing.B, target Target) {
 	Watch(b)
 	led, err := Lead("the process", func() (int, error) { return os.Getpid(), nil })
@@ -130,7 +131,7 @@ func helperSearch(b *testing.B, target Target) {
 			for s := range result.All() {
 				n++
 				answer := *s.Answer
-				s.Answer = nil // an address
+				s.Answer = nil // a pointer, whose address would be printed
 				all = append(all, fmt.Sprint(*s, answer, result.Elapsed))
 			}
 			assert.NilError(b, result.Err())
@@ -147,8 +148,8 @@ type shardProcess struct {
 	out            string
 }
 
-// startShards starts helperShards in so many processes, or alone if there is one. The function
-// change changes the command of a process.
+// startShards starts helperShards in count processes that measure together, or in one that measures alone.
+// It calls change with each process before the start, to modify its command.
 func startShards(t *testing.T, count int, url, loads string, change func(i int, p *shardProcess)) []*shardProcess {
 	t.Helper()
 	addr := runtest.FreeAddr(t)
@@ -170,10 +171,10 @@ func startShards(t *testing.T, count int, url, loads string, change func(i int, 
 	return all
 }
 
-// text returns what a process has printed. It must have ended.
+// text returns the output of a process, which must have ended.
 func (p *shardProcess) text() string { return p.stdout.String() + p.stderr.String() }
 
-// wait waits for the end of all processes, and returns their exit codes.
+// waitShards waits until all processes have ended, and returns their exit codes.
 func waitShards(all []*shardProcess) (codes []int) {
 	for _, p := range all {
 		p.Wait()
@@ -196,7 +197,7 @@ func newBodyServer(t *testing.T) *bodyServer {
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
-		_, id, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("X-Request-Id"), "llmbench-"), "-") // without that of the run
+		_, id, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("X-Request-Id"), "llmbench-"), "-") // without the identifier of the run
 		s.bodies = append(s.bodies, r.URL.Path+" "+id+" "+string(body))
 		s.mu.Unlock()
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -206,7 +207,7 @@ func newBodyServer(t *testing.T) *bodyServer {
 	return s
 }
 
-// take returns the bodies so far, sorted, and forgets them.
+// take returns the bodies received since the last call, sorted.
 func (s *bodyServer) take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +217,8 @@ func (s *bodyServer) take() []string {
 	return all
 }
 
-// lines returns what must be the same in the records of one process and of several, sorted.
+// lines returns, sorted, the parts of the records that must be the same whether one process or several sent
+// the requests.
 func lines(t *testing.T, run *records.Run) (all []string) {
 	t.Helper()
 	for q := range run.All() {
@@ -230,8 +232,8 @@ func lines(t *testing.T, run *records.Run) (all []string) {
 	return all
 }
 
-// TestShards checks that four processes send together what one sends alone, and that the result
-// of shard 0 is computed from all requests.
+// TestShards checks that four processes together send what one process sends alone, and that the result of
+// shard 0 is computed from all requests.
 func TestShards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -286,7 +288,7 @@ func TestShards(t *testing.T) {
 			for q := range got.All() {
 				sent[q.Shard]++
 			}
-			share := min(4, max(4, l.Concurrency)) // of the requests
+			share := min(4, max(4, l.Concurrency)) // number of processes that send requests
 			if name == "few" {
 				share = 2
 			}
@@ -298,8 +300,8 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestShardsOtherGo checks that shards measure under a version of Go whose lines of results cannot be
-// edited, and that only the line of shard 0 has figures.
+// TestShardsOtherGo checks that shards can measure if the version of Go does not allow llmbench to edit
+// result lines, and that only the result line of shard 0 has metrics.
 func TestShardsOtherGo(t *testing.T) {
 	t.Parallel()
 	server := newBodyServer(t)
@@ -318,7 +320,7 @@ func TestShardsOtherGo(t *testing.T) {
 	assert.Equal(t, strings.Count(rest, "the result of all 2 shards is that of shard 0; this is shard 1\n"), 1, all[1].text())
 }
 
-// checkFigures checks that the figures of a file follow from records.
+// checkFigures checks that the metrics in a file can be computed from the records.
 func checkFigures(t *testing.T, file string, run *records.Run, rows []*benchfmt.Result) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -337,7 +339,7 @@ func checkFigures(t *testing.T, file string, run *records.Run, rows []*benchfmt.
 	assert.Assert(t, len(rows) > 0)
 }
 
-// firstWords is a figure of a load's own.
+// firstWords is the Figures function of a load.
 func firstWords(samples iter.Seq[*sample.Sample]) map[string]float64 {
 	n := 0.0
 	for range samples {
@@ -346,14 +348,15 @@ func firstWords(samples iter.Seq[*sample.Sample]) map[string]float64 {
 	return map[string]float64{"first-words": n}
 }
 
-// TestShardsDiffer checks that shards which differ do not measure, and name what differs.
+// TestShardsDiffer checks that shards with different settings do not measure, and that the error names the
+// difference.
 func TestShardsDiffer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, loads string
 		change      func(*shardProcess)
 		want        string
-		sent        bool // requests
+		sent        bool // whether requests are sent
 	}{
 		{"seed", "^open$", func(p *shardProcess) { p.Env = append(p.Env, shardsVariant+"=seed") },
 			"BenchmarkHelper/Shards/open: begin: parameters of arrivals: map[rate:500 seed:7] in shard 0 (", false},
@@ -378,7 +381,7 @@ func TestShardsDiffer(t *testing.T) {
 			for i, p := range all {
 				assert.Equal(t, codes[i], 1, p.text())
 				assert.Assert(t, strings.Contains(p.text(), "cannot judge: "), p.text())
-				if i != 1 || strings.HasPrefix(test.want, "BenchmarkHelper") { // that may dial when the others have ended
+				if i != 1 || strings.HasPrefix(test.want, "BenchmarkHelper") { // shard 1 may dial after the others have ended
 					assert.Assert(t, strings.Contains(p.text(), test.want), p.text())
 				}
 				rows, _ := results(t, p.stdout.String())
@@ -389,7 +392,7 @@ func TestShardsDiffer(t *testing.T) {
 	}
 }
 
-// TestShardsFailTogether checks that all shards fail if too many requests failed, and only then.
+// TestShardsFailTogether checks that all shards fail if and only if too many of all requests failed.
 func TestShardsFailTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -417,7 +420,7 @@ func TestShardsFailTogether(t *testing.T) {
 	}
 }
 
-// TestShardsSilent stops one of three shards for a while in the middle of a pass. The result says so.
+// TestShardsSilent stops one of three shards for a while in the middle of a pass. The result must say so.
 func TestShardsSilent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -448,9 +451,9 @@ func TestShardsSilent(t *testing.T) {
 	assert.Assert(t, want.MatchString(all[0].text()), all[0].text())
 }
 
-// TestShardsLost ends one of three shards in the middle of a pass: by SIGKILL, and by SIGSTOP. The
-// others must say which one and end, and the records must have what was answered, and what the others
-// had in flight.
+// TestShardsLost kills or stops one of three shards in the middle of a pass, with SIGKILL or SIGSTOP. The
+// other shards must end and name the lost shard. The records must hold the requests that were answered, and
+// those that the other shards had in flight.
 func TestShardsLost(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has neither signal")
@@ -480,7 +483,7 @@ func TestShardsLost(t *testing.T) {
 				}
 				mock.ServeHTTP(w, r)
 			}))
-			t.Cleanup(server.Close) // after the shards have ended, also if the test fails
+			t.Cleanup(server.Close) // runs after the shards have ended, even if the test fails
 			all := startShards(t, 3, server.URL, "^closed$", nil)
 			path := filepath.Join(all[0].out, "BenchmarkHelper,Shards,closed.1.jsonl")
 			runtest.Until(t, "each request that was answered is in the records, and each worker waits", func() bool { return countLines(path) == 1+answered && waiting.Load() == 6 })
@@ -498,7 +501,7 @@ func TestShardsLost(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Assert(t, want.MatchString(run.Failed()), run.Failed())
 			ok := 0
-			inFlight := map[int32]int{} // by the shard
+			inFlight := map[int32]int{} // number of requests in flight, keyed by shard
 			for q := range run.All() {
 				switch {
 				case q.OK():

@@ -14,19 +14,21 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// BenchmarkSoak sends many requests, in passes of one client whose samples are dropped, to find out what
-// remains of each request: 20,000, or a million with LLMBENCH_FULL=1, which takes minutes. It is a
-// closed loop of streams of three deltas, and one client in a hundred leaves. The heap after a tenth
-// of the requests and the number of goroutines must be the same as at the end: B/req, goroutines.
-// B/sample is the memory of a sample that is kept.
+// BenchmarkSoak sends many requests through one client, and measures what remains in memory after each
+// request. It sends 20,000 requests, or a million with LLMBENCH_FULL=1, which takes minutes. The samples of
+// each pass are dropped. The load is a closed loop of streams with three deltas, in which one client in a
+// hundred leaves. The heap and the number of goroutines at the end must be the same as after a tenth of the
+// requests. The units B/req and goroutines are the differences. The unit B/sample is the memory of a sample
+// that is kept.
 //
-// 20,000 requests left 2 bytes each and one goroutine, and a sample of three deltas took 263 bytes.
+// In the last measurement, 20,000 requests left 2 bytes each and one goroutine, and a sample of three
+// deltas took 263 bytes.
 func BenchmarkSoak(b *testing.B) {
 	passes, perPass := 20, 1000
 	if fullForm(b) {
 		passes, perPass = 100, 10000
 	}
-	// What may grow all the same: the runtime's own, and pools.
+	// noise is the permitted growth, caused by the runtime itself and by pools.
 	const noise = 1 << 20
 
 	l, err := Load{Requests: words(perPass, 3), Concurrency: 16, Cancel: Cancel{Share: 0.01, Deltas: 2}}.check()
@@ -81,13 +83,14 @@ func BenchmarkSoak(b *testing.B) {
 	}
 }
 
-// A memory is what a process holds.
+// A memory is the heap size and the number of goroutines of this process.
 type memory struct {
 	heap       uint64
 	goroutines int
 }
 
-// takeMemory collects garbage twice, because the second collection frees the contents of pools.
+// takeMemory returns the memory after a garbage collection. It collects twice, because only the second
+// collection frees the contents of pools.
 func takeMemory() memory {
 	runtime.GC()
 	runtime.GC()
@@ -96,7 +99,7 @@ func takeMemory() memory {
 	return memory{m.HeapAlloc, runtime.NumGoroutine()}
 }
 
-// answerAlways answers a request on c with a stream of three deltas and usage.
+// answerAlways answers each request on c with a stream of three deltas and usage.
 func answerAlways(c net.Conn, _ int) bool {
 	const delta = `data: {"choices":[{"index":0,"delta":{"content":" word"}}]}` + "\n\n"
 	const body = delta + delta + `data: {"choices":[{"index":0,"delta":{"content":" end"},"finish_reason":"length"}]}` + "\n\n" +

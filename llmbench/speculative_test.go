@@ -14,9 +14,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestAcceptanceLength measures a server whose acceptance length is 2.7731 tokens: by the deltas,
-// by the usage alone, and by what answers state. The ITL per token is the ITL per delta divided by
-// the acceptance length, where the server states the tokens of each delta.
+// TestAcceptanceLength measures a server with speculative decoding whose acceptance length is 2.7731
+// tokens. The acceptance length is computed from the deltas, from the usage alone, or from what the answers
+// report. If the server reports the tokens of each delta, the ITL per token is the ITL per delta divided by
+// the acceptance length.
 func TestAcceptanceLength(t *testing.T) {
 	const want = 1 + 0.7 + 0.49 + 0.343 + 0.2401
 	within := func(t *testing.T, what string, got float64) {
@@ -27,7 +28,7 @@ func TestAcceptanceLength(t *testing.T) {
 		name           string
 		dialect        dialect.Dialect
 		body           string
-		stated, answer bool // the tokens of each delta, and drafts or steps
+		stated, answer bool // whether the server reports the tokens of each delta, and the drafts or steps of an answer
 	}{
 		{"vLLM, usage alone", dialect.OpenAICompletions{}, "", false, false},
 		{"vLLM, usage of each delta", dialect.OpenAIChat{}, `{"stream_options":{"continuous_usage_stats":true}}`, true, false},

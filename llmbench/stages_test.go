@@ -12,8 +12,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestStagesInAPass checks that the requests of a ramp are due, and sent, at the instants of
-// the stages.
+// TestStagesInAPass checks that the requests of a schedule with stages, one of them a ramp, are due and
+// sent at the right instants.
 func TestStagesInAPass(t *testing.T) {
 	a := arrivals.Stages{Stages: []arrivals.Stage{{For: time.Second, Rate: 2}, {For: 2 * time.Second}, {For: 2 * time.Second, Ramp: arrivals.Linear, To: 8}}, Shape: math.Inf(1)}
 	n, err := a.Requests()
@@ -32,7 +32,7 @@ func TestStagesInAPass(t *testing.T) {
 	})
 }
 
-// TestStagesCut checks the error of a load whose requests do not reach the last stage.
+// TestStagesCut checks the error if a load has too few requests to reach the last stage.
 func TestStagesCut(t *testing.T) {
 	stages := arrivals.Stages{Stages: []arrivals.Stage{{For: time.Second, Rate: 10}, {For: time.Second, Rate: 5}}}
 	_, err := Load{Requests: words(11, 1), Arrivals: stages}.check()

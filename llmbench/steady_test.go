@@ -11,8 +11,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// TestSteadyAgainstLog compares the tokens of the steady part with the tokens that the server
-// sent in that time, by its log.
+// TestSteadyAgainstLog compares the number of tokens in the steady part of a pass with the number that the
+// server sent in the same interval according to its log.
 func TestSteadyAgainstLog(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 0))
 	requests := words(240, 1)
@@ -24,7 +24,7 @@ func TestSteadyAgainstLog(t *testing.T) {
 		s := sample.Summarize(sample.All(samples...), sample.Elapsed(sample.All(samples...)), sample.SLO{}).Steady[0]
 		assert.Equal(t, s.Why, "")
 		log := srv.Log()
-		start := log[0].Accepted - samples[0].Admitted // of the pass, on the server's clock
+		start := log[0].Accepted - samples[0].Admitted // start of the pass on the server's clock
 		sent := 0
 		for _, e := range log {
 			for _, at := range e.Tokens {
@@ -34,8 +34,8 @@ func TestSteadyAgainstLog(t *testing.T) {
 			}
 		}
 		assert.Assert(t, math.Abs(s.Tokens-float64(sent)) < 1e-6, "%v tokens in %+v; the server sent %d", s.Tokens, s, sent)
-		// In each of 8 slots, a request takes 50 ms and 7 ms for each further token: 29.5 tokens in
-		// 249.5 ms on average.
+		// In each of 8 slots, a request takes 50 ms plus 7 ms for each token after the first. On average,
+		// that is 29.5 tokens in 249.5 ms.
 		assert.Assert(t, math.Abs(s.Tokens/(s.End-s.Begin).Seconds()/(8*29.5/0.2495)-1) < 0.02, "%v", s.Tokens/(s.End-s.Begin).Seconds())
 	})
 }

@@ -27,14 +27,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// published returns the path of a published trace. The traces are too large for this
-// repository.
+// published returns the path of a published trace. The traces are too large to be part of this repository.
 func published(t *testing.T, name string) string {
 	t.Helper()
 	return extracases.Path(t, "data/"+name)
 }
 
-// azureInstants reads the arrival of each request in Azure's trace, without package benchdata.
+// azureInstants reads the arrival times in a trace of Azure. It does not use package benchdata, which the
+// test checks.
 func azureInstants(t *testing.T, path string) (at []time.Duration) {
 	f, err := os.Open(path)
 	assert.NilError(t, err)
@@ -42,7 +42,7 @@ func azureInstants(t *testing.T, path string) (at []time.Duration) {
 	rows, err := csv.NewReader(f).ReadAll()
 	assert.NilError(t, err)
 	for _, row := range rows[1:] {
-		var hour, minute, second, fraction int64 // of 100 ns
+		var hour, minute, second, fraction int64 // in units of 100 ns
 		_, err := fmt.Sscanf(row[0], "2023-11-16 %d:%d:%d.%07d", &hour, &minute, &second, &fraction)
 		assert.NilError(t, err)
 		at = append(at, time.Duration(((hour*60+minute)*60+second)*1e9+fraction*100))
@@ -53,8 +53,8 @@ func azureInstants(t *testing.T, path string) (at []time.Duration) {
 	return at
 }
 
-// mooncakeInstants reads the arrival of each request in Mooncake's trace, without package
-// benchdata.
+// mooncakeInstants reads the arrival times in a trace of Mooncake. It does not use package benchdata, which
+// the test checks.
 func mooncakeInstants(t *testing.T, path string) (at []time.Duration) {
 	text, err := os.ReadFile(path)
 	assert.NilError(t, err)
@@ -66,8 +66,8 @@ func mooncakeInstants(t *testing.T, path string) (at []time.Duration) {
 	return at
 }
 
-// TestReplayOfTraces replays every row of two published traces, in virtual time. Each request
-// must reach the server less than a millisecond from its instant in the trace.
+// TestReplayOfTraces replays every row of two published traces in virtual time. Each request must reach the
+// server within a millisecond of its time in the trace.
 func TestReplayOfTraces(t *testing.T) {
 	for _, tt := range []struct {
 		format   benchdata.TraceFormat
@@ -84,7 +84,7 @@ func TestReplayOfTraces(t *testing.T) {
 			path := published(t, tt.file)
 			want := tt.instants(t, path)
 			assert.Equal(t, len(want), tt.rows)
-			// A template that is longer than every prompt leaves texts of one word.
+			// With a template that is longer than every prompt, each prompt has only one word.
 			trace := benchdata.Trace{Format: tt.format, Path: path, Speed: tt.speed, Template: 1 << 20}
 			requests, replay, err := trace.Load(0)
 			assert.NilError(t, err)
@@ -118,15 +118,15 @@ func TestReplayOfTraces(t *testing.T) {
 	}
 }
 
-// hitRatio returns how many prompt tokens of rows an unlimited prefix cache with blocks of 16
-// tokens finds, if the requests are sent one after another, and the number of all prompt
-// tokens. The names of a trace's blocks decide. Each name stands for a number of tokens.
+// hitRatio returns the number of all prompt tokens in rows, and how many of them an unlimited prefix cache
+// with blocks of 16 tokens would hold if the requests were sent one after another. The names of the blocks
+// in a trace tell which prompts share a beginning. Each named block has the given number of tokens.
 func hitRatio(rows []benchdata.TraceRow, tokens int) (hits, all int) {
 	const block = 16
 	type name struct {
-		before string // the names before it: a block is only found after the same blocks
+		before string // the earlier names: a block is only found after the same blocks
 		of     uint64
-		index  int // of the block in the prompt
+		index  int // index of the block in the prompt
 	}
 	seen := map[name]bool{}
 	for _, r := range rows {
@@ -144,7 +144,7 @@ func hitRatio(rows []benchdata.TraceRow, tokens int) (hits, all int) {
 			seen[n] = true
 		}
 		if found*block == r.Input && found > 0 {
-			found-- // one token is computed in any case
+			found-- // the server always computes at least one block
 		}
 		hits += found * block
 	}
@@ -156,8 +156,8 @@ var (
 	found   = regexp.MustCompile(`(?m)^vllm:prefix_cache_hits_total\{.*\} (\S+)$`)
 )
 
-// TestPrefixHitsOfTraces sends traces with named blocks, one request after the other, to a mock
-// server with a prefix cache. The cache must find exactly the tokens that the names imply.
+// TestPrefixHitsOfTraces sends traces with named blocks, one request after another, to a simulated server
+// with a prefix cache. The cache must find exactly the tokens that the names imply.
 func TestPrefixHitsOfTraces(t *testing.T) {
 	dir := t.TempDir()
 	crafted := func(name string, rows ...string) string {
@@ -175,7 +175,7 @@ func TestPrefixHitsOfTraces(t *testing.T) {
 		format benchdata.TraceFormat
 		path   func(t *testing.T) string
 		rows   int
-		hits   int // -1: only what the names imply
+		hits   int // expected hits; -1 compares only with hitRatio
 	}{
 		{"mooncake", benchdata.Mooncake, func(t *testing.T) string {
 			return crafted("m", row(1100, 1, 2, 3), row(1100, 1, 2, 4), row(1024, 1, 2), row(1300, 1, 5, 6), row(1300, 1, 5, 6), row(600, 7, 8), row(513, 7, 9), row(600, 2, 1))

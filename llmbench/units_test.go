@@ -18,7 +18,7 @@ func init() {
 	)
 }
 
-// TestRegisterUnits checks which units are refused.
+// TestRegisterUnits checks that RegisterUnits refuses invalid units.
 func TestRegisterUnits(t *testing.T) {
 	for _, u := range []sample.Unit{{}, {Name: "a b"}, {Name: "req/s"}, {Name: "srv-preempt/op"}, {Name: "a", Family: "none"}} {
 		func() {
@@ -31,10 +31,10 @@ func TestRegisterUnits(t *testing.T) {
 	assert.Equal(t, n, len(sample.Units)+2)
 }
 
-// ownUnit is a unit of a user of llmbench.
+// ownUnit is a unit that a user of llmbench defines.
 var ownUnit = sample.Unit{Name: "p50-long-ttft-ns", Better: "lower", Family: sample.FamilyTTFT, Statistic: sample.P50}
 
-// helperOwnUnit reports a unit of its own, and computes one that is none.
+// helperOwnUnit reports a metric with its own unit, and another metric whose unit does not exist.
 func helperOwnUnit(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	Run(b, target, Load{
@@ -45,7 +45,7 @@ func helperOwnUnit(b *testing.B) {
 	})
 }
 
-// TestOwnUnit checks that a load's own unit is announced and reported.
+// TestOwnUnit checks that the metadata and the value of a load's own unit are reported.
 func TestOwnUnit(t *testing.T) {
 	stdout, _, code, _ := runHelper(t, "OwnUnit", []string{"-test.count=2"}, nil)
 	assert.Equal(t, code, 0, stdout)

@@ -16,13 +16,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// flavors are the servers that share the path of a dialect.
+// flavors maps dialects that share a path to the kind of server that speaks them.
 var flavors = map[string]string{"sglang": "sglang", "lmdeploy": "lmdeploy", "tgi": "tgi", "vllm-demo": "vllm", "mindie-vllm": "mindie"}
 
-// unmarked are the dialects without a finish reason and without an end marker.
+// unmarked lists the dialects whose streams have neither a finish reason nor an end marker.
 var unmarked = []string{"triton", "vllm-demo", "mindie-vllm"}
 
-// everyDialect returns all dialects; the mock speaks each.
+// everyDialect returns all dialects; the simulated server speaks each of them.
 func everyDialect(t *testing.T) []dialect.Dialect {
 	var all []dialect.Dialect
 	for _, name := range dialect.Names() {
@@ -33,13 +33,13 @@ func everyDialect(t *testing.T) []dialect.Dialect {
 	return all
 }
 
-// TestEveryFault checks the outcome of each fault of the mock in each dialect, streamed and not. Nothing
-// hangs, and no goroutine and no connection is left.
+// TestEveryFault checks the outcome of each fault of the simulated server in each dialect, streamed and not
+// streamed. No request may hang, and no goroutine and no connection may be left.
 func TestEveryFault(t *testing.T) {
 	runtest.CheckLeaks(t)
 	const tokens = 8
-	// The outcomes of an answer that is streamed, and of one that is not. Some faults have no
-	// effect on the latter.
+	// For each fault, the outcome of a streamed answer, and of an answer that is not streamed. Some faults
+	// have no effect on the second kind.
 	want := map[string][2]sample.Outcome{
 		"slow-header": {sample.OK, sample.OK}, "no-done": {sample.OK, sample.OK}, "format": {sample.OK, sample.OK}, "wrong": {sample.OK, sample.OK}, "short": {sample.OK, sample.OK}, "swap": {sample.OK, sample.OK},
 		"html-200": {sample.Malformed, sample.Malformed}, "wrong-type": {sample.Malformed, sample.OK}, "json": {sample.Malformed, sample.OK}, "gzip": {sample.Malformed, sample.Malformed},
@@ -55,7 +55,7 @@ func TestEveryFault(t *testing.T) {
 					outcome = sample.OK
 				}
 				if name == "long-line" && d.Name() != "openai-chat" {
-					continue // the limit is the same in each dialect, and such an answer is large
+					continue // the answer is large, and the limit the same in all dialects
 				}
 				if strings.HasPrefix(name, "http-") || name == "html-502" {
 					outcome = sample.HTTP
@@ -82,8 +82,8 @@ func TestEveryFault(t *testing.T) {
 	}
 }
 
-// TestEveryShape reads each shape of a stream in each dialect: the counts are the server's, and the
-// instants are in its log.
+// TestEveryShape reads each shape of a stream in each dialect. The counts must be equal to the server's
+// counts, and the instants to the instants in the server's log.
 func TestEveryShape(t *testing.T) {
 	const tokens = 12
 	for name := range shape.Names() {
@@ -97,7 +97,7 @@ func TestEveryShape(t *testing.T) {
 					l := Load{Requests: words(1, tokens), Concurrency: 1, NoStream: !stream}
 					bubbleIn(t, d, cfg, l, func(samples []sample.Sample, srv *mockserver.Server) {
 						s, e := samples[0], srv.Log()[0]
-						if name == "nul-raw" { // the text is no JSON
+						if name == "nul-raw" { // the text is not valid JSON
 							assert.Equal(t, s.Outcome, sample.Malformed)
 							return
 						}

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// sums returns questions whose answers are checked.
+// sums returns n questions, each with a check of the answer.
 func sums(n int) (all []Request) {
 	for i := range n {
 		all = append(all, Request{Prompt: fmt.Sprintf("What is %d + %d?", i+1, 3*i), MaxTokens: 64, Check: check.Number(fmt.Sprint(4*i + 1))})
@@ -22,14 +22,15 @@ func sums(n int) (all []Request) {
 	return all
 }
 
-// TestWrongServers checks that the accuracy finds servers that answer quickly and wrong, and that it
-// finds one that mixes up the answers of large batches at 64 requests at once, and not at 1.
+// TestWrongServers checks that the accuracy reveals servers that answer quickly but wrongly. For a server
+// that mixes up the answers of large batches, the accuracy must be low with 64 requests at once, and not
+// with one.
 func TestWrongServers(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		faults       []fault.Fault
-		alone, at64  [2]float64 // accuracy-%, from and to
-		wrongIsAlike bool       // the answers have as many tokens as right ones
+		alone, at64  [2]float64 // minimum and maximum of accuracy-%
+		wrongIsAlike bool       // wrong answers have as many tokens as right ones
 	}{
 		{"right", nil, [2]float64{100, 100}, [2]float64{100, 100}, true},
 		{"5 % wrong", []fault.Fault{{Kind: fault.Wrong, Share: 0.05, Seed: 1}}, [2]float64{90, 98}, [2]float64{90, 98}, true},

@@ -27,7 +27,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
 
-// asK6 is the variable with which the test binary is k6.
+// asK6 is the environment variable that makes the test binary run k6.
 const asK6 = "TEST_RUNS_K6"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A run is what a run of k6 left.
+// A run holds the results of a run of k6.
 type run struct {
 	out     string // standard output and standard error
 	code    int    // exit status
@@ -48,15 +48,15 @@ type run struct {
 	records []*records.Run
 }
 
-// prelude begins each script.
+// prelude is the beginning of each script.
 const prelude = `
 import exec from 'k6/execution';
 import { Client } from 'k6/x/llmbench';
 export function handleSummary(data) { return { [__ENV.SUMMARY]: JSON.stringify(data.metrics) }; }
 `
 
-// start begins a run of k6, which has no other variables of llmbench than those in env. The function that it
-// returns waits for the end.
+// start starts k6 with a script. The environment of k6 has no LLMBENCH_ variables other than those in env.
+// The function end waits until k6 has ended.
 func start(t *testing.T, script string, env []string, args ...string) (end func() run) {
 	t.Helper()
 	dir := t.TempDir()
@@ -94,7 +94,7 @@ func start(t *testing.T, script string, env []string, args ...string) (end func(
 	}
 }
 
-// serve serves a mock. Each request is handed to see, unless that is nil, with its body.
+// serve starts a simulated server. If see is not nil, it is called with each request and its body.
 func serve(t *testing.T, cfg mockserver.Config, see func(r *http.Request, body []byte)) (mock *mockserver.Server, url string) {
 	t.Helper()
 	mock, err := mockserver.New(cfg)
@@ -112,8 +112,8 @@ func serve(t *testing.T, cfg mockserver.Config, see func(r *http.Request, body [
 	return mock, url
 }
 
-// TestOutcomes checks that the outcomes in k6's metrics and in records match the faults that the
-// server made.
+// TestOutcomes checks that the outcomes in k6's metrics and in the records match the faults that the server
+// injected.
 func TestOutcomes(t *testing.T) {
 	want := map[fault.Kind]sample.Outcome{
 		"": sample.OK, fault.HTTP500: sample.HTTP, fault.Reset: sample.Truncated, fault.FIN: sample.Truncated, fault.ErrorEvent: sample.ServerError,
@@ -123,7 +123,7 @@ func TestOutcomes(t *testing.T) {
 		{Kind: fault.HTTP500, Every: 7}, {Kind: fault.Reset, Every: 11, At: 2}, {Kind: fault.FIN, Every: 13, At: 2}, {Kind: fault.ErrorEvent, Every: 17, At: 1},
 		{Kind: fault.Malformed, Every: 19, At: 1}, {Kind: fault.Empty, Every: 23}, {Kind: fault.Stall, Every: 67, At: 1},
 	}}, nil)
-	thresholds := map[string][]string{} // so that the summary has them
+	thresholds := map[string][]string{} // thresholds make k6 list the outcomes in its summary
 	for _, o := range want {
 		thresholds[fmt.Sprintf("llm_requests{outcome:%s}", o)] = []string{"count>=0"}
 	}
@@ -166,8 +166,9 @@ func TestOutcomes(t *testing.T) {
 	assert.DeepEqual(t, recorded, truth)
 }
 
-// TestLatencies checks that k6 has the latencies of the records, and that these are not shorter than in the log of
-// the server. How much later they are depends on the machine; the command accuracy measures it.
+// TestLatencies checks that k6 reports the same latencies as the records, and that they are not shorter
+// than in the server's log. How much longer they are depends on the machine; the command accuracy measures
+// it.
 func TestLatencies(t *testing.T) {
 	mock, url := serve(t, mockserver.Config{TTFT: 50 * time.Millisecond, PerToken: 5 * time.Millisecond}, nil)
 	r := start(t, prelude+`
@@ -181,19 +182,19 @@ func TestLatencies(t *testing.T) {
 	assert.Equal(t, r.code, 0, "%s", r.out)
 	figures := r.records[0].Figures().Metrics
 	for metric, unit := range map[string]string{"llm_ttft": "p50-ttft-ns", "llm_e2e": "p50-e2e-ns"} {
-		// The records are exact; k6 has milliseconds as a floating-point number.
+		// The records are exact, but k6 stores milliseconds as floating-point numbers.
 		got, want := r.metrics[metric].Values["med"]*1e6, figures[unit]
 		assert.Assert(t, want > 0 && got > want-1 && got < want+1, "%s: %v, and %v in records", metric, got, want)
 	}
 	assert.Equal(t, r.metrics["llm_itl"].Values["count"], 400.0)
 	assert.Equal(t, len(mock.Log()), 40)
-	for metric, least := range map[string]float64{"llm_ttft": 49, "llm_e2e": 99} { // a millisecond less than the mock, as kernel timestamps are on another clock
+	for metric, least := range map[string]float64{"llm_ttft": 49, "llm_e2e": 99} { // 1 ms less than on the server, whose clock differs from the kernel's
 		assert.Assert(t, r.metrics[metric].Values["min"] >= least, "%s %v", metric, r.metrics[metric].Values)
 	}
 	assert.Equal(t, r.records[0].Len(), 40)
 }
 
-// TestSegments checks that two processes with execution segments send together what one process sends.
+// TestSegments checks that two processes with execution segments together send what one process sends.
 func TestSegments(t *testing.T) {
 	for name, executor := range map[string]string{
 		"shared-iterations": `{ executor: 'shared-iterations', vus: 4, iterations: 60 }`,
@@ -239,7 +240,8 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestInterrupted checks that a request which ends with its iteration is canceled, and no failure.
+// TestInterrupted checks that a request that ends with its iteration is canceled and does not count as
+// failed.
 func TestInterrupted(t *testing.T) {
 	_, url := serve(t, mockserver.Config{TTFT: time.Hour}, nil)
 	r := start(t, prelude+`
@@ -258,7 +260,7 @@ func TestInterrupted(t *testing.T) {
 	assert.Equal(t, r.records[0].Failed(), "")
 }
 
-// TestOpenAhead checks that no request has to open a connection.
+// TestOpenAhead checks that no request has to open its own connection.
 func TestOpenAhead(t *testing.T) {
 	_, url := serve(t, mockserver.Config{TTFT: 20 * time.Millisecond}, nil)
 	r := start(t, prelude+`
@@ -273,8 +275,8 @@ func TestOpenAhead(t *testing.T) {
 	}
 }
 
-// TestAborted checks that the records of a test say whether the test was cut. A threshold that is crossed
-// at the end cuts nothing.
+// TestAborted checks that the records say whether the test was cut off. A threshold that is crossed at the
+// end does not cut off the test.
 func TestAborted(t *testing.T) {
 	_, url := serve(t, mockserver.Config{}, nil)
 	for _, tt := range []struct {
@@ -300,7 +302,7 @@ func TestAborted(t *testing.T) {
 	}
 }
 
-// TestRecordsFail checks that a test without a place for its records is aborted.
+// TestRecordsFail checks that a test whose records cannot be written is aborted.
 func TestRecordsFail(t *testing.T) {
 	_, url := serve(t, mockserver.Config{}, nil)
 	file := filepath.Join(t.TempDir(), "file")
@@ -314,7 +316,7 @@ func TestRecordsFail(t *testing.T) {
 	assert.Assert(t, strings.Contains(r.out, "k6/x/llmbench: LLMBENCH_OUT: "), r.out)
 }
 
-// TestDialects checks each method, and options whose effect a script sees.
+// TestDialects checks each method, and the options whose effects a script can see.
 func TestDialects(t *testing.T) {
 	var mu sync.Mutex
 	paths := map[string]int{}
@@ -351,8 +353,8 @@ func TestDialects(t *testing.T) {
 	assert.Equal(t, len(r.records), 7)
 }
 
-// TestSharing checks that the clients of all VUs write one file of records for each method, also if their
-// tags differ, and that requests may come from data that VUs share.
+// TestSharing checks that the clients of all VUs write one file of records per method, even if their tags
+// differ, and that requests may come from data that VUs share.
 func TestSharing(t *testing.T) {
 	_, url := serve(t, mockserver.Config{}, nil)
 	r := start(t, prelude+`
@@ -375,8 +377,8 @@ func TestSharing(t *testing.T) {
 	assert.Equal(t, len(r.records), 2)
 }
 
-// TestBadArguments checks that bad arguments are exceptions which name the field, its value and what is
-// allowed, and that nothing is sent.
+// TestBadArguments checks that an invalid argument throws an exception that names the field, its value and
+// what is allowed, and that nothing is sent.
 func TestBadArguments(t *testing.T) {
 	mock, url := serve(t, mockserver.Config{}, nil)
 	cases := []struct{ code, want string }{
@@ -440,7 +442,7 @@ func TestBadArguments(t *testing.T) {
 	assert.Equal(t, len(r.records), 0)
 }
 
-// TestBadEnvironment checks that k6 does not start with variables that cannot be used.
+// TestBadEnvironment checks that k6 does not start if a variable is invalid.
 func TestBadEnvironment(t *testing.T) {
 	script := prelude + `const client = new Client({ url: 'http://127.0.0.1:1' }); export default function () {}`
 	for variable, want := range map[string]string{
@@ -456,7 +458,7 @@ func TestBadEnvironment(t *testing.T) {
 	}
 }
 
-// TestTags checks the tags of metrics, and that no credential is in anything that k6 or the client writes.
+// TestTags checks the tags of the metrics, and that neither k6 nor the client writes a credential anywhere.
 func TestTags(t *testing.T) {
 	const key = "sk-0123456789abcdef"
 	var mu sync.Mutex
@@ -505,7 +507,7 @@ func TestTags(t *testing.T) {
 	assert.Assert(t, !failed, "%v", slices.Sorted(maps.Keys(seen)))
 }
 
-// TestExample checks that the example passes with a fast server and fails with a slow one.
+// TestExample checks that the example script passes with a fast server and fails with a slow one.
 func TestExample(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join("examples", "slo.js"))
 	assert.NilError(t, err)
