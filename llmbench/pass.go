@@ -26,9 +26,11 @@ import (
 //
 // ErrClientBound means that the client may have distorted a metric by more than l.MaxDistortion, or that
 // the distortion is unknown. In the first case, the error names the units: core units, or units of l.Units.
-// The field Bounds of the result then says whether the distortion can change a conclusion. The distortion
-// is unknown if the wall clock was set during the pass, or if the kernel gives no timestamps and fewer than
-// five control streams were measured. The field Bounds is then nil.
+// The field Bounds of the result then says whether the distortion can change a conclusion. In the second
+// case, the field Bounds is nil. The distortion is unknown if the wall clock was set during the pass. It is
+// also unknown if the kernel gives no timestamps and fewer than five control streams were measured. Control
+// streams come from a server in this process, which knows when it sent each token, and show how late the
+// client reads.
 //
 // ErrBursts means that answers came in bursts. The error names the units that mean nothing in this case,
 // which are times to deltas and between deltas. E2E latencies, rates and counts are right, unless the error

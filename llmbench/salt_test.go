@@ -70,8 +70,8 @@ func helperSaltKept(b *testing.B) {
 	}
 }
 
-// TestKeptSaltIsPrinted checks the output for a server that keeps prompts: it must say how to send the same
-// prompts again. The next process must send the same prompts.
+// TestKeptSaltIsPrinted checks that the output for a server that keeps prompts says how to send the same
+// prompts again. It also checks that the next process sends the same prompts.
 func TestKeptSaltIsPrinted(t *testing.T) {
 	salts := regexp.MustCompile(`salt \d+, of the benchmark \d+`)
 	const why = "# LLMBENCH_SALT=1 repeats the prompts of this process: the server keeps the prompts that it has seen, so that each benchmark and pass sends others; LLMBENCH_SALT=0 sends texts from files as they are\n"

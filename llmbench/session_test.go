@@ -75,7 +75,7 @@ func TestSession(t *testing.T) {
 		var at time.Duration
 		for i, want := range []struct{ turn, prompt, out int }{{0, 4, 3}, {1, 8, 2}, {2, 12, 4}, {0, 4, 3}, {1, 8, 2}, {2, 12, 4}} {
 			s := &samples[i]
-			at += time.Duration(want.turn) * time.Second // the think time of one second before each further turn
+			at += time.Duration(want.turn) * time.Second // one second of think time before each further turn
 			assert.Equal(t, s.Outcome, sample.OK, "%v", s.Err)
 			assert.DeepEqual(t, []int{s.Turn, s.PromptTokens, s.OutputTokens}, []int{want.turn, want.prompt, want.out})
 			assert.Equal(t, s.Due, at)

@@ -8,8 +8,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 )
 
-// Shard returns the index of this process among the processes that measure together, from 0, and the number
-// of these processes. For a process that measures alone it returns 0 and 1.
+// Shard returns the index of this process, from 0, among the processes that measure together, and the
+// number of these processes. They are called shards. For a process that measures alone, Shard returns 0 and
+// 1.
 func Shard() (index, count int) {
 	if g := process.Group(); g != nil {
 		return g.Index, g.Count
