@@ -8,19 +8,20 @@ import (
 	"time"
 )
 
-// An About says what a run measured. A text is one line, or "" if nothing is known.
+// An About describes what a run measured: the version, the machine and the server. Each text is a single line,
+// or "" if it is unknown.
 type About struct {
-	Commit  string    // the version that was measured; it must not be "" in a history
-	Time    time.Time // commit time; it must not be zero in a history
+	Commit  string    // the measured version; required in a history, so never ""
+	Time    time.Time // commit time; required in a history, so never zero
 	Machine string
 	Server  string // the server and its flags, without its version
-	RerunOf string // the name of the run's file that this run repeats
+	RerunOf string // the file name of the run that this run repeats
 }
 
-// ours are the keys of About, which a file has at most one value of.
+// ours lists the configuration keys that About holds. A file may give each of them at most one value.
 var ours = []string{"commit", "commit-time", "machine", "server", "rerun-of"}
 
-// get returns the value of a key of ours.
+// get returns the value of key, which is one of ours.
 func (a About) get(key string) string {
 	switch key {
 	case "commit":
@@ -38,7 +39,7 @@ func (a About) get(key string) string {
 	return a.RerunOf
 }
 
-// set sets the value of a key of ours.
+// set sets the value of key, which is one of ours.
 func (a *About) set(key, value string) (err error) {
 	switch key {
 	case "commit":
@@ -60,8 +61,8 @@ func (a *About) set(key, value string) (err error) {
 	return nil
 }
 
-// Stated returns what the configuration lines of a text say. A text with two values of a key is an error, because a
-// file is one run.
+// Stated returns the About that a text's configuration lines give. Two different values of one key are an
+// error, because a file holds a single run.
 func Stated(text []byte) (About, error) {
 	var a About
 	seen := map[string]string{}
@@ -81,7 +82,8 @@ func Stated(text []byte) (About, error) {
 	return a, nil
 }
 
-// merge returns a with what the text states besides. A contradiction is an error.
+// merge returns a copy of a whose unknown fields are filled in from the configuration lines of text. It is an
+// error if a and text disagree.
 func (a About) merge(text []byte) (About, error) {
 	in, err := Stated(text)
 	if err != nil {
@@ -103,7 +105,7 @@ func (a About) merge(text []byte) (About, error) {
 	return a, a.check()
 }
 
-// check returns an error if what a history needs is not known.
+// check returns an error if a lacks the commit or the commit time, which every run of a history must have.
 func (a About) check() error {
 	switch {
 	case a.Commit == "":
@@ -114,7 +116,7 @@ func (a About) check() error {
 	return nil
 }
 
-// lines returns the configuration lines that the text lacks.
+// lines returns the configuration lines of a that text does not have yet.
 func (a About) lines(text []byte) []byte {
 	var b []byte
 	for _, key := range ours {
@@ -134,7 +136,8 @@ func hasSetting(text []byte, key string) bool {
 	return false
 }
 
-// setting takes a line apart that sets one of the keys of a history, which benchfmt reads in the same way.
+// setting splits a configuration line into key and value, as benchfmt does. If ok is false, line is no
+// configuration line.
 func setting(line []byte) (key, value string, ok bool) {
 	before, after, found := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(":"))
 	value = strings.TrimLeft(string(after), " \t")

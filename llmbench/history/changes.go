@@ -14,15 +14,17 @@ import (
 // ChangeOptions control [Reader.Changes].
 type ChangeOptions struct {
 	P       float64 // the largest p-value of a change point, more than 0 and less than 1
-	Min     float64 // a change must be more than this share
+	Min     float64 // changes up to this share of the level are dropped: 0.01 is 1 %
 	MaxFail float64 // as in CheckOptions
 	Units   []byte  // as in CheckOptions
 }
 
-// Changes returns the change points of all gated units in the runs, by the method of Hunter
-// (https://arxiv.org/abs/2301.03034) with windows of 50 runs. Changes that may have begun in the same runs are
-// one cause. Results that are not sound are left out, and a new baseline begins where Check begins one. In contrast to
-// Check, which speaks of the newest run, a p-value is for one change point: more series have more false ones.
+// Changes returns the change points of all gated units in the runs. It uses Hunter's method
+// (https://arxiv.org/abs/2301.03034) with windows of 50 runs. Changes whose possible first runs overlap become
+// one Cause. Unsound results are omitted, and a new baseline begins in the same places as in Check.
+//
+// Unlike Check, which controls false alarms over the whole newest run, Changes applies the limit P to each
+// change point by itself. So the more series there are, the more false change points Changes returns.
 func (r *Reader) Changes(runs []*Run, o ChangeOptions) ([]Cause, error) {
 	if !(o.P > 0 && o.P < 1) {
 		return nil, fmt.Errorf("p: %v, want more than 0 and less than 1", o.P)
@@ -31,7 +33,7 @@ func (r *Reader) Changes(runs []*Run, o ChangeOptions) ([]Cause, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all [][]float64 // by series
+	var all [][]float64 // the values of each series, indexed by series number
 	for night := range c.nights {
 		c.report = &Report{}
 		for _, v := range c.values(night) {
@@ -59,7 +61,7 @@ func (r *Reader) Changes(runs []*Run, o ChangeOptions) ([]Cause, error) {
 	return c.causes(moved), nil
 }
 
-// WriteChanges writes causes for a terminal.
+// WriteChanges writes causes as text for a terminal.
 func WriteChanges(w io.Writer, causes []Cause) error {
 	var b strings.Builder
 	p := printer{b: &b}

@@ -18,41 +18,43 @@ import (
 
 // CheckOptions control [Reader.Check].
 type CheckOptions struct {
-	Nights  float64 // there is at most one night with a false alarm in this number of nights, 2 or more
-	Min     float64 // the smallest change that counts, a share such as 0.01
-	MaxFail float64 // the share of failed requests with which a result may become baseline
-	Units   []byte  // Unit lines that override those of the newest run
+	Nights  float64 // on average, at most one of this number of nights has a false alarm; 2 or more
+	Min     float64 // ignore smaller changes; a share: 0.01 is 1 %
+	MaxFail float64 // the largest share of failed requests that a sound result may have; 0 to 1
+	Units   []byte  // lines such as "Unit ns/op gate=5%"; they override the newest run's Unit lines
 }
 
-// A series is a unit of a benchmark, as long as what must be equal is equal.
+// A series is one unit of one benchmark, over the runs of one epoch.
 type series struct {
-	cell  Cell // without a value
-	epoch int  // of the benchmark and configuration: values of units with same= were like those of this epoch
+	cell  Cell // Value is 0
+	epoch int  // index in checker.epochs of the cell's benchmark and configuration
 }
 
-// A checker replays the nights of a history.
+// A checker replays the runs of a history in order. A night is a run that is not a rerun.
 type checker struct {
 	reader   *Reader
 	options  CheckOptions
 	rules    map[string]gate.UnitRule
-	equal    []string // the units with same=, and accuracies, sorted
+	equal    []string // the units with same= and the accuracy units, sorted
 	watch    *watch.Watch
-	nights   []*Run            // runs that repeat no other
-	reruns   map[string][]*Run // by the name of the run that they repeat
+	nights   []*Run            // the runs that are not reruns
+	reruns   map[string][]*Run // keyed by the name of the repeated run
 	ids      map[series]int
 	series   []series
-	present  [][]int // the nights that have a series
+	present  [][]int // the nights that have the series, indexed by series number
 	machines map[string]int
-	epochs   map[Cell][]epoch // by benchmark and configuration
+	epochs   map[Cell][]epoch // keyed by benchmark and configuration
 	report   *Report
-	found    []Cause // causes so far
+	found    []Cause // the regressions found so far
 }
 
-// An epoch holds the values of units that must stay the same, and of accuracies, in the order of checker.equal.
+// An epoch groups the runs of one benchmark whose units with same= agree. For each unit in checker.equal, at
+// the same index, the epoch holds the unit's latest values.
 type epoch [][]float64
 
-// Check judges the newest of the runs that repeat no other, against the runs before it. The runs are those of
-// [Reader.ReadAll]. An error is about options; what keeps the run from being judged is in the report.
+// Check judges the newest run that is not a rerun against the earlier runs. The runs come from
+// [Reader.ReadAll]. Check returns an error only for wrong options; if the run itself cannot be judged, the
+// report says why.
 func (r *Reader) Check(runs []*Run, o CheckOptions) (*Report, error) {
 	c, err := r.newChecker(runs, o)
 	if err != nil {
@@ -70,7 +72,7 @@ func (r *Reader) Check(runs []*Run, o CheckOptions) (*Report, error) {
 	return c.report, nil
 }
 
-// lost says which reruns repeat a run that is not there.
+// lost returns a text for each repeated run that is missing from the history although its reruns are there.
 func (c *checker) lost() (texts []string) {
 	for _, name := range slices.Sorted(maps.Keys(c.reruns)) {
 		if !slices.ContainsFunc(c.nights, func(run *Run) bool { return run.Name == name }) {
@@ -80,7 +82,7 @@ func (c *checker) lost() (texts []string) {
 	return texts
 }
 
-// newChecker returns a checker that has seen no run.
+// newChecker returns a checker that has not looked at any night yet.
 func (r *Reader) newChecker(runs []*Run, o CheckOptions) (*checker, error) {
 	c := &checker{reader: r, options: o, reruns: map[string][]*Run{}, ids: map[series]int{}, machines: map[string]int{}, epochs: map[Cell][]epoch{}}
 	switch {
@@ -105,7 +107,7 @@ func (r *Reader) newChecker(runs []*Run, o CheckOptions) (*checker, error) {
 	return c, c.readRules()
 }
 
-// readRules reads the Unit lines of the options and of the newest run.
+// readRules reads the Unit lines of the options and of the newest run into c.rules.
 func (c *checker) readRules() error {
 	var over []*benchfmt.UnitMetadata
 	in := benchfmt.NewReader(bytes.NewReader(c.options.Units), "units")
@@ -141,7 +143,7 @@ func (c *checker) readRules() error {
 	return errors.New("no unit is gated: want a line such as \"Unit ns/op better=lower gate=5%\" in the newest run or the file of -units")
 }
 
-// values returns what the watch sees of a night: the gated units of sound benchmarks.
+// values returns the night's input for the watch: the values of the gated units of all sound benchmarks.
 func (c *checker) values(night int) []watch.Value {
 	run := c.nights[night]
 	var values []watch.Value
@@ -182,7 +184,7 @@ func (c *checker) values(night int) []watch.Value {
 	return values
 }
 
-// sign returns the sign that makes a larger logarithm worse.
+// sign returns the factor, +1 or -1, by which a logarithm is multiplied so that a larger one is worse.
 func sign(r gate.UnitRule) float64 {
 	if r.Better == "higher" {
 		return -1
@@ -190,7 +192,7 @@ func sign(r gate.UnitRule) float64 {
 	return +1
 }
 
-// value returns the value of a cell, if the run has the cell.
+// value returns the run's value for the benchmark, configuration and unit of cell, if the run has one.
 func (r *Run) value(cell Cell) (float64, bool) {
 	for _, c := range r.Cells {
 		if c.Row == cell.Row && c.Config == cell.Config && c.Unit == cell.Unit {
@@ -200,7 +202,7 @@ func (r *Run) value(cell Cell) (float64, bool) {
 	return 0, false
 }
 
-// byBenchmark returns the cells of each benchmark and configuration, in the order of the file.
+// byBenchmark groups the run's cells by benchmark and configuration, in the order of the file.
 func byBenchmark(run *Run) [][]Cell {
 	index := map[[2]benchproc.Key]int{}
 	var groups [][]Cell
@@ -217,13 +219,14 @@ func byBenchmark(run *Run) [][]Cell {
 	return groups
 }
 
-// epoch returns the epoch of a benchmark's result: the newest one whose units with same= agree, or a new one. It says why
-// the result is not sound, or "".
+// epoch returns the number of the epoch to which a benchmark's result belongs: the newest epoch whose values of
+// the units with same= agree with the result, or else a new epoch. If the result is not sound, why is the
+// reason.
 func (c *checker) epoch(group []Cell, run *Run) (number int, why string) {
 	if run.Failed {
 		return 0, "a benchmark of the run failed"
 	}
-	watched := make([]float64, len(c.equal)) // as in the gate, a missing value counts as 0
+	watched := make([]float64, len(c.equal)) // as in package gate, a missing value counts as 0
 	for _, cell := range group {
 		if cell.Unit == "fail-%" && cell.Value > 100*c.options.MaxFail {
 			return 0, fmt.Sprintf("fail-%% is %v, want at most %v", cell.Value, 100*c.options.MaxFail)
@@ -261,7 +264,7 @@ func (c *checker) epoch(group []Cell, run *Run) (number int, why string) {
 	return number, ""
 }
 
-// unlike reports whether values of the units that must be equal differ from those of an epoch.
+// unlike reports whether the values of any unit with same= differ from the epoch's values.
 func (c *checker) unlike(watched []float64, e epoch) bool {
 	for i, unit := range c.equal {
 		if c.rules[unit].Same() && c.rules[unit].Unlike(watched[i], middle(e[i]), unit) {
@@ -271,14 +274,14 @@ func (c *checker) unlike(watched []float64, e epoch) bool {
 	return false
 }
 
-// middle returns the median of values, of which there is at least one.
+// middle returns the median of values, which must not be empty.
 func middle(values []float64) float64 {
 	s := slices.Clone(values)
 	slices.Sort(s)
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// id returns the number of a series.
+// id returns the number of a series, and assigns the next number to a new one.
 func (c *checker) id(s series) int {
 	id, ok := c.ids[s]
 	if !ok {
@@ -289,7 +292,7 @@ func (c *checker) id(s series) int {
 	return id
 }
 
-// machine returns the number of a machine.
+// machine returns the number of a machine, and assigns the next number to a new one.
 func (c *checker) machine(name string) int {
 	id, ok := c.machines[name]
 	if !ok {
@@ -299,7 +302,7 @@ func (c *checker) machine(name string) int {
 	return id
 }
 
-// unit returns a unit as the files spell it.
+// unit returns a unit as the files spell it, for example "ns/op" for "sec/op".
 func (c *checker) unit(tidied string) string {
 	if spelled, ok := c.reader.spelled[tidied]; ok {
 		return spelled

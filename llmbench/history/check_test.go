@@ -20,13 +20,13 @@ const unitLines = "Unit output-tok/s better=higher gate=2%\nUnit p50-ttft-ns bet
 type project struct {
 	nights, rows int
 	noise        float64
-	edit         func(night int, lines []string) []string // of the results of a night; may be nil
+	edit         func(night int, lines []string) []string // changes the result lines of a night; may be nil
 	about        func(night int, a *About)                // may be nil
-	step         func(night, row int) float64             // a share by which a row is slower; may be nil
+	step         func(night, row int) float64             // the share by which a row is slower; may be nil
 	reader       *Reader
 }
 
-// runs returns the runs of a project.
+// runs returns the simulated runs of the project.
 func (p *project) runs(t testing.TB) []*Run {
 	rng := rand.New(rand.NewPCG(1, 2))
 	p.reader = NewReader()
@@ -91,13 +91,13 @@ func TestNothing(t *testing.T) {
 	assert.Equal(t, r.Verdict, Nothing)
 	assert.Equal(t, r.Summary, "nothing: 12 series in line with what came before")
 
-	// A change that is somewhat larger than the detectable one is found within a week.
+	// A change slightly larger than Detectable is found within a week.
 	p = project{nights: 47, rows: 4, noise: 0.02, step: slower(40, 1.3*r.Detectable, 1)}
 	night, _ := firstAlarm(t, &p)
 	assert.Assert(t, night >= 40, "night %d", night)
 }
 
-// slower returns a step from a night on.
+// slower returns a step that makes the given rows slower by share, from the night from on.
 func slower(from int, share float64, rows ...int) func(night, row int) float64 {
 	return func(night, row int) float64 {
 		for _, r := range rows {
@@ -109,7 +109,7 @@ func slower(from int, share float64, rows ...int) func(night, row int) float64 {
 	}
 }
 
-// firstAlarm checks the history after each night, and returns the first report with an alarm.
+// firstAlarm checks the history after each night, and returns the first night with an alarm and its report.
 func firstAlarm(t *testing.T, p *project) (night int, r *Report) {
 	runs := p.runs(t)
 	for n := range runs {
@@ -132,7 +132,7 @@ func TestOneCauseIsOneAlarm(t *testing.T) {
 	assert.Assert(t, cause.Good.Run < "run30" && cause.Bad.Run >= "run30", "%+v", cause)
 	assert.Assert(t, strings.HasPrefix(cause.Moves[0].Benchmark, "example.com/serving.Serving/concurrency=3-"))
 	assert.Assert(t, cause.Moves[0].Low > 0 && cause.Moves[0].High < 0.1 || cause.Moves[0].High < 0 && cause.Moves[0].Low > -0.1, "%+v", cause.Moves)
-	// The later nights know the cause, and what shows it only later is no second alarm.
+	// In later nights the cause is known. Series that show the change only then raise no second alarm.
 	runs := p.runs(t)
 	for n := night + 1; n < len(runs); n++ {
 		r, err := p.reader.Check(runs[:n+1], defaults)
@@ -146,7 +146,7 @@ func TestOneCauseIsOneAlarm(t *testing.T) {
 func withOutlier(last int) func(int, []string) []string {
 	return func(night int, lines []string) []string {
 		if night == last {
-			lines[1] = strings.Replace(lines[1], " mean-tpot-ns", "1 mean-tpot-ns", 1) // one more digit: ten times as much
+			lines[1] = strings.Replace(lines[1], " mean-tpot-ns", "1 mean-tpot-ns", 1) // a further digit: ten times as large
 		}
 		return lines
 	}
@@ -248,7 +248,7 @@ func TestUnsoundRunsAreNoBaseline(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Equal(t, r.Verdict, CannotJudge)
 			assert.Equal(t, r.Unsound[0], "example.com/serving.Serving/concurrency=1-8: "+c.why)
-			// A sound night is compared with the sound nights before.
+			// A sound night is compared with the earlier sound nights only.
 			broken = func(night int) bool { return night >= 32 && night < 39 }
 			r = p.check(t)
 			assert.Equal(t, r.Verdict, Nothing, r.Summary)
@@ -349,7 +349,7 @@ func TestCheckErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "no runs apart from reruns")
 }
 
-// TestGolden compares the outputs with files in testdata.
+// TestGolden compares the printed reports with files in testdata.
 func TestGolden(t *testing.T) {
 	p := project{nights: 40, rows: 6, noise: 0.01, step: slower(30, 0.05, 2)}
 	_, r := firstAlarm(t, &p)

@@ -18,24 +18,26 @@ import (
 // A Dir is the folder of a history. Several processes may add to the folder at once.
 type Dir string
 
-// layout is the commit time in names of files. It has no colon, which Windows does not allow.
+// layout is the time format in file names. It has no colon, because Windows does not allow colons in file
+// names.
 const layout = "2006-01-02T150405Z"
 
 // named matches the names of a history's files: commit time, commit, and a hash of the contents.
 var named = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT\d{6}Z)-([0-9A-Za-z._]{1,12})-([0-9a-f]{16})\.txt$`)
 
-// unnamable matches what a name of a file replaces in a commit.
+// unnamable matches the characters of a commit that are replaced in file names.
 var unnamable = regexp.MustCompile(`[^0-9A-Za-z._]`)
 
-// unfinishedStart and unfinishedEnd are how the names of files begin and end that Add has not finished.
+// unfinishedStart and unfinishedEnd are the prefix and the suffix of files that Add is still writing.
 const unfinishedStart, unfinishedEnd = ".add-", ".tmp"
 
-// Add writes a run to the folder, which it creates, and returns the name of the new file. The text has results in Go
-// benchmark format. Lines of about are put in front of the text unless the text has them.
+// Add writes a run to the folder and returns the name of the new file. It creates the folder if necessary. The
+// text has results in Go benchmark format; Add puts the configuration lines of about in front of the text
+// unless the text already has them.
 //
-// The file appears under its name only when it is complete and on disk. A process that is killed leaves at most a
-// file whose name begins with ".add-". If the folder has a run with the same text and settings, Add returns the name
-// of that run and an error that is [os.ErrExist].
+// The file gets its name only when it is complete and on disk. A killed process leaves at most a file whose
+// name begins with ".add-". If the folder already has a run with the same text and settings, Add returns that
+// run's name and an error that wraps [os.ErrExist].
 func (d Dir) Add(text []byte, about About, now time.Time) (string, error) {
 	about, err := about.merge(text)
 	if err != nil {
@@ -60,13 +62,13 @@ func (d Dir) Add(text []byte, about About, now time.Time) (string, error) {
 	return name, d.write(name, whole)
 }
 
-// write writes a file that is complete as soon as it has its name. The name has a hash of the contents, so
-// that two processes that write the same name write the same results, and the last one may win.
+// write writes the file so that it appears under its name only when it is complete. The name has a hash of the
+// contents, so two processes that write the same name write the same results, and either file may remain.
 func (d Dir) write(name string, text []byte) (err error) {
 	if err := os.MkdirAll(string(d), 0o777); err != nil {
 		return err
 	}
-	// os.CreateTemp would make a file that only its owner may read.
+	// os.CreateTemp is not used because only the owner may read the files that it creates.
 	part := filepath.Join(string(d), fmt.Sprintf("%s%d-%x%s", unfinishedStart, os.Getpid(), rand.Uint64(), unfinishedEnd))
 	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -88,7 +90,8 @@ func (d Dir) write(name string, text []byte) (err error) {
 	return d.sync()
 }
 
-// sync makes new names in the folder last. Windows cannot do that for folders.
+// sync flushes the folder itself to disk, so that new names survive a crash. Windows cannot do that for
+// folders.
 func (d Dir) sync() error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -100,17 +103,17 @@ func (d Dir) sync() error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// short returns the start of a commit for the name of a file.
+// short returns the first 12 characters of a commit, made safe for a file name.
 func short(commit string) string {
 	commit = unnamable.ReplaceAllString(commit, "_")
 	return commit[:min(len(commit), 12)]
 }
 
-// A Listing is what a folder holds.
+// A Listing lists the files in the folder of a history.
 type Listing struct {
-	Runs       []string // names of files, by commit time
-	Unfinished []string // files of an Add that still runs or was killed
-	Others     []string // files that are not of the history
+	Runs       []string // file names of runs, sorted by commit time
+	Unfinished []string // files that Add is still writing, or was writing when it was killed
+	Others     []string // other files, which do not belong to the history
 }
 
 // List lists the folder. A folder that does not exist is an error.
@@ -130,8 +133,8 @@ func (d Dir) List() (Listing, error) {
 	return l, err
 }
 
-// Remove deletes files of the history, or files that are unfinished. It deletes nothing if a name is neither, or if
-// the folder does not have it.
+// Remove deletes runs and unfinished files by name. It deletes nothing at all if any name is neither of these,
+// or does not exist.
 func (d Dir) Remove(names []string) error {
 	for _, name := range names {
 		own := named.MatchString(name) || strings.HasPrefix(name, unfinishedStart) && strings.HasSuffix(name, unfinishedEnd)

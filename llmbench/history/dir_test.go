@@ -19,8 +19,9 @@ var (
 	some     = About{Commit: "3f1c0a9e4b7d55", Time: someTime, Machine: "a", Server: "vllm serve -tp=2"}
 )
 
-// TestMain adds runs in a process of its own if the variables say so: HISTORY_ADD is the folder, HISTORY_FROM and
-// HISTORY_TO are the numbers of the runs.
+// TestMain adds runs instead of running tests if the environment variable HISTORY_ADD names a folder. Tests
+// start the test binary in this way to add runs from several processes. HISTORY_FROM and HISTORY_TO are the
+// numbers of the runs to add.
 func TestMain(m *testing.M) {
 	dir := os.Getenv("HISTORY_ADD")
 	if dir == "" {
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// adder returns a command that adds runs in a process of its own.
+// adder returns a command that adds runs in a separate process.
 func adder(t *testing.T, dir string, from, to int) *exec.Cmd {
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -156,7 +157,7 @@ func TestRemoveWantsNamesOfTheHistory(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// FuzzAdd checks that what Add accepts is read again with the same settings, whatever the texts.
+// FuzzAdd checks that whatever Add accepts is read again with the same settings.
 func FuzzAdd(f *testing.F) {
 	f.Add("BenchmarkX 1 5 x\n", "a/b", "m", int64(1e9))
 	f.Add("commit: x\ncommit-time: 2026-11-26T21:17:16+02:00\nBenchmarkX 1 5 x\nFAIL\n", "", "", int64(0))

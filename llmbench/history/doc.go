@@ -1,17 +1,19 @@
-// Package history keeps the results of many runs of benchmarks in a folder.
+// Package history keeps the results of many benchmark runs in a folder.
 //
-// A history has one file per run, in Go benchmark format (https://go.dev/design/14313-benchmark-format).
-// Files are only added. The name of a file begins with the commit time, so that the order of names is the order of
-// commits. Four configuration lines say what was measured:
+// A history has one file per run, in Go benchmark format (https://go.dev/design/14313-benchmark-format). Files
+// are added but never changed. A file name begins with the commit time, so that sorting by name also sorts by
+// commit. Four configuration lines say what was measured:
 //
-//	commit: 3f1c0a9e4b7d         the version that was measured
+//	commit: 3f1c0a9e4b7d         the measured version
 //	commit-time: 2026-11-26T21:17:16Z
-//	machine: h100-a              the machine, or the kind of equal machines
+//	machine: h100-a              the machine, or the kind of machine if several are equal
 //	server: vllm serve -tp=2     the server and its flags, without its version
 //
-// A line date says when the run was added, and a line rerun-of names the run that a run repeats.
+// A fifth line, date, says when the run was added. If the run repeats another run, a line rerun-of names the
+// repeated run.
 //
-// Package golang.org/x/perf/benchseries, which draws the series of the Go project, is not used: each of its points is
-// a ratio of a version to a baseline that was measured in the same run. A night of an inference server has no
-// baseline beside it. Files are read by the packages below it, benchfmt, benchproc and benchmath.
+// Package golang.org/x/perf/benchseries draws the series of the Go project. It is not used here, because each
+// of its points is the ratio of a version to a baseline from the same run, and a nightly run of an inference
+// server has no such baseline. The files are read by benchfmt, benchproc and benchmath, on which benchseries is
+// built.
 package history

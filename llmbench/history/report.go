@@ -14,7 +14,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/history/internal/watch"
 )
 
-// A Verdict is what [Reader.Check] decides.
+// A Verdict is the outcome of [Reader.Check].
 type Verdict string
 
 // The verdicts.
@@ -24,38 +24,39 @@ const (
 	CannotJudge Verdict = "cannot judge"
 )
 
-// A Report says whether the newest run is out of line.
+// A Report says whether the newest run differs from the runs before it.
 type Report struct {
 	Verdict Verdict   `json:"verdict"`
 	Summary string    `json:"summary"` // one line
-	Run     string    `json:"run"`     // the name of its file
+	Run     string    `json:"run"`     // file name of the judged run
 	Commit  string    `json:"commit"`
 	Time    time.Time `json:"commit_time"`
 	Machine string    `json:"machine,omitempty"`
 	Server  string    `json:"server,omitempty"`
-	// Nights is the promise: there is at most one night with a false alarm in this number of nights.
+	// Nights is the promised rate of false alarms: on average, at most one false alarm in this number of
+	// nights.
 	Nights float64 `json:"nights"`
-	Min    float64 `json:"min"` // the smallest change that counts, a share
-	// Detectable is the change that a typical series would show within seven runs, in four of five cases; 0 if no
-	// series was judged. It supposes normal noise.
+	Min    float64 `json:"min"` // smaller changes are ignored; a share: 0.01 is 1 %
+	// Detectable is the size of a change that seven runs would reveal in a typical series with a probability of
+	// 80 %, as a share. It assumes normal noise. It is 0 if no series was judged.
 	Detectable float64  `json:"detectable"`
-	Causes     []Cause  `json:"causes"`              // what moved for the worse and was found in this run
-	Improved   []Cause  `json:"improved"`            // what moved for the better
-	Suspects   []Move   `json:"suspects"`            // what is out of line and needs reruns to be believed
-	Cleared    []Move   `json:"cleared"`             // what was out of line until reruns disagreed
-	SlowOnce   *Move    `json:"slow_once,omitempty"` // all series of the machine are worse in this run
-	Known      []Cause  `json:"known"`               // causes that the runs of the last seven nights showed
+	Causes     []Cause  `json:"causes"`              // regressions that this run revealed
+	Improved   []Cause  `json:"improved"`            // improvements
+	Suspects   []Move   `json:"suspects"`            // values out of line that only reruns can confirm
+	Cleared    []Move   `json:"cleared"`             // values out of line that reruns did not confirm
+	SlowOnce   *Move    `json:"slow_once,omitempty"` // set if all series of the machine are worse in this run
+	Known      []Cause  `json:"known"`               // regressions that the seven runs before revealed
 	Same       []Series `json:"same"`                // series that were judged and did not move
 	Young      []Series `json:"young"`               // series with too few earlier runs
-	Missing    []string `json:"missing"`             // benchmarks that the run before had
-	Unsound    []string `json:"unsound"`             // results that are not judged and do not become baseline
-	LeftOut    []string `json:"left_out"`            // values that have never been more than 0, and reruns of runs that are not there
-	Epochs     []string `json:"epochs"`              // what changed that must be equal, so that a new baseline begins
+	Missing    []string `json:"missing"`             // benchmarks that the previous run had and this run lacks
+	Unsound    []string `json:"unsound"`             // results that are neither judged nor added to the baseline, with reasons
+	LeftOut    []string `json:"left_out"`            // values that were never above 0, and reruns whose repeated run is missing
+	Epochs     []string `json:"epochs"`              // differences in configuration that begin a new baseline
 }
 
-// A Series is a unit of a benchmark.
+// A Series is one unit of one benchmark over all runs.
 type Series struct {
-	Benchmark string `json:"benchmark,omitempty"` // after the package if there is one; "" is all series of the machine
+	Benchmark string `json:"benchmark,omitempty"` // with its package, if known; "" stands for all series of the machine
 	Unit      string `json:"unit,omitempty"`      // as the files spell it
 	pattern   string // an argument of -bench that matches the benchmark
 }
@@ -63,21 +64,21 @@ type Series struct {
 // A Move is a change of a series.
 type Move struct {
 	Series
-	// Change is the change of the unit, as a share of the value before: 0.05 is 5 % more. Low and High are its 95 %
-	// confidence interval. For all series of a machine, positive is worse.
+	// Change is the change of the unit as a share of the value before: 0.05 is 5 % more. Low and High are its
+	// 95 % confidence interval. If the move is of all series of a machine, positive is worse.
 	Change float64 `json:"change"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
-	P      float64 `json:"p"`                // the probability of such a change by chance in any series of the run, at most
+	P      float64 `json:"p"`                // probability that any series shows such a change by chance, at most
 	Reruns int     `json:"reruns,omitempty"` // how many reruns are needed
 }
 
-// A Cause is a change that several series may show.
+// A Cause is a change that may show in several series.
 type Cause struct {
-	Good  RunID  `json:"good"` // the change began after Good
-	Bad   RunID  `json:"bad"`  // Bad has the change
+	Good  RunID  `json:"good"` // the last run without the change
+	Bad   RunID  `json:"bad"`  // a run that has the change
 	Moves []Move `json:"moves"`
-	// first and last are the nights between which the change began; found is the night that showed it.
+	// The change began in one of the nights from first to last. The night found revealed it.
 	first, last, found int
 }
 
@@ -92,7 +93,7 @@ func newReport(run *Run, o CheckOptions) *Report {
 	return &Report{Run: run.Name, Commit: run.Commit, Time: run.Time.UTC(), Machine: run.Machine, Server: run.Server, Nights: o.Nights, Min: o.Min}
 }
 
-// explain adds what the watch found to the report of a night.
+// explain adds the night's findings to the night's report.
 func (c *checker) explain(night int, result watch.Result, r *Report, last bool) {
 	var worse, better []located
 	moved := map[int]bool{}
@@ -148,8 +149,8 @@ func (c *checker) explain(night int, result watch.Result, r *Report, last bool) 
 	c.compareConfigurations(night)
 }
 
-// known returns a cause that was found in a run before and may be the same as a cause that was found in this run:
-// the runs in which they may have begun overlap, on one machine.
+// known returns an earlier cause of which now may be another sign, or nil. That is a cause on the same machine,
+// revealed by an earlier run, whose range of possible first runs overlaps the range of now.
 func (c *checker) known(night int, now Cause) *Cause {
 	for i := range c.found {
 		before := &c.found[i]
@@ -160,13 +161,13 @@ func (c *checker) known(night int, now Cause) *Cause {
 	return nil
 }
 
-// located is a move with its finding.
+// located is a move with the finding that it describes.
 type located struct {
 	move    Move
 	finding watch.Finding
 }
 
-// causes groups moves on a machine whose ranges of runs overlap.
+// causes groups the moves whose ranges of possible first runs overlap into causes.
 func (c *checker) causes(all []located) []Cause {
 	slices.SortStableFunc(all, func(a, b located) int { return cmp.Compare(a.finding.First, b.finding.First) })
 	var causes []Cause
@@ -187,7 +188,7 @@ func (c *checker) causes(all []located) []Cause {
 	return causes
 }
 
-// before returns the newest night before a night that has the series of a finding.
+// before returns the newest night before the given night that measured the finding's series.
 func (c *checker) before(f watch.Finding, night int) int {
 	for n := night - 1; n >= 0; n-- {
 		if f.Shared && c.machine(c.nights[n].Machine) == f.Machine || !f.Shared && slices.Contains(c.present[f.Series], n) {
@@ -207,7 +208,7 @@ func (c *checker) named(id int) Series {
 	return Series{c.reader.benchmarkName(cell.Row), c.unit(cell.Unit), c.reader.pattern(cell.Row)}
 }
 
-// move returns a finding as a change of its unit.
+// move converts a finding to the change of its unit.
 func (c *checker) move(f watch.Finding) Move {
 	m := Move{P: min(1, f.P), Reruns: f.Reruns}
 	direction := 1.0
@@ -225,13 +226,14 @@ func (c *checker) move(f watch.Finding) Move {
 	return m
 }
 
-// rounded returns a figure with six significant digits, which are the same on all processors.
+// rounded rounds v to six significant digits, because further digits may differ between processors.
 func rounded(v float64) float64 {
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64) // what FormatFloat wrote is a number
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64) // no error: FormatFloat wrote the text
 	return v
 }
 
-// compareConfigurations says what changed since the run before on the machine, and which benchmarks are missing.
+// compareConfigurations adds to the report what differs from the machine's previous run: changed configuration
+// and missing benchmarks.
 func (c *checker) compareConfigurations(night int) {
 	run, r := c.nights[night], c.report
 	have := map[benchproc.Key]Cell{}
@@ -324,7 +326,7 @@ func (c *checker) conclude() {
 	}
 }
 
-// text describes a move in a line.
+// text describes the move in one line.
 func (m Move) text() string {
 	return fmt.Sprintf("%s %+.1f%% (%+.1f%% to %+.1f%%)", m.Series.text(), 100*m.Change, 100*m.Low, 100*m.High)
 }

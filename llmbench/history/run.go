@@ -19,33 +19,34 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
-// A Run is the contents of one file of a history.
+// A Run holds the contents of one file of a history.
 type Run struct {
-	Name string // of the file
+	Name string // file name
 	About
-	Date     string // when the run was added, RFC 3339, or ""
+	Date     string // when the run was added, in RFC 3339 format, or "" if unknown
 	Cells    []Cell
 	Failed   bool // the file has a line FAIL: a benchmark of the run failed
 	unitsSet []*benchfmt.UnitMetadata
 }
 
-// A Cell is what a run measured of one unit of one benchmark: the median of the results in the file.
+// A Cell is the result of one run for one unit of one benchmark: the median of the results in the file.
 type Cell struct {
 	Row    benchproc.Key // the benchmark with its package
-	Config benchproc.Key // what must be equal for two cells to be comparable
-	Unit   string        // tidied, as benchfmt has it: "sec/op"
+	Config benchproc.Key // the configuration; cells are comparable only if it is equal
+	Unit   string        // tidied by benchfmt, for example "sec/op" for "ns/op"
 	Value  float64       // in Unit, finite
 }
 
-// A Reader reads files of one history. Keys of cells of one Reader can be compared.
+// A Reader reads the files of one history. Keys of cells can be compared only if the same Reader read them.
 type Reader struct {
 	row, config *benchproc.Projection
-	spelled     map[string]string // how the files spell a tidied unit, by tidied unit
-	cells       int               // the largest number of cells of a run
+	spelled     map[string]string // the files' spelling of each unit, keyed by tidied unit
+	cells       int               // the largest number of cells in a run so far
 }
 
-// NewReader returns a Reader. Cells of runs that differ only in the keys of ignore, in the keys that [gate.Ignored]
-// lists and in rerun-of are comparable. NewReader panics if a key of ignore is no configuration key.
+// NewReader returns a Reader. Cells are comparable if their configurations differ in nothing but the keys in
+// ignore, the keys that [gate.Ignored] lists, and rerun-of. NewReader panics if a string in ignore is not a
+// configuration key.
 func NewReader(ignore ...string) *Reader {
 	r := &Reader{spelled: map[string]string{}}
 	var parser benchproc.ProjectionParser
@@ -64,8 +65,8 @@ func NewReader(ignore ...string) *Reader {
 	return r
 }
 
-// ReadAll reads the runs of a folder, in the order of commit times; runs of one commit are in the order in which they
-// were added.
+// ReadAll reads the runs of a folder and sorts them by commit time. Runs of the same commit are in the order in
+// which they were added.
 func (r *Reader) ReadAll(d Dir) ([]*Run, error) {
 	l, err := d.List()
 	if err != nil {
@@ -90,7 +91,7 @@ func (r *Reader) ReadAll(d Dir) ([]*Run, error) {
 	return runs, nil
 }
 
-// Read reads the file of a run. Errors name the file and the line.
+// Read reads one run from the text of its file. Errors name the file and the line.
 func (r *Reader) Read(name string, text []byte) (*Run, error) {
 	about, err := Stated(text)
 	if err == nil {
@@ -134,13 +135,14 @@ func (r *Reader) Read(name string, text []byte) (*Run, error) {
 	return run, nil
 }
 
-// A cellIndex finds the cells of a run.
+// A cellIndex finds the cells of a run while the run is read.
 type cellIndex struct {
-	at   map[Cell]int      // in Run.Cells, by the cell without its value
-	more map[int][]float64 // the values of cells with more than one
+	at   map[Cell]int      // index in Run.Cells, keyed by the cell with Value 0
+	more map[int][]float64 // all values of the cells with several, keyed by index in Run.Cells
 }
 
-// add adds a result to the cells of a run. A cell has the first of its values.
+// add adds a result to the run. A new cell gets the first value; if there are further values, Read sets the
+// median later.
 func (r *Reader) add(run *Run, cells *cellIndex, rec *benchfmt.Result) error {
 	file, line := rec.Pos()
 	row, config := r.row.Project(rec), r.config.Project(rec)
@@ -170,13 +172,14 @@ func (r *Reader) add(run *Run, cells *cellIndex, rec *benchfmt.Result) error {
 	return nil
 }
 
-// median returns the median of values, of which there is at least one.
+// median returns the median of values, which must not be empty.
 func median(values []float64) float64 {
 	s := benchmath.NewSample(values, &benchmath.DefaultThresholds)
 	return benchmath.AssumeNothing.Summary(s, 0.95).Center
 }
 
-// benchmarkName returns the name of a row, without "Benchmark", after the package if there is one.
+// benchmarkName returns the row's benchmark name without the prefix "Benchmark", preceded by the package and a
+// dot if the package is known.
 func (r *Reader) benchmarkName(row benchproc.Key) string {
 	fields := r.row.Fields()
 	pkg, name := row.Get(fields[0]), row.Get(fields[1])
@@ -186,7 +189,7 @@ func (r *Reader) benchmarkName(row benchproc.Key) string {
 	return name
 }
 
-// pattern returns an argument of -bench that matches the benchmark of a row.
+// pattern returns a value of the go test flag -bench that matches exactly the row's benchmark.
 func (r *Reader) pattern(row benchproc.Key) string {
 	name := benchfile.ParseName(row.Get(r.row.Fields()[1])).WithoutProcs()
 	parts := strings.Split(name, "/")

@@ -20,10 +20,10 @@ func (r *Report) JSON(w io.Writer) error {
 	return e.Encode(&all)
 }
 
-// list returns a slice that JSON writes as [] if it is empty.
+// list returns a copy of all that is never nil, so that JSON has [] rather than null.
 func list[T any](all []T) []T { return append([]T{}, all...) }
 
-// Text writes the report for a terminal. Its first and last line is the summary.
+// Text writes the report as text for a terminal. The summary is both its first and its last line.
 func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
 	p := printer{b: &b, head: func(s string) string { return "\n" + s + "\n" }, item: "  "}
@@ -35,7 +35,7 @@ func (r *Report) Text(w io.Writer) error {
 	return err
 }
 
-// Markdown writes the report as the text of an issue.
+// Markdown writes the report as the Markdown text of an issue.
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
 	p := printer{b: &b, head: func(s string) string { return "\n### " + strings.ToUpper(s[:1]) + s[1:] + "\n\n" }, item: "- ", code: "`"}
@@ -46,12 +46,12 @@ func (r *Report) Markdown(w io.Writer) error {
 	return err
 }
 
-// A printer prints the parts of a report that text and Markdown share.
+// A printer prints the parts that Text and Markdown have in common.
 type printer struct {
 	b    *strings.Builder
 	head func(string) string
-	item string // before each line of a list
-	code string // around names
+	item string // printed before each line of a list
+	code string // printed before and after names
 }
 
 func (p printer) line(format string, args ...any) { fmt.Fprintf(p.b, p.item+format+"\n", args...) }
@@ -117,7 +117,7 @@ func (p printer) moves(all []Move) (lines []string) {
 	return lines
 }
 
-// pValue prints a p-value. Far below the limit it would be the error of its computation.
+// pValue formats a p-value. Values below 1e-12 are not printed, because rounding errors dominate them.
 func pValue(p float64) string {
 	if p < 1e-12 {
 		return "< 1e-12"
@@ -132,7 +132,7 @@ func (p printer) series(all []Series) (lines []string) {
 	return lines
 }
 
-// reproduce says how to compare the commits before and after each cause.
+// reproduce prints, for each cause, the commands that compare the commits before and after it.
 func (p printer) reproduce(r *Report) {
 	if len(r.Causes) == 0 {
 		return
@@ -148,7 +148,8 @@ func (p printer) reproduce(r *Report) {
 	}
 }
 
-// Patterns returns an argument of -bench for each benchmark that needs reruns, with the number of reruns.
+// Patterns returns a value of the go test flag -bench for each benchmark that needs reruns, and the number of
+// reruns that each of them needs.
 func (r *Report) Patterns() (patterns []string, reruns []int) {
 	for _, m := range r.Suspects {
 		if i := slices.Index(patterns, m.pattern); i >= 0 {

@@ -1,10 +1,12 @@
-// Package change finds where the level of a series changed, by the method of Hunter (https://arxiv.org/abs/2301.03034),
-// which Apache Otava implements (https://github.com/apache/otava/blob/master/docs/MATH.md).
+// Package change finds the points at which the level of a series changed. It implements the method of Hunter
+// (https://arxiv.org/abs/2301.03034), as Apache Otava does
+// (https://github.com/apache/otava/blob/master/docs/MATH.md).
 //
-// Overlapping windows of the series are divided at the point whose two sides differ most by the energy distance of
-// Matteson and James (https://arxiv.org/abs/1306.4933), and the parts are divided further, as long as Student's t-test of the two sides
-// finds a difference at a relaxed level. Then the weakest points are removed one by one, until all that are left are
-// significant at the strict level and large enough. There is no randomness.
+// The series is covered by overlapping windows. Each window is split at the point whose two sides differ most,
+// measured by the energy distance of Matteson and James (https://arxiv.org/abs/1306.4933). The parts are split
+// again as long as Student's t-test finds a difference between the two sides at a relaxed significance level.
+// Then the weakest points are removed one by one, until every remaining point is significant at the strict
+// level and its change is large enough. The method is deterministic.
 package change
 
 import (
@@ -18,31 +20,31 @@ import (
 type Options struct {
 	Window int     // the length of the windows, 2 or more
 	P      float64 // the largest p-value of a change point
-	Min    float64 // a change must be more than this share
+	Min    float64 // the change must be larger than this share of either level: 0.01 is 1 %
 }
 
-// A Point is a change of the level.
+// A Point is a change point: an index at which the level of the series changes.
 type Point struct {
-	Index         int     // of the first value with the new level
-	First, Last   int     // the range in which the first value with the new level is, with a likelihood of at least exp(-2) of the best
-	P             float64 // p-value of the t-test between the values since the change point before and up to the next one
-	Before, After float64 // their means
+	Index         int     // index of the first value with the new level
+	First, Last   int     // range of indexes with a likelihood of at least exp(-2) times the likelihood of Index
+	P             float64 // p-value of the t-test that compares the values before and after Index, up to the neighboring points
+	Before, After float64 // mean of the values before and after Index
 	Error         float64 // the standard error of After - Before
 	Free          int     // the degrees of freedom of the t-test
 }
 
-// Width returns half the width of the confidence interval of After - Before.
+// Width returns half the width of the confidence interval of After - Before. The confidence is between 0 and 1.
 func (p Point) Width(confidence float64) float64 {
 	return p.Error * stats.InvCDF(stats.TDist{V: float64(p.Free)})((1+confidence)/2)
 }
 
-// magnitude returns the larger of the changes as a share of either level.
+// magnitude returns |After - Before| as a share of Before or of After, whichever share is larger.
 func (p Point) magnitude() float64 {
 	d := math.Abs(p.After - p.Before)
 	return max(d/math.Abs(p.Before), d/math.Abs(p.After))
 }
 
-// Points returns the change points of xs in their order.
+// Points returns the change points of xs, sorted by index.
 func Points(xs []float64, o Options) []Point {
 	relaxed := o.P
 	switch {
@@ -67,7 +69,8 @@ func Points(xs []float64, o Options) []Point {
 	return merge(xs, slices.Compact(all), o)
 }
 
-// divide returns the change points within a window: the most distant division of any part, as long as it is significant.
+// divide returns the change points within a window. It repeatedly splits the part that has the most distant
+// sides, until a split is not significant at level p.
 func divide(xs []float64, p float64) []int {
 	var points []int
 	e := newEnergy(xs)
@@ -91,7 +94,7 @@ func divide(xs []float64, p float64) []int {
 	}
 }
 
-// part returns the bounds of the i-th of the parts into which points divide n values.
+// part returns the bounds of part i, counted from 0. The points divide n values into len(points)+1 parts.
 func part(points []int, i, n int) (start, end int) {
 	end = n
 	if i > 0 {
@@ -103,10 +106,10 @@ func part(points []int, i, n int) (start, end int) {
 	return start, end
 }
 
-// merge removes points until all are significant and large enough: those with the largest p-value first, then the
-// smallest. As in Otava, a removed point changes the p-values of the two points after it, and not of the point
-// before it; so points stay that are significant only beside removed ones. The p-values that merge returns are those of the
-// final points.
+// merge removes points until all are significant and large enough. It removes the point with the largest
+// p-value first; once all are significant, it removes the one with the smallest change. As in Otava, a removal
+// updates the p-values of the next two points, but not of the point before. So a point can stay although it was
+// significant only beside a removed point. The returned p-values are recomputed from the final points.
 func merge(xs []float64, at []int, o Options) []Point {
 	points := make([]Point, len(at))
 	update := func(i int) {
@@ -150,7 +153,8 @@ func merge(xs []float64, at []int, o Options) []Point {
 	return points
 }
 
-// locate sets the range of the change within [start, end): where two levels fit nearly as well as at Index.
+// locate sets First and Last. It looks in [start, end) for the indexes around p.Index that split the values
+// nearly as well.
 func (p *Point) locate(xs []float64, start, end int) {
 	p.First, p.Last = p.Index, p.Index
 	cost := func(i int) float64 {
@@ -168,8 +172,9 @@ func (p *Point) locate(xs []float64, start, end int) {
 	}
 }
 
-// compare compares two samples by Student's t-test, two-sided, with one variance. As in Otava, a variance is the mean
-// of squares, so that short samples have less.
+// compare compares two samples by a two-sided Student's t-test with pooled variance. As in Otava, the variance
+// of a sample of n values is the sum of squares divided by n, not by n-1, so that the variance of short samples
+// is underestimated.
 func compare(left, right []float64) Point {
 	mean1, var1 := moments(left)
 	mean2, var2 := moments(right)

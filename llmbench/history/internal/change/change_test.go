@@ -16,7 +16,7 @@ func indexes(points []Point) []int {
 	return all
 }
 
-// simulated returns n values with 2 % noise, and a step of a share at a place.
+// simulated returns n values with 2 % noise. From index at on, they are larger by the share step.
 func simulated(seed uint64, n, at int, step float64) []float64 {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	xs := make([]float64, n)
@@ -60,7 +60,7 @@ func TestShortSeries(t *testing.T) {
 	assert.DeepEqual(t, indexes(Points([]float64{1, 1, 1, 2, 2, 2}, defaults)), []int{3})
 }
 
-// BenchmarkPoints finds the change points of 10,000 values with a change every 100.
+// BenchmarkPoints finds the change points of 10,000 values that change after every 100.
 func BenchmarkPoints(b *testing.B) {
 	xs := simulated(1, 10000, 0, 0)
 	for i := range xs {

@@ -2,8 +2,8 @@ package change
 
 import "math"
 
-// An energy finds the division of a part of a window whose sides are most distant. The distance is that of Matteson and
-// James with the exponent 1.
+// An energy finds the best split of a part of a window: the one with the most distant sides. The distance is
+// the energy distance of Matteson and James with exponent 1.
 type energy struct {
 	xs []float64
 	// rows[t*(n+1)+e] is the sum of |xs[t]-xs[j]| for j < e.
@@ -28,8 +28,9 @@ func (e *energy) sum(t, start, end int) float64 {
 	return e.rows[row+end] - e.rows[row+start]
 }
 
-// divide returns the index in [start, end) at which the second side begins, and the scaled distance. The second side
-// may end before end, so that a later change does not hide the first. The index is 0 if there is no division.
+// divide returns the index in [start, end) at which the second side of the best split begins, and the scaled
+// distance of the sides. The second side may end before end, so that a later change does not hide an earlier
+// one. If the part cannot be split, at is 0.
 func (e *energy) divide(start, end int) (at int, distance float64) {
 	distance = math.Inf(-1)
 	// within[k-start] is the sum of distances between the pairs in [start, k).

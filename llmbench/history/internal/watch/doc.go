@@ -1,16 +1,21 @@
-// Package watch decides night by night whether series of measurements moved.
+// Package watch decides, night by night, whether series of measurements have changed.
 //
-// A value is the logarithm of a measurement, with the sign that makes a larger value worse. What all series of a
-// machine share in a night is taken out: the weighted median of their distances from their baselines. The shared part
-// is a series of its own, so that a slow machine is told apart from a slow version.
+// A value is the logarithm of a measurement, with its sign chosen so that a larger value is worse. In each
+// night, the part that all series of a machine share is subtracted from them. The shared part is the weighted
+// median of the series' distances from their baselines. It is watched as a series of its own, so that a slow
+// machine can be told apart from a slow version.
 //
-// The baseline of a series is its last 60 nights since it last moved, without outliers. The last k nights are compared
-// with the nights before them by a t-test, for several k. A night counts as at most three standard deviations, and the
-// test allows for outliers among the k nights; how frequent they are comes from the past of all series. A
-// single night is therefore not enough: it is suspect, and asks for reruns, which count as further nights.
+// The baseline of a series is its last 60 nights without outliers. It does not reach back beyond the series'
+// last change. A t-test compares the last k nights with the nights before them, for several values of k. A
+// night counts as at most three standard deviations from the baseline, and the test allows for outliers among
+// the k nights; their frequency is estimated from the past of all series. A single night is therefore never
+// enough for an alarm. The night is reported as suspect instead, and reruns are requested, which count as
+// further nights.
 //
-// The rate of false alarms is controlled over the whole family by Bonferroni's method: over the series, the machines
-// and the values of k. The windows of k nights overlap, and an alarm is raised once, so that each comparison may
-// spend more than its part; how much more is from TestSimulate. There is at most one night with a false alarm in
-// Options.Nights on average, in each of its worlds: normal noise, slow nights, outliers and a drift of the machine.
+// The rate of false alarms is controlled over all comparisons of a night together by Bonferroni's method: the
+// allowed probability is divided among the series, the machines and the values of k. That would be too strict,
+// because the windows of k nights overlap and an alarm is raised only once. So each comparison may spend more
+// than its share; TestSimulate shows how much more is safe. On average, at most one of Options.Nights nights
+// has a false alarm in each of the test's scenarios: normal noise, slow nights, outliers, and a machine that
+// drifts.
 package watch

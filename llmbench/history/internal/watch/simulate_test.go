@@ -13,17 +13,17 @@ import (
 
 var histories = flag.Int("histories", 0, "simulate this `number` of histories for each line of TestSimulate's table")
 
-// A world is a simulated project whose benchmarks run each night.
+// A world is a scenario of TestSimulate: a simulated project whose benchmarks run each night.
 type world struct {
 	name     string
 	series   int
-	low, up  float64 // noise of a series: a share, uniform between low and up
-	slow     float64 // probability of a slow night of the machine, by 1 to 10 %
-	outliers float64 // probability that a cell of a night is 30 % worse
-	drift    float64 // of the machine over all nights
-	step     float64 // change at night stepAt
+	low, up  float64 // the noise of each series is a share, drawn uniformly between low and up
+	slow     float64 // probability that the machine is slow in a night, by 1 to 10 %
+	outliers float64 // probability that a value is 30 % worse
+	drift    float64 // drift of the machine over all nights
+	step     float64 // size of the change at night stepAt
 	stepped  int     // number of series that change
-	reruns   bool    // a suspect series is rerun as often as asked for
+	reruns   bool    // suspect series get as many reruns as they ask for
 }
 
 const (
@@ -31,19 +31,20 @@ const (
 	stepAt      = 45
 )
 
-// An outcome is what rules said about histories.
+// An outcome counts the findings in simulated histories. It counts the findings of a Watch and, for comparison,
+// the findings of a fixed rule.
 type outcome struct {
-	nights, falseNights int   // nights without a true change; those with an alarm about a series
+	nights, falseNights int   // nights in which a series could raise a false alarm, and nights in which one did
 	machine             int   // nights with an alarm about the machine
 	suspects            int   // series that were suspect without a change, over all nights
 	delays              []int // nights until the step was found; worldNights if never
-	located             int   // steps whose range of nights has the true night
-	fixed               int   // false nights of the rule of 10 % against the first night
+	located             int   // steps whose reported range includes the true night
+	fixed               int   // nights with a false alarm of the fixed rule: 10 % worse than the first night
 	fixedNights         int
 	fixedDelays         []int
 }
 
-// simulate returns the outcome of a history by the rules of a Watch, and of the rule of 10 %.
+// simulate simulates a history and adds its outcome to o, both for a Watch and for the fixed rule.
 func (w world) simulate(seed uint64, o *outcome) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	watch := New(Options{Nights: 100, Min: 0.01})
@@ -134,7 +135,7 @@ func (w world) simulate(seed uint64, o *outcome) {
 	}
 }
 
-// delay returns how many nights it took to find the step: 1 if the first night with the step showed it.
+// delay returns how many nights it took to find the step. It is 1 if the first night with the step revealed it.
 func delay(found int) int {
 	if found < 0 {
 		return worldNights
@@ -142,7 +143,7 @@ func delay(found int) int {
 	return found - stepAt + 1
 }
 
-// peek returns which series would be suspect.
+// peek returns the findings of suspect series that the next night would have, without changing w.
 func peek(w *Watch, values []Value) (suspects []Finding) {
 	for _, f := range w.clone().Night(values).Findings {
 		if f.Kind == Suspect {
@@ -173,7 +174,7 @@ func quantile(delays []int, p float64) string {
 	return fmt.Sprint(d)
 }
 
-// worlds returns the lines of the table.
+// worlds returns the scenarios, one per line of the table.
 func worlds() []world {
 	var all []world
 	for _, n := range []int{20, 200} {
@@ -204,8 +205,8 @@ func worlds() []world {
 	return all
 }
 
-// TestSimulate checks that the rate of false alarms is as promised. With -histories=100 -v it prints the table of
-// README.md.
+// TestSimulate checks that the rate of false alarms is not above the promised rate. With -histories=100 -v it
+// prints the table of README.md.
 func TestSimulate(t *testing.T) {
 	n := *histories
 	if n == 0 {
@@ -228,14 +229,14 @@ func TestSimulate(t *testing.T) {
 		rate := func(k, of int) float64 { return 100 * float64(k) / float64(of) }
 		fmt.Fprintf(w, "%d\t%s\t%.2f\t%.2f\t%.2f\t%s\t%s\t%d/%d\t%.0f\t%s\t\n", line.series, line.name, rate(o.falseNights, o.nights), rate(o.machine, o.nights),
 			float64(o.suspects)/float64(o.nights), quantile(o.delays, 0.5), quantile(o.delays, 0.9), o.located, len(o.delays), rate(o.fixed, o.fixedNights), quantile(o.fixedDelays, 0.5))
-		// With the promised rate of 1 %, chance alone exceeds this in one of 10,000 lines.
+		// If the rate is exactly the promised 1 %, chance exceeds this limit in one of 10,000 lines.
 		promised := float64(o.nights) / 100
 		assert.Check(t, float64(o.falseNights) <= promised+4*math.Sqrt(promised)+1, "%s: %d of %d nights", line.name, o.falseNights, o.nights)
 	}
 	w.Flush()
 }
 
-// clone returns a copy of w that has seen the same nights. The copy and w do not share what later nights change.
+// clone returns a copy of w that shares no data with w.
 func (w *Watch) clone() *Watch {
 	c := *w
 	c.series, c.machines = cloneTracks(w.series), cloneTracks(w.machines)

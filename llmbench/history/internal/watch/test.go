@@ -7,26 +7,27 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// windows are the numbers of last nights that are compared with the nights before.
+// windows are the values of k: the last k nights are compared with the nights before them.
 var windows = []int{2, 3, 4, 6, 9, longest}
 
-// A test looks for changes in a series.
+// A test looks for a change in one series.
 type test struct {
-	alpha    float64 // the probability of a false alarm in a series and a night
-	min      float64 // the smallest change that counts
+	alpha    float64 // the allowed probability of a false alarm per series and night
+	min      float64 // smaller changes are ignored
 	outliers float64 // the share of nights that are outliers
 }
 
-// each returns the probability of a false alarm of one comparison. The comparison with reruns is one more.
+// each returns the allowed probability of a false alarm in one comparison. There is one comparison per window,
+// and one with the reruns.
 func (t test) each() float64 { return t.alpha * overlap / float64(len(windows)+1) }
 
-// overlap is how much more each comparison may spend than its part, because the windows overlap: they raise an alarm
-// together, and the nights after an alarm raise no second one. It is from TestSimulate, where the rate of
-// false alarms stays below the promised one.
+// overlap is the factor by which each comparison may exceed its Bonferroni share. A factor above 1 is safe
+// because the windows overlap and so raise an alarm together, and because an alarm is not raised again in the
+// following nights. With this value, the rate of false alarms in TestSimulate stays below the promised rate.
 const overlap = 3.0
 
-// look judges the last night of a track. If the night is suspect and there are reruns, they decide, and the
-// night becomes the median of all its values.
+// look judges the last night of a track, and reports whether there is a finding. If the night is suspect and
+// has reruns, the reruns decide, and the night's value becomes the median of all its values.
 func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 	for _, sign := range []float64{+1, -1} {
 		for _, k := range windows {
@@ -72,18 +73,19 @@ func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 	return f, true
 }
 
-// detectable returns the change that seven nights show in four of five cases.
+// detectable returns the size of a change that seven nights would reveal with a probability of 80 %.
 func (t test) detectable(b base) float64 {
 	quantile := tQuantile(t.each(), b.n-1) + tQuantile(0.2, b.n-1)
 	return max(t.min, quantile*b.sd*math.Sqrt(1.0/7+1/float64(b.n)))
 }
 
-// clip is the largest number of standard deviations that a night counts.
+// clip is the limit, in standard deviations from the baseline, to which the value of a night is clipped.
 const clip = 3
 
-// moved reports whether values lie above a baseline, or below it if sign is -1, and with what p-value. Each of the k
-// values counts as at most clip standard deviations. If o of them are outliers, they add at most o clips, and the others
-// are a sum of k-o normal values. The p-value is the mean over the binomial distribution of o.
+// moved reports whether the values lie significantly above a baseline, or below it if sign is -1, and returns
+// the p-value. Each of the k values is clipped to clip standard deviations. If o of them are outliers, the
+// outliers add at most o*clip to the sum, and the others add a sum of k-o normal values. The p-value is
+// averaged over the binomial distribution of o.
 func (t test) moved(b base, values []float64, sign float64) (p float64, ok bool) {
 	if b.n < fewest {
 		return 0, false
@@ -113,12 +115,13 @@ func (t test) moved(b base, values []float64, sign float64) (p float64, ok bool)
 	return p, true
 }
 
-// finding describes a change whose p-value is p, and restarts the track at the change. The change is where two
-// levels fit the values best by the sum of absolute distances, which outliers hardly move.
+// finding describes a change with the p-value p, and restarts the track where the change began. The change
+// begins where two constant levels fit the values best. The fit minimizes the sum of absolute distances, on
+// which outliers have little influence.
 func (t test) finding(tr *track, sign, p float64) Finding {
 	from := max(0, len(tr.xs)-baseline)
 	xs := tr.xs[from:]
-	cost := make([]float64, len(xs)) // of a change before the i-th value
+	cost := make([]float64, len(xs)) // cost[i] is the cost of a change just before xs[i]
 	best := max(1, len(xs)-2*longest)
 	first := best
 	for i := best; i < len(xs); i++ {
@@ -129,7 +132,7 @@ func (t test) finding(tr *track, sign, p float64) Finding {
 	}
 	typical := cost[best]/float64(len(xs)) + 1e-9
 	last := best
-	for i := first; i < len(xs); i++ { // the places whose likelihood is at least exp(-2) of the best
+	for i := first; i < len(xs); i++ { // include the places whose likelihood is at least exp(-2) times the best
 		if (cost[i]-cost[best])/typical <= 2 {
 			last = max(last, i)
 			first = min(first, i)
@@ -148,7 +151,8 @@ func (t test) finding(tr *track, sign, p float64) Finding {
 	return f
 }
 
-// interval returns the 95 % confidence interval of the size of a change that k nights have, and its one-sided p-value.
+// interval returns the one-sided p-value of a change that k nights show, and the 95 % confidence interval of
+// the change's size.
 func interval(b base, size float64, k int) (p, low, high float64) {
 	free := max(1, b.n-1)
 	scale := b.sd * math.Sqrt(1/float64(k)+1/float64(max(1, b.n)))
@@ -156,7 +160,7 @@ func interval(b base, size float64, k int) (p, low, high float64) {
 	return studentTail(math.Abs(size)/scale, free), size - wide, size + wide
 }
 
-// distances returns the sum of the distances from the median.
+// distances returns the sum of the absolute distances of xs from their median.
 func distances(xs []float64) (sum float64) {
 	m := median(xs)
 	for _, x := range xs {
@@ -177,10 +181,11 @@ func choose(n, k int) float64 {
 	return c
 }
 
-// quantiles caches tQuantile.
+// quantiles caches the results of tQuantile.
 var quantiles sync.Map
 
-// tQuantile returns the value that Student's t exceeds with probability p, below 0.5.
+// tQuantile returns the value that a Student's t variable exceeds with probability p, which is below 0.5. free
+// is the number of degrees of freedom.
 func tQuantile(p float64, free int) float64 {
 	type key struct {
 		p    float64

@@ -5,23 +5,24 @@ import (
 	"slices"
 )
 
-// A track is a series, without what the series of its machine share.
+// A track holds the past of one series, after the part that the machine's series share was subtracted.
 type track struct {
-	xs          []float64 // of the nights since the series last moved
-	nights      []int     // the numbers of these nights
-	outlier     []bool    // whether a value was far from the baseline when it came
-	seen, apart int       // values that had a baseline, and those of them that were outliers
-	bases       []base    // by the number of last nights that are left out; empty if not computed for xs
-	sorted      []float64 // the last values of xs, at most baseline + longest; nil if not computed for xs
+	xs          []float64 // one value per night since the series last changed
+	nights      []int     // the night of each value in xs
+	outlier     []bool    // whether each value was far from the baseline when it was added
+	seen, apart int       // number of values that had a baseline, and how many of them were outliers
+	bases       []base    // bases[k] omits the last k nights; empty until computed for the current xs
+	sorted      []float64 // the last baseline+longest values of xs; nil until computed for the current xs
 }
 
-// baseline is the largest number of nights of a baseline. A machine that drifts slowly stays within its noise.
+// baseline is the largest number of nights in a baseline. It is small enough that the drift of a slowly
+// drifting machine stays within the noise.
 const baseline = 60
 
-// longest is the largest number of last nights that are compared with the baseline.
+// longest is the largest number of nights that a window compares with the baseline.
 const longest = 14
 
-// A base is the baseline of a series.
+// A base is the baseline of a series: the number, mean and standard deviation of its values.
 type base struct {
 	n        int
 	mean, sd float64
@@ -47,12 +48,13 @@ func (tr *track) add(night int, x float64) {
 	tr.xs, tr.nights, tr.outlier, tr.bases = append(tr.xs, x), append(tr.nights, night), append(tr.outlier, out), tr.bases[:0]
 }
 
-// replace replaces the last value.
+// replace replaces the track's last value by x.
 func (tr *track) replace(x float64) {
 	tr.xs[len(tr.xs)-1], tr.bases, tr.sorted = x, nil, nil
 }
 
-// restart forgets the values before the i-th. What looked like outliers since then is the new level.
+// restart forgets the values before index i. The outliers from index i on were the new level, so they no longer
+// count as outliers.
 func (tr *track) restart(i int) {
 	for _, out := range tr.outlier[i:] {
 		if out {
@@ -64,7 +66,8 @@ func (tr *track) restart(i int) {
 	tr.bases, tr.sorted = nil, nil
 }
 
-// base returns the baseline without the last k values, at most longest. Values that are far from the median are left out.
+// base returns the baseline of the values before the last k. If k exceeds longest, base uses longest. Values
+// far from the median are omitted.
 func (tr *track) base(k int) base {
 	if len(tr.bases) == 0 {
 		tr.compute()
@@ -72,14 +75,14 @@ func (tr *track) base(k int) base {
 	return tr.bases[min(k, len(tr.bases)-1)]
 }
 
-// compute computes the baselines of xs without its last 0, 1 and so on values.
+// compute computes tr.bases: the baselines that omit the last 0, 1, ... and up to longest values.
 func (tr *track) compute() {
 	window := tr.xs[max(0, len(tr.xs)-baseline-longest):]
 	if tr.sorted == nil {
 		tr.sorted = slices.Sorted(slices.Values(window))
 	}
 	middle, limit := spread(tr.sorted)
-	// Prefixes of the number, the sum and the sum of squares of the values near the median.
+	// Prefix sums over the values near the median: their number, sum and sum of squares.
 	var n, sum, squares [baseline + longest + 1]float64
 	for i, x := range window {
 		d := x - middle
@@ -99,13 +102,14 @@ func (tr *track) compute() {
 		if n > 1 {
 			b.sd = math.Sqrt(max(0, (squares-sum*sum/n)/(n-1)))
 		}
-		b.sd = max(b.sd, 0.0005) // values have few digits
+		b.sd = max(b.sd, 0.0005) // identical values, for example because of rounding, must not have a deviation of 0
 		tr.bases = append(tr.bases, b)
 	}
 }
 
-// spread returns the median of sorted values, and the distance from it beyond which a value is an outlier: a multiple
-// of the median distance. Few values say little about the distance, which is then larger.
+// spread returns the median of sorted values, and the distance from the median beyond which a value is an
+// outlier. The limit is a multiple of the median distance. The fewer values there are, the larger the multiple,
+// because few values give a poor estimate.
 func spread(sorted []float64) (middle, limit float64) {
 	if len(sorted) == 0 {
 		return 0, math.Inf(1)
@@ -114,7 +118,7 @@ func spread(sorted []float64) (middle, limit float64) {
 	if len(sorted) < 5 {
 		return middle, math.Inf(1)
 	}
-	// The values nearest to the median are between two ends that move apart.
+	// Drop the farther of the two ends until the nearest half of the values remains.
 	low, high := 0, len(sorted)-1
 	for high-low > len(sorted)/2 {
 		if middle-sorted[low] > sorted[high]-middle {
@@ -127,7 +131,7 @@ func spread(sorted []float64) (middle, limit float64) {
 	return middle, max(sd, 0.0005) * (4.5 + 30/float64(len(sorted)))
 }
 
-// median returns the median of xs, or 0 if there are none.
+// median returns the median of xs, or 0 if xs is empty.
 func median(xs []float64) float64 {
 	if len(xs) == 0 {
 		return 0

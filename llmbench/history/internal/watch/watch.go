@@ -8,78 +8,78 @@ import (
 
 // Options control a Watch.
 type Options struct {
-	Nights float64 // there is at most one night with a false alarm in this number of nights, 2 or more
-	Min    float64 // the smallest change that counts, a share such as 0.01
+	Nights float64 // on average, at most one of this number of nights has a false alarm; 2 or more
+	Min    float64 // smaller changes are ignored; a share: 0.01 is 1 %
 }
 
-// A Value is what a night measured of a series.
+// A Value is the result of one night for one series.
 type Value struct {
-	Series  int // any number of the caller
-	Machine int // of the caller; the series of one machine share slow nights
+	Series  int // a number that the caller chooses
+	Machine int // a number that the caller chooses; series of one machine share slow nights
 	X       float64
-	Reruns  []float64 // values of reruns in the same night
+	Reruns  []float64 // the values of the night's reruns
 }
 
-// A Kind is what a Finding says.
+// A Kind is the kind of a Finding.
 type Kind int
 
 // The kinds of findings.
 const (
-	Suspect  Kind = iota // the night is out of line, and it may be an outlier
-	Cleared              // the night was suspect, and reruns disagree
-	Worse                // the series moved up
-	Better               // the series moved down
-	SlowOnce             // the machine was slow in this night
+	Suspect  Kind = iota // the night is out of line, but may be an outlier
+	Cleared              // the night was suspect, but the reruns did not confirm the change
+	Worse                // the level of the series rose; larger values are worse
+	Better               // the level of the series fell
+	SlowOnce             // the machine was slow in this night only
 )
 
-// A Finding is a series, or what the series of a machine share, that is out of line.
+// A Finding says that a series is out of line, or that all series of a machine are.
 type Finding struct {
 	Kind    Kind
 	Series  int
-	Machine int  // of the series
+	Machine int  // the machine of the series
 	Shared  bool // the finding is about all series of Machine
-	// Size is the change of the value. Low and High are its 95 % confidence interval.
+	// Size is the change of the value, which is a logarithm. Low and High are its 95 % confidence interval.
 	Size, Low, High float64
-	P               float64 // the probability of such a change by chance, times the number of tests of the night
-	// First and Last are the numbers of the nights, from 0, between which the change began: the first night that may and the
-	// first night that must have it.
+	P               float64 // p-value of the change, times the number of tests in the night (Bonferroni)
+	// The change began in one of the nights from First to Last. Nights are counted from 0.
 	First, Last int
-	Reruns      int // for Suspect: how many reruns are needed
+	Reruns      int // number of reruns that a Suspect still needs
 }
 
-// A Result is what a night showed.
+// A Result holds what one night revealed.
 type Result struct {
 	Findings []Finding
-	Judged   []int // series that had enough earlier nights
-	Young    []int // series that had not
-	// Detectable is the change that a series would show within a week, in four of five cases, for each of Judged. It
-	// supposes normal noise without outliers.
+	Judged   []int // series with enough earlier nights
+	Young    []int // series with too few earlier nights
+	// Detectable has, for each series in Judged, the size of a change that seven nights would reveal with a
+	// probability of 80 %. It assumes normal noise without outliers.
 	Detectable []float64
-	Shared     map[int]float64 // what the series of a machine shared, by machine: the distance from its level before
+	Shared     map[int]float64 // keyed by machine: how far its series together were from their earlier level
 }
 
-// A Watch has seen the nights so far.
+// A Watch remembers the nights so far.
 type Watch struct {
 	options     Options
 	night       int
 	series      map[int]*track
 	machines    map[int]*track
-	seen, apart int // values of all series that had a baseline, and those of them that were outliers
+	seen, apart int // over all series: number of values that had a baseline, and how many of them were outliers
 }
 
-// New returns a Watch that has seen no night.
+// New returns a Watch that has not seen any night yet.
 func New(o Options) *Watch {
 	return &Watch{options: o, series: map[int]*track{}, machines: map[int]*track{}}
 }
 
-// fewest is the smallest number of nights of a baseline.
+// fewest is the smallest number of nights that a baseline needs.
 const fewest = 6
 
-// sharers is the smallest number of series whose shared part is taken out. With fewer, one series that moved
-// would look like the machine.
+// sharers is the number of series that a machine needs before their shared part is subtracted. With fewer
+// series, a change of one series would look like a change of the machine.
 const sharers = 5
 
-// Night adds the values of a night, at most one of each series, and returns what they show.
+// Night adds the values of the next night and returns the night's Result. There is at most one value per
+// series.
 func (w *Watch) Night(values []Value) Result {
 	r := Result{Shared: map[int]float64{}}
 	shared := w.shared(values)
@@ -107,7 +107,8 @@ func (w *Watch) Night(values []Value) Result {
 		c := shared[v.Machine].taken
 		reruns := make([]float64, len(v.Reruns))
 		for i, x := range v.Reruns {
-			// A rerun may be faster because the slow hour is over. Then it disagrees, as it should.
+			// A rerun may be faster only because the machine is no longer slow. Then the rerun must not confirm
+			// the change, so the whole shared part is subtracted.
 			reruns[i] = x - max(c, shared[v.Machine].raw)
 		}
 		seen, apart := tr.seen, tr.apart
@@ -138,18 +139,19 @@ func (w *Watch) of(series int) *track {
 	return tr
 }
 
-// A common is what the series of a machine share in a night.
+// A common is the part that the series of one machine share in a night.
 type common struct {
 	raw   float64 // the weighted median of the distances of the series from their baselines
-	taken float64 // the part of raw that is taken out of the series
+	taken float64 // the part of raw that is subtracted from each series
 }
 
-// shared returns what the series of each machine share in a night.
+// shared returns the part that the series of each machine share in a night.
 //
-// When half of the series moved, the median moves too, and taking out the median would hide them. So the median is
-// taken out in full only if three quarters of the series agree and the distance is more than chance and the usual
-// nights explain. Otherwise it is shrunk towards the level of the last week, by how much the machine usually varies
-// beyond chance (https://en.wikipedia.org/wiki/Shrinkage_(statistics)).
+// If half of the series change, the median changes too, and subtracting the median would hide the change. So
+// the whole median is subtracted only if three quarters of the series agree, and if chance and the machine's
+// usual variation cannot explain the distance. Otherwise the median is shrunk towards the level of the last
+// week. The less the machine usually varies beyond chance, the more it is shrunk
+// (https://en.wikipedia.org/wiki/Shrinkage_(statistics)).
 func (w *Watch) shared(values []Value) map[int]common {
 	all := map[int][]distance{}
 	for _, v := range values {
@@ -173,7 +175,7 @@ func (w *Watch) shared(values []Value) map[int]common {
 		for _, d := range ds {
 			precision += 1 / (d.sd * d.sd)
 		}
-		chance := math.Pi / 2 / precision // variance of the median of equal machines
+		chance := math.Pi / 2 / precision // variance that chance alone gives the median
 		level, varies := tr.level(chance)
 		c := common{raw: weighted(ds, 0.5)}
 		c.taken = level + (c.raw-level)*varies/(varies+chance)
@@ -186,10 +188,10 @@ func (w *Watch) shared(values []Value) map[int]common {
 	return found
 }
 
-// A distance is how far a series is from its baseline, with its standard deviation.
+// A distance says how far a series is from its baseline (d), and with what standard deviation (sd).
 type distance struct{ d, sd float64 }
 
-// weighted returns a quantile of sorted distances. Series with less noise have more weight.
+// weighted returns the quantile q of sorted distances. Series with less noise have more weight.
 func weighted(ds []distance, q float64) float64 {
 	var total float64
 	for _, d := range ds {
@@ -204,12 +206,13 @@ func weighted(ds []distance, q float64) float64 {
 	return ds[len(ds)-1].d
 }
 
-// level returns the median of the last week, and the variance of nights around it beyond chance.
+// level returns the median of the machine's last seven nights, and how much the nights vary around their median
+// beyond chance, as a variance.
 func (tr *track) level(chance float64) (level, varies float64) {
 	level = median(tr.xs[max(0, len(tr.xs)-7):])
 	recent := tr.xs[max(0, len(tr.xs)-baseline):]
 	if len(recent) < fewest {
-		return level, chance // nothing is known: half of the distance
+		return level, chance // too few nights to know, so half of the distance is subtracted
 	}
 	middle := median(recent)
 	far := make([]float64, len(recent))
