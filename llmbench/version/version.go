@@ -1,4 +1,4 @@
-// Package version says which version of llmbench a program is.
+// Package version returns the version of llmbench of which a program was built.
 package version
 
 import (
@@ -11,7 +11,7 @@ import (
 // release is the version of a released binary, which .ci/release sets when it links the program.
 var release string
 
-// Asked reports whether the arguments of a command ask for its version and for nothing else.
+// Asked reports whether the only argument of a command asks for the command's version.
 func Asked(args []string) bool {
 	return len(args) == 1 && (args[0] == "version" || args[0] == "-version" || args[0] == "--version")
 }
@@ -23,8 +23,8 @@ func Line(program string) string {
 	return fmt.Sprintf("%s %s %s %s/%s\n", program, of(release, info), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// of returns the version of a release, or else that of the module, of which "go install" knows the tag and a build in a
-// clone the commit, or else "devel".
+// of returns release if it is set, or else the version of the main module, or else "devel". "go install" sets
+// the module version to the tag; a build in a clone sets it to a version that names the commit.
 func of(release string, info *debug.BuildInfo) string {
 	module := ""
 	if info != nil && info.Main.Version != "(devel)" {
