@@ -31,13 +31,13 @@ func aa(args []string, stdout, stderr io.Writer) int {
 	c.show = func(r *gate.Report) int {
 		noise := r.Noise()
 		if len(noise) == 0 {
-			return c.print(r, stdout, stderr) // the report says what is wrong
+			return c.print(r, stdout, stderr) // nothing could be compared; the report says why
 		}
 		units := noiseText(noise, r.Rows[0].Old.N)
 		if _, err := io.WriteString(stdout, units); err != nil {
 			return fail(stderr, err)
 		}
-		// The samples must pass with the margins that they propose.
+		// The proposed margins are only right if the samples pass with them.
 		c.units = c.folder.join("units.txt")
 		err := os.WriteFile(c.units, []byte(units), 0o666)
 		if err == nil {
@@ -55,8 +55,8 @@ func aa(args []string, stdout, stderr io.Writer) int {
 	return c.run(args)
 }
 
-// noiseText returns a file of units with the proposed margins. Comments state the noise
-// of each unit.
+// noiseText returns the text of a file for -units: Unit lines with the proposed margins, and comments that give
+// the noise of each unit.
 func noiseText(noise []gate.UnitNoise, samples int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# With %d samples a side, two equal versions differ by more than the noise in one of 20 comparisons.\n", samples)

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
-// ab runs "benchgate ab", which compares the working tree with a commit, or two servers.
+// ab runs "benchgate ab", which compares the working tree with a commit, or two servers with each other.
 func ab(args []string, stdout, stderr io.Writer) int {
 	c := newCollector("ab", "-base commit ", "Benchgate ab compiles the tests of a commit and of the working tree, and runs the benchmarks of\n"+
 		"both in turn, each sample in a fresh process. Then it decides whether the working tree is worse than\n"+
@@ -62,7 +62,8 @@ func (c *collector) buildBoth(ctx context.Context, s suite, base string) (sides 
 	}
 	tree.tellEmpty(c.stderr, "the base")
 	sides = [2]side{{name: "base", version: c.versions[0], source: tree.commit}, {name: "head", version: head}}
-	// A mistake in the arguments shows in the working tree.
+	// The working tree is compiled first, so that a wrong argument is reported for the working tree and not for
+	// the base.
 	if sides[1].binaries, err = s.compileHead(ctx, c.folder.join("head-bin")); err == nil {
 		sides[0].binaries, err = s.compileBase(ctx, tree, c.folder.join("base-bin"))
 	}
@@ -75,5 +76,5 @@ func (c *collector) buildBoth(ctx context.Context, s suite, base string) (sides 
 	return sides, clean, err
 }
 
-// sameSides is what is said if the sides do not differ.
+// sameSides is the message if both sides are the same version.
 const sameSides = "both are the same: any difference is noise, which benchgate aa measures"

@@ -22,17 +22,17 @@ import (
 	"gotest.tools/v3/poll"
 )
 
-// TestMain runs the command instead of the tests if BENCHGATE_TEST_MAIN is set, for
-// tests that need a process.
+// TestMain runs the command instead of the tests if BENCHGATE_TEST_MAIN is set. Tests use this to run benchgate
+// in a separate process.
 func TestMain(m *testing.M) {
 	if os.Getenv("BENCHGATE_TEST_MAIN") != "" {
 		main()
 	}
-	_ = flag.Set("test.parallel", "4") // tests that are parallel mostly wait
+	_ = flag.Set("test.parallel", "4") // parallel tests mostly wait
 	os.Exit(m.Run())
 }
 
-// The sources of a package with a benchmark whose value is set by the test.
+// Sources of a package with one benchmark. The test sets the benchmark's value.
 const (
 	fixtureMod  = "module example.com/fixture\n\ngo 1.24\n"
 	fixtureTest = `package fixture
@@ -76,9 +76,9 @@ func BenchmarkNAME(b *testing.B) {
 `
 )
 
-// fixture makes a repository with the package in a commit, where x/op is 100, and makes
-// the repository the working directory. It returns a function that changes the name and
-// the value of the benchmark, and a file of units outside the repository.
+// fixture creates a repository with a commit of the package, in which x/op is 100, and makes it the working
+// directory. It returns a function that changes the name and the value of the benchmark, and the path of a file
+// for -units outside the repository.
 func fixture(t *testing.T) (measure func(name, value string), units string) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("skipped: no git")
@@ -100,7 +100,7 @@ func fixture(t *testing.T) (measure func(name, value string), units string) {
 	return measure, units
 }
 
-// git runs git in the working directory and returns its output without the last line end.
+// git runs git in the working directory and returns its output without the final newline.
 func git(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := command(t.Context(), "", "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "protocol.file.allow=always"}, args...)...)
@@ -122,7 +122,7 @@ func benchgate(args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), err.String()
 }
 
-// noSources checks that a folder of samples has neither the files of the base nor binaries.
+// noSources checks that a folder of samples contains neither the base's files nor binaries.
 func noSources(t *testing.T, out string) {
 	t.Helper()
 	for _, pattern := range []string{"_base-src", "*-bin"} {
@@ -132,8 +132,8 @@ func noSources(t *testing.T, out string) {
 	}
 }
 
-// TestCheckOutAtOnce checks that several commands can have the files of one repository's commits at
-// the same time, as shards on one file system do, and that the repository does not change.
+// TestCheckOutAtOnce checks that several commands can check out commits of one repository at the same time, as
+// shards on one file system do, and that the repository does not change.
 func TestCheckOutAtOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -144,7 +144,7 @@ func TestCheckOutAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {
-			for range 4 { // again in the same folder, as after a killed command
+			for range 4 { // again into the same folder, as after a killed command
 				base, err := checkOut(t.Context(), "HEAD", filepath.Join(dir, fmt.Sprint(i), "_base-src"))
 				if !assert.Check(t, err) {
 					return
@@ -216,7 +216,7 @@ func TestNewBenchmarks(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name     string
-		base     func(t *testing.T) // changes the fixture into the base
+		base     func(t *testing.T) // turns the fixture into the base
 		packages string
 		stderr   string
 	}{
@@ -243,8 +243,8 @@ func TestNewBenchmarks(t *testing.T) {
 			git(t, "commit", "-qm", "base", "--allow-empty")
 			base := git(t, "rev-parse", "HEAD")
 			commit(t)
-			// A folder of samples below the working tree: the base must not be taken for a
-			// part of the module around it.
+			// The folder of samples is below the working tree. The base in it must not be mistaken for a part
+			// of the module around it.
 			status, stdout, stderr := benchgate("ab", "-base="+base, "-units="+units, "-out=out", "--", "-bench=X$", "-benchtime=1x", c.packages)
 			assert.Equal(t, status, 0, "%s\n%s", stdout, stderr)
 			assert.Assert(t, strings.Contains(stdout, "pass: nothing was judged, because no gated row is in both files; "), stdout)
@@ -256,7 +256,7 @@ func TestNewBenchmarks(t *testing.T) {
 	}
 }
 
-// TestBaseDoesNotBuild checks that the error says which side cannot be built.
+// TestBaseDoesNotBuild checks that the error names the side that cannot be built.
 func TestBaseDoesNotBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -273,7 +273,7 @@ func TestBaseDoesNotBuild(t *testing.T) {
 	assert.Assert(t, strings.Contains(stderr, fmt.Sprintf("building the base, %.12s and the working tree at %.12s with changes in ", base, base)), stderr)
 }
 
-// TestHeadVersion checks how reports call the working tree.
+// TestHeadVersion checks the description of the working tree in reports.
 func TestHeadVersion(t *testing.T) {
 	measure, _ := fixture(t)
 	base := git(t, "rev-parse", "HEAD")
@@ -334,7 +334,7 @@ func TestSubmodule(t *testing.T) {
 	git(t, "submodule", "--quiet", "add", middle, "middle")
 	git(t, "submodule", "--quiet", "update", "--init", "--recursive")
 	commit(t)
-	t.Chdir(filepath.Join(outer, "middle", "inner")) // the module, in its own repository
+	t.Chdir(filepath.Join(outer, "middle", "inner")) // the module, which has its own repository
 	source, err := os.ReadFile("fixture_test.go")
 	assert.NilError(t, err)
 	t.Chdir(outer)
@@ -349,14 +349,14 @@ func TestSubmodule(t *testing.T) {
 	assert.Assert(t, strings.Contains(stdout, "+6.00%"), stdout)
 	noSources(t, out)
 
-	// A submodule that is not checked out here is told.
+	// A submodule that is not checked out is reported.
 	git(t, "submodule", "--quiet", "deinit", "--force", "middle")
 	_, _, stderr = benchgate("ab", "-base=HEAD", "-units="+units, "-out="+t.TempDir(), "--", "-bench=X", "-benchtime=1x", "example.com/fixture")
 	assert.Assert(t, strings.Contains(stderr, "the submodule middle is not checked out in the working tree, so it is empty in the base\n"), stderr)
 }
 
-// TestInterrupt checks that Ctrl-C keeps the complete samples, and that the same command
-// continues with them.
+// TestInterrupt checks that complete samples are kept after Ctrl-C, and that the same command continues with
+// them.
 func TestInterrupt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -395,7 +395,7 @@ func TestInterrupt(t *testing.T) {
 	assert.Equal(t, status, exitCannotJudge)
 	assert.Assert(t, strings.Contains(again, "of another comparison: -seed changed"), again)
 
-	// Other rules for the same samples.
+	// The same samples must not be judged by other rules.
 	status, _, again = benchgate(append([]string{"ab", "-require=no-worse", "-ignore=gpu"}, args[1:]...)...)
 	assert.Equal(t, status, exitCannotJudge)
 	assert.Assert(t, strings.Contains(again, "of another comparison: -ignore, -require changed"), again)
@@ -407,7 +407,7 @@ func TestInterrupt(t *testing.T) {
 	assert.Assert(t, strings.Contains(again, "of another comparison: -units changed"), again)
 	assert.NilError(t, os.WriteFile(units, margins, 0o666))
 
-	// A file of the working tree that is in no binary.
+	// A change of the working tree counts even if no binary depends on the file.
 	assert.NilError(t, os.WriteFile("data.txt", nil, 0o666))
 	status, _, data := benchgate(args...)
 	assert.Equal(t, status, exitCannotJudge)
@@ -427,14 +427,14 @@ func TestInterrupt(t *testing.T) {
 	assert.Assert(t, strings.Contains(other, "the folder has samples of another comparison: binary of head example.com/fixture, sources of head changed"), other)
 }
 
-// TestFingerprints checks that the identity of samples tells nothing about the value of a
-// variable without the key of the folder, which nobody else may read.
+// TestFingerprints checks that the identity of samples reveals nothing about the value of a variable to anybody
+// without the folder's key, and that only the owner can read the key.
 func TestFingerprints(t *testing.T) {
 	t.Setenv("LLMBENCH_API_KEY", "hunter2")
 	var seen []string
 	for range 2 {
 		f := folder{path: t.TempDir()}
-		for range 2 { // the second time the folder has a key
+		for range 2 { // the second time, the folder already has a key
 			id, err := (&rounds{folder: f}).identity()
 			assert.NilError(t, err)
 			seen = append(seen, id["LLMBENCH_API_KEY"])
@@ -447,8 +447,8 @@ func TestFingerprints(t *testing.T) {
 	assert.Assert(t, !slices.Contains(seen, fmt.Sprintf("%x", sha256.Sum256([]byte("hunter2")))), "%q", seen)
 }
 
-// TestSecondInterrupt checks that a second Ctrl-C kills a benchmark that ignores the
-// first, together with its child process, and that the files of the base are removed.
+// TestSecondInterrupt checks that a second Ctrl-C kills a benchmark that ignores the first one, together with
+// its child process, and that the base's files are removed.
 func TestSecondInterrupt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -490,8 +490,8 @@ func TestSecondInterrupt(t *testing.T) {
 	}, poll.WithTimeout(time.Minute))
 }
 
-// TestSeed checks that a seed determines the order of the sides, and that the orders differ
-// from round to round and from seed to seed.
+// TestSeed checks that the seed determines the order of the sides, and that the order differs between rounds
+// and between seeds.
 func TestSeed(t *testing.T) {
 	order := func(seed uint64, n int) []bool { return (&rounds{seed: seed}).secondFirst(n) }
 	assert.DeepEqual(t, order(1, 8), order(1, 20)[:8])
@@ -521,8 +521,8 @@ func TestSeed(t *testing.T) {
 	assert.ErrorContains(t, err, `-seed is "x", want a number above 0; delete the folder`)
 }
 
-// TestMax checks that benchgate ab goes on after -n rounds while a row is undecided: one that
-// is worse, where six rounds are too few for a regression.
+// TestMax checks that benchgate ab continues after -n rounds while a row is undecided. The row is worse, but
+// six rounds are too few to call it a regression.
 func TestMax(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")

@@ -23,17 +23,17 @@ import (
 // actionFolder is the folder of the GitHub action.
 const actionFolder = "../../../.github/actions/benchgate"
 
-// An actionRun is the result of one run of the action's script.
+// An actionRun holds the outputs and files of one run of the action's script.
 type actionRun struct {
-	status, exit int    // the outputs
-	summary      string // of the job
+	status, exit int    // the action's outputs
+	summary      string // summary of the job
 	log          string
 	text         string // report.txt of the artifact
 	report       gate.Report
 }
 
-// runAction runs the script of the GitHub action in the working directory, with the inputs
-// in env. If ctx ends, the run has status exitCannotJudge and only a log.
+// runAction runs the script of the GitHub action in the working directory, with the inputs in env. If ctx ends
+// first, the result has the status exitCannotJudge and only a log.
 func runAction(ctx context.Context, t *testing.T, script string, env ...string) actionRun {
 	t.Helper()
 	dir := t.TempDir()
@@ -62,8 +62,8 @@ func runAction(ctx context.Context, t *testing.T, script string, env ...string) 
 	return run
 }
 
-// fakeGo puts a go command in front of the PATH that takes this test for the tool benchgate
-// of every module, or that finds no such tool and can install none.
+// fakeGo puts a fake go command at the front of PATH. If tool is true, "go tool benchgate" runs this test
+// binary in every module. Otherwise no module has such a tool, and none can be installed.
 func fakeGo(t *testing.T, tool bool) {
 	real, err := exec.LookPath("go")
 	assert.NilError(t, err)
@@ -80,8 +80,8 @@ func fakeGo(t *testing.T, tool bool) {
 	t.Setenv("BENCHGATE_TEST_MAIN", "1")
 }
 
-// TestAction runs the script of the GitHub action for pull requests, in real repositories
-// whose HEAD is the merge of the pull request into its base.
+// TestAction runs the script of the GitHub action for pull requests. It uses real repositories whose HEAD
+// merges the pull request into its base.
 func TestAction(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -106,7 +106,7 @@ func TestAction(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name         string
-		lacks        []string // what the base lacks of the fixture
+		lacks        []string // files of the fixture that the base lacks
 		change       func(t *testing.T, measure func(name, value string))
 		env          []string
 		status, exit int
@@ -178,7 +178,7 @@ func TestActionBuild(t *testing.T) {
 	assert.Assert(t, strings.Contains(r.summary, "server-version: v106 against v100"), r.summary)
 }
 
-// TestActionWithoutProgram checks that the summary says why nothing could be run.
+// TestActionWithoutProgram checks that the summary gives the reason if nothing could be run.
 func TestActionWithoutProgram(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("skipped: no bash")
@@ -198,7 +198,8 @@ func TestActionWithoutProgram(t *testing.T) {
 	assert.Equal(t, r.text, "cannot judge: benchgate v0.0.0 cannot be installed: no such version\n")
 }
 
-// TestActionRelease checks that the action runs the binary of a release, if that has the release's checksum.
+// TestActionRelease checks that the action runs the binary of a release, but only if the binary has the
+// release's checksum.
 func TestActionRelease(t *testing.T) {
 	for _, program := range []string{"bash", "curl"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -213,7 +214,7 @@ func TestActionRelease(t *testing.T) {
 	binary := "#!/usr/bin/env bash\nexec '" + self + "' \"$@\"\n"
 	sums := fmt.Sprintf("%x  benchgate-linux-amd64\n%x  benchgate-linux-amd64.cdx.json\n", sha256.Sum256([]byte(binary)), sha256.Sum256(nil))
 	for _, c := range []struct{ version, os, binary, want string }{
-		{"v1.0.0", "Linux", binary, "    cannot judge: -base=nosuch: want a commit of this repository"}, // benchgate says that
+		{"v1.0.0", "Linux", binary, "    cannot judge: -base=nosuch: want a commit of this repository"}, // printed by benchgate itself
 		{"v1.0.0", "Linux", binary + "#", "benchgate v1.0.0 cannot be downloaded: "},
 		{"v1.0.0", "Linux", binary + "#", "/v1.0.0/benchgate-linux-amd64 does not have the checksum in SHA256SUMS"},
 		{"v1.0.1", "Linux", binary, "404"},
@@ -235,7 +236,7 @@ func TestActionRelease(t *testing.T) {
 	}
 }
 
-// TestActionInputs checks that action.yml hands every input to the script, and its outputs on.
+// TestActionInputs checks that action.yml passes every input to the script, and passes on the script's outputs.
 func TestActionInputs(t *testing.T) {
 	file, err := os.ReadFile(filepath.Join(actionFolder, "action.yml"))
 	assert.NilError(t, err)

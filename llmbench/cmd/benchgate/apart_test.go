@@ -9,11 +9,12 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// apartName is the variable that names the test which a process of its own runs.
+// apartName is the environment variable with the name of the test that a separate process runs.
 const apartName = "BENCHGATE_TEST_APART"
 
-// apart runs t in a process of its own, and reports whether t has been run. Tests that change the working
-// directory and the environment, which all tests of a process share, wait side by side in this way.
+// apart runs t in a separate process, and reports whether it did so. All tests of a process share the working
+// directory and the environment. Tests that change these and mostly wait can therefore run in parallel only as
+// separate processes.
 func apart(t *testing.T) (done bool) {
 	t.Helper()
 	if os.Getenv(apartName) == t.Name() {

@@ -11,17 +11,16 @@ import (
 	"strings"
 )
 
-// A binary is the compiled tests of one package.
+// A binary is a test binary: the compiled tests of one package.
 type binary struct {
 	pkg    string
 	sha256 string // in hex
 	path   string
-	dir    string // the working directory of the process: the folder of the package
+	dir    string // the package's folder, in which the binary runs
 }
 
-// compile compiles the tests of the suite's packages, with dir as the working directory.
-// It writes the binaries to the folder out, which it empties first. Packages without
-// tests are left out, so that there may be no binary.
+// compile compiles the tests of the suite's packages in the working directory dir, and writes the binaries to
+// the folder out. It empties out first. Packages without tests are skipped, so the result may be empty.
 func (s suite) compile(ctx context.Context, dir, out string) ([]binary, error) {
 	if err := os.RemoveAll(out); err != nil {
 		return nil, err
@@ -44,7 +43,7 @@ func (s suite) compile(ctx context.Context, dir, out string) ([]binary, error) {
 			return nil, fmt.Errorf("package %s: %w", b.pkg, err)
 		}
 		b.sha256, err = fileSum(b.path)
-		if errors.Is(err, fs.ErrNotExist) { // no test files
+		if errors.Is(err, fs.ErrNotExist) { // the package has no test files
 			continue
 		}
 		if err != nil {
@@ -61,7 +60,7 @@ func fileSum(path string) (string, error) {
 	return fmt.Sprintf("%x", sha256.Sum256(content)), err
 }
 
-// compileHead compiles the tests of the working tree, which must have some.
+// compileHead compiles the tests of the working tree. It is an error if there are none.
 func (s suite) compileHead(ctx context.Context, out string) ([]binary, error) {
 	all, err := s.compile(ctx, "", out)
 	if err == nil && len(all) == 0 {
@@ -73,8 +72,8 @@ func (s suite) compileHead(ctx context.Context, out string) ([]binary, error) {
 	return all, err
 }
 
-// compileBase compiles the tests of the base. It returns none if the base has no tests of
-// the suite's packages: they may be new in the working tree.
+// compileBase compiles the tests of the base. If the base has no tests in the suite's packages, compileBase
+// returns none and no error, because the tests may be new in the working tree.
 func (s suite) compileBase(ctx context.Context, base tree, out string) ([]binary, error) {
 	var err error
 	if s.packages, err = s.packagesOf(ctx, base); err == nil && len(s.packages) > 0 {
@@ -91,8 +90,8 @@ func (s suite) compileBase(ctx context.Context, base tree, out string) ([]binary
 	return nil, err
 }
 
-// packagesOf returns the import paths of the suite's packages that the base has. It may
-// have none, or no module.
+// packagesOf returns the import paths of those packages of the suite that the base has. If the base lacks them
+// all, or has no module, the result is empty.
 func (s suite) packagesOf(ctx context.Context, base tree) ([]string, error) {
 	if _, err := os.Stat(base.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -101,13 +100,13 @@ func (s suite) packagesOf(ctx context.Context, base tree) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without a go.mod of its own, the base could be in a module around it.
+	// If the base has no go.mod, the go command may find one in a folder above.
 	mod, work, _ := strings.Cut(strings.TrimSpace(env), "\n")
 	inside, err := within(mod, base.root)
 	if err != nil || !inside && (work == "" || work == "off") {
 		return nil, err
 	}
-	// A package that does not exist has an error and no files.
+	// For a package that does not exist, go list reports an error and no files.
 	const present = "{{if not .Error}}{{.ImportPath}}{{else if or .GoFiles .CgoFiles .TestGoFiles .XTestGoFiles .IgnoredGoFiles .InvalidGoFiles}}{{.ImportPath}}{{end}}"
 	list := append([]string{"list", "-e", "-f", present}, s.build...)
 	packages, err := command(ctx, base.dir, "go", append(list, s.packages...)...)

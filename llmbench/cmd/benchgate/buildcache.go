@@ -10,13 +10,14 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// A buildCache keeps the servers that -build has built of commits, each in a folder of its own.
+// A buildCache keeps the servers that -build has built from commits. Each build has its own folder.
 type buildCache struct{ path string }
 
-// keepUnused is how long a build is kept that no command uses.
+// keepUnused is how long a build is kept after its last use.
 const keepUnused = 30 * 24 * time.Hour
 
-// openBuildCache opens the folder ab in LLMBENCH_CACHE, or else in the folder llmbench of the user's cache folder.
+// openBuildCache opens the cache. The cache is the folder ab in $LLMBENCH_CACHE or, if that is not set,
+// llmbench/ab in the user's cache folder.
 func openBuildCache() (c buildCache, err error) {
 	path := os.Getenv("LLMBENCH_CACHE")
 	if path == "" {
@@ -35,11 +36,13 @@ func openBuildCache() (c buildCache, err error) {
 	return c, nil
 }
 
-// A build has a folder KEY and a lock file KEY.lock in the cache. KEY/out is what {out} stands for: it is built there and
-// never moved, because builds may contain its path. KEY/done exists if the build is complete, and its time is the last use.
+// A build consists of the folder KEY and the lock file KEY.lock in the cache. {out} stands for KEY/out. The
+// server is built in that folder and never moved, because what was built may contain the folder's path.
+// KEY/done exists if the build is complete, and its modification time is the last use.
 
-// get returns the folder for {out} of a build, and calls build if the cache lacks it. Of several processes only one builds,
-// and the others wait. tell is called with what get does if it does not build.
+// get returns the {out} folder of a build, and calls build if the cache lacks it. If several processes need the
+// same build, one builds and the others wait. get reports to tell when it finds the build or waits for another
+// process.
 func (c buildCache) get(ctx context.Context, key string, tell func(string), build func(out string) error) (string, error) {
 	dir := filepath.Join(c.path, key)
 	lock := flock.New(dir + ".lock")
@@ -58,7 +61,7 @@ func (c buildCache) get(ctx context.Context, key string, tell func(string), buil
 		tell("was built before, in " + out)
 		return out, nil
 	}
-	if err := os.RemoveAll(dir); err != nil { // what a killed command left
+	if err := os.RemoveAll(dir); err != nil { // remains of a killed command
 		return "", err
 	}
 	if err := build(out); err != nil {
@@ -69,7 +72,8 @@ func (c buildCache) get(ctx context.Context, key string, tell func(string), buil
 	return out, writeFile(done, nil)
 }
 
-// removeUnused removes builds that were last used before a time. Errors do not matter: the next build tries again.
+// removeUnused removes builds whose last use was before the given time. It ignores errors, because the next
+// build tries again.
 func (c buildCache) removeUnused(before time.Time) {
 	all, _ := filepath.Glob(filepath.Join(c.path, "*", "done"))
 	for _, done := range all {
@@ -79,7 +83,7 @@ func (c buildCache) removeUnused(before time.Time) {
 			continue
 		}
 		if info, err := os.Stat(done); err == nil && info.ModTime().Before(before) {
-			os.Remove(done) // first: a folder that is half removed is no build
+			os.Remove(done) // remove done first, so that a partly removed folder does not count as a build
 			os.RemoveAll(dir)
 		}
 		lock.Close()

@@ -18,20 +18,17 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
-// canaryTime limits the time of all comparisons of TestCanary together. A quiet machine
-// needs less than a minute.
+// canaryTime limits the total time of TestCanary's comparisons. A quiet machine needs less than a minute.
 const canaryTime = 3 * time.Minute
 
-// TestCanary runs the whole gate on this repository, as the check of a pull request
-// does: scenarios against the mock server, built from a commit and from a working tree.
-// The working tree is first the same as the commit, then its mock needs 5 % more time
-// per token. The test should have the machine for itself.
+// TestCanary runs the whole gate on this repository, like the check of a pull request: it runs scenarios
+// against the mock server, built from a commit and from a working tree. At first the working tree equals the
+// commit. Then its mock server needs 5 % more time per token. The test should have the machine for itself.
 //
-// If benchgate cannot judge because of noise, the comparison is made again, up to three times
-// in all; then, or if the machine is too slow, the test is skipped after it has checked files
-// that are broken. Any other wrong verdict fails the test at once. Alpha is 0.001, so that
-// chance hardly ever does, and all rounds are taken: at that alpha, a comparison of 12
-// rounds has one look, at its end.
+// If benchgate cannot judge because of noise, the comparison is repeated, up to three times in total. If it is
+// still too noisy, or if the machine is too slow, the test checks broken files and is then skipped. Any other
+// wrong verdict fails the test at once. With alpha 0.001, chance hardly ever fails the test. At this alpha, a
+// comparison of 12 rounds judges the samples only once, at its end, so all rounds are run.
 func TestCanary(t *testing.T) {
 	if os.Getenv("BENCHGATE_CANARY") == "" {
 		t.Skip("BENCHGATE_CANARY is not set, and other tests that run at the same time would disturb the measurement; run make canary")
@@ -47,12 +44,12 @@ func TestCanary(t *testing.T) {
 	for name, value := range map[string]string{"CONCURRENCY": "2", "REQUESTS": "6", "WARMUP": "2", "INPUT": "16", "OUTPUT": "100", "CLIENT_BOUND": "report"} {
 		t.Setenv("LLMBENCH_"+name, value)
 	}
-	// With -trimpath, packages are compiled once for all folders.
+	// With -trimpath, packages are compiled only once, although the folders differ.
 	serve := []string{"-bench=Serve", "-benchtime=1x", "-trimpath", "./scenarios"}
 	ctx, cancel := context.WithTimeout(t.Context(), canaryTime)
 	defer cancel()
 
-	var same string // the folder of the newest samples of equal versions
+	var same string // folder of the latest samples of equal versions
 	quiet := conclusive(ctx, t, "equal versions", func() outcome {
 		out := t.TempDir()
 		o := compareHead(ctx, t, out, serve)
@@ -74,22 +71,22 @@ func TestCanary(t *testing.T) {
 // An outcome is the result of one run of benchgate ab.
 type outcome struct {
 	status int
-	text   string // the report, and the progress on stderr
+	text   string // the report and the output on stderr
 	report gate.Report
 }
 
-// A finding says whether an outcome is what it must be.
+// A finding says whether an outcome is the expected one.
 type finding string
 
 const (
 	right   finding = "right"
 	wrong   finding = "wrong"
-	unknown finding = "too noisy to tell" // benchgate cannot judge, and noise is the reason
+	unknown finding = "too noisy to tell" // benchgate cannot judge because of noise
 )
 
-// conclusive makes a comparison, and makes it again, up to three times in all, if its outcome
-// is unknown. It returns false if it stays unknown, or if the machine is so slow that ctx ends
-// first. A wrong outcome fails the test.
+// conclusive makes a comparison, and repeats it up to three times in total while its outcome is unknown. It
+// returns false if the outcome stays unknown, or if the machine is so slow that ctx ends first. A wrong outcome
+// fails the test.
 func conclusive(ctx context.Context, t *testing.T, name string, compare func() outcome, find func(outcome) finding) bool {
 	const tries = 3
 	for try := 1; try <= tries; try++ {
@@ -108,10 +105,10 @@ func conclusive(ctx context.Context, t *testing.T, name string, compare func() o
 	return false
 }
 
-// noProblem reports whether nothing but noise can have kept benchgate from a verdict.
+// noProblem reports whether only noise can have kept benchgate from a verdict.
 func (o outcome) noProblem() bool { return len(o.report.Rows) > 0 && len(o.report.Problems) == 0 }
 
-// equal judges the outcome of a comparison of equal versions.
+// equal judges the outcome of comparing equal versions.
 func equal(o outcome) finding {
 	switch {
 	case o.status == 0:
@@ -122,9 +119,9 @@ func equal(o outcome) finding {
 	return wrong
 }
 
-// slower judges the outcome of a comparison with a version that needs 5 % more time per token,
-// of which both the time per token and the throughput must tell. A row of which nothing is
-// shown is unknown; a row that is shown to be no worse is wrong.
+// slower judges the outcome of a comparison with a version that needs 5 % more time per token. Both the time
+// per token and the throughput must show that. If benchgate cannot decide about a row, the finding is unknown;
+// if it decides that the row is no worse, the finding is wrong.
 func slower(o outcome) finding {
 	if o.status == 0 || !o.noProblem() {
 		return wrong
@@ -151,7 +148,7 @@ func slower(o outcome) finding {
 	return wrong
 }
 
-// TestFindings checks when the canary makes a comparison again.
+// TestFindings checks when the canary repeats a comparison.
 func TestFindings(t *testing.T) {
 	rows := func(verdicts ...gate.Verdict) (r gate.Report) {
 		for i, v := range verdicts {
@@ -179,8 +176,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// compareHead compares the working tree with its own commit, and keeps the samples in the
-// folder out.
+// compareHead compares the working tree with its own commit, and keeps the samples in the folder out.
 func compareHead(ctx context.Context, t *testing.T, out string, args []string) outcome {
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -198,7 +194,7 @@ func compareHead(ctx context.Context, t *testing.T, out string, args []string) o
 	return outcome{cmd.ProcessState.ExitCode(), output.String(), readReport(t, out)}
 }
 
-// slowDownMock makes the mock server of the working tree need 5 % more time per token.
+// slowDownMock changes the mock server in the working tree so that it needs 5 % more time per token.
 func slowDownMock(t *testing.T) {
 	const path, setting, slower = "mockserver/config.go", "1500 * time.Microsecond", "1575 * time.Microsecond"
 	source, err := os.ReadFile(path)
@@ -207,8 +203,8 @@ func slowDownMock(t *testing.T) {
 	assert.NilError(t, os.WriteFile(path, bytes.Replace(source, []byte(setting), []byte(slower), 1), 0o666))
 }
 
-// checkBroken checks that no verdict is given for broken files. The files are made from the
-// samples in a folder, which may have none if the machine was too slow.
+// checkBroken checks that broken files get no verdict. The files are made from the samples in a folder. The
+// folder has no samples if the machine was too slow.
 func checkBroken(t *testing.T, folder string) {
 	base, err := os.ReadFile(filepath.Join(folder, "base.txt"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -238,7 +234,7 @@ func readReport(t *testing.T, folder string) (r gate.Report) {
 	return r
 }
 
-// action runs the script of the GitHub action for pull requests.
+// action runs the script of the GitHub action.
 func action(ctx context.Context, t *testing.T, args []string) outcome {
 	r := runAction(ctx, t, ".github/actions/benchgate/gate.bash", "ARGS="+strings.Join(args, "\n"), "BASE=HEAD", "UNITS=benchdata/units.txt", "N=12",
 		"FLAGS=-timeout=5m\n-alpha=0.001\n-require=no-worse")

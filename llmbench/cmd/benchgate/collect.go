@@ -18,7 +18,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 )
 
-// A collector is a command that takes the samples of two sides itself: ab or aa.
+// A collector is a command that runs benchmarks itself and compares the results: ab or aa. It takes samples of
+// two sides, which are the two versions or servers to compare.
 type collector struct {
 	comparison
 	fs             *flag.FlagSet
@@ -26,26 +27,26 @@ type collector struct {
 	stdout, stderr io.Writer
 
 	n       int
-	most    int    // the number of samples of each side up to which n may grow; less than n means none
-	seed    uint64 // 0: not set
+	most    int    // if above n: go on up to this number of samples while rows are undecided
+	seed    uint64 // 0 if not set
 	out     string
 	timeout time.Duration
 	folder  folder
 
 	shards   shard.Config
-	team     *team // nil: this command alone starts the processes
-	followed int   // the exit status of shard 0, which this command has followed
+	team     *team // the commands of the other shards; nil if there is only one shard
+	followed int   // the exit status of shard 0, if this command is another shard
 
-	// build builds both sides. clean removes what build made, and may be nil.
+	// build builds both sides. The function clean removes the built files, and may be nil.
 	build func(context.Context, suite) (sides [2]side, clean func(), err error)
-	// measured says what the results of both sides are of, for the last line of the report, or returns an
-	// error if they are of something else. It may be nil.
+	// measured describes what the results of both sides measure, for the last line of the report. It returns an
+	// error if they measure something other than what was asked for. It may be nil.
 	measured func(texts [2][]byte) (string, error)
 	// show prints the result and returns the exit status.
 	show func(*gate.Report) int
 }
 
-// newCollector returns the command "benchgate name", which does what about says.
+// newCollector returns the command "benchgate name", whose help begins with about.
 func newCollector(name, arguments, about string, stdout, stderr io.Writer) *collector {
 	c := &collector{stdout: stdout, stderr: stderr}
 	c.usage = fmt.Sprintf("usage: benchgate %s %s[flags] -- -bench regexp [go test flags] [packages]\n\n%s", name, arguments, about)
@@ -58,8 +59,8 @@ func newCollector(name, arguments, about string, stdout, stderr io.Writer) *coll
 	return c
 }
 
-// run runs the command and returns the exit status. It also writes the report to the
-// folder of samples, in every format, or the reason why there is no report.
+// run runs the command and returns the exit status. It also writes the report to the folder of samples in every
+// format, or the reason why there is no report.
 func (c *collector) run(args []string) int {
 	rest, err := cli.Parse(c.fs, c.usage, args, c.stdout, c.stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -78,7 +79,7 @@ func (c *collector) run(args []string) int {
 		return fail(c.stderr, err)
 	}
 	if !c.shards.Alone() {
-		s.build = append(s.build, "-trimpath") // so that the folder of a shard is not part of its binaries
+		s.build = append(s.build, "-trimpath") // without folder names in them, the binaries of all shards are equal
 	}
 	if c.shards.Index > 0 {
 		c.out = "" // shard 0 keeps the samples
@@ -139,7 +140,7 @@ func (c *collector) check(args []string) (suite, error) {
 	return s, err
 }
 
-// collect builds both sides, takes samples and compares them.
+// collect builds both sides, takes the samples and compares them.
 func (c *collector) collect(s suite) (*gate.Report, error) {
 	signals := newInterrupt(c.stderr)
 	defer signals.stop()
@@ -201,7 +202,7 @@ func (c *collector) collect(s suite) (*gate.Report, error) {
 	return report, err
 }
 
-// compareRounds compares the samples up to the round last.
+// compareRounds compares the samples of rounds 1 to last.
 func (c *collector) compareRounds(rs *rounds, last int) (*gate.Report, error) {
 	var paths [2]string
 	var texts [2][]byte
@@ -223,8 +224,9 @@ func (c *collector) compareRounds(rs *rounds, last int) (*gate.Report, error) {
 	return report, err
 }
 
-// addRules adds to id what decides when ab ends, and with which verdict. Looks at the samples under
-// other rules would be further looks, which alpha was not divided among.
+// addRules adds to id everything that decides when ab ends and with which verdict. ab judges the samples
+// several times, in so-called looks, and divides alpha among the planned looks. Continuing a comparison under
+// other rules would add looks that alpha does not cover.
 func (c *collector) addRules(id identity) error {
 	if c.Planned == 0 {
 		return nil // aa judges once, at the end
@@ -248,7 +250,7 @@ func (c *collector) addRules(id identity) error {
 	return nil
 }
 
-// announce prints the order of the sides, and how long the rounds may take.
+// announce prints the seed of the random order, and how long the rounds may take.
 func (c *collector) announce(rs *rounds) {
 	fmt.Fprintf(c.stderr, "-seed=%d: the order of %s and %s in each round is random, and this seed repeats it\n", c.seed, rs.sides[0].name, rs.sides[1].name)
 	most := max(c.n, c.most)
@@ -256,7 +258,7 @@ func (c *collector) announce(rs *rounds) {
 	if most > c.n {
 		count += fmt.Sprintf(" to %d", most)
 	}
-	processes := len(rs.sides[0].binaries) + len(rs.sides[1].binaries) // of a round
+	processes := len(rs.sides[0].binaries) + len(rs.sides[1].binaries) // per round
 	var looks []string
 	for _, l := range c.Looks() {
 		looks = append(looks, fmt.Sprintf("%d (alpha %.3g)", l.Samples, l.Alpha))

@@ -13,19 +13,19 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile"
 )
 
-// A comparison compares two files and prints the report, as the flags say.
+// A comparison compares two sides and prints the report, as its flags say.
 type comparison struct {
 	render func(*gate.Report, io.Writer) error
-	units  string // path, or ""
-	col    string // key of gate.CompareColumns, or ""
-	// versions describe what benchgate measured itself, old and new. The files are
-	// then named without their folder, which is a temporary one.
+	units  string // path of the file of -units, or ""
+	col    string // the key of -col for gate.CompareColumns, or ""
+	// versions describe the old and the new side if benchgate itself measured them. Reports then omit the
+	// folder of the files, because it is a temporary one.
 	versions [2]string
 	files    resultfile.Options
 	gate.Options
 }
 
-// renderings are the formats of reports, by the value of -format.
+// renderings holds the formats of reports, keyed by the value of -format.
 var renderings = map[string]func(*gate.Report, io.Writer) error{
 	"text": (*gate.Report).Text, "md": (*gate.Report).Markdown, "json": (*gate.Report).JSON,
 }
@@ -58,10 +58,10 @@ func (c *comparison) flags(fs *flag.FlagSet) {
 	})
 }
 
-// maxFailUsage describes -max-fail.
+// maxFailUsage is the help text of -max-fail.
 const maxFailUsage = "tolerate this `share` of failed requests, 0 to 1, in the files of other tools (default 0); otherwise the file is no sample"
 
-// policy returns a function that sets v to true for the value on, and to false for off.
+// policy returns a parser for a flag that sets v to true for the value on, and to false for off.
 func policy(v *bool, on, off string) func(string) error {
 	return func(s string) error {
 		if s != on && s != off {
@@ -72,7 +72,8 @@ func policy(v *bool, on, off string) func(string) error {
 	}
 }
 
-// compare compares two sides, old and new, or results of one if col is set. A side is a file, a pattern or a folder.
+// compare compares two sides, old and new. If col is set, there is one side, and compare compares its results
+// with each other. A side is a file, a pattern or a folder.
 func (c *comparison) compare(paths ...string) (*gate.Report, error) {
 	if c.Alpha == 0 {
 		return nil, errors.New("-alpha: 0, want at least 0.001 and at most 0.5")

@@ -24,7 +24,7 @@ const convertUsage = "usage: benchgate convert [flags] file...\n" +
 	"the files to standard error. Each file is in Go benchmark format or a result file of another tool; a pattern such as\n" +
 	"'old/*.json' and a folder are several. For junit the file is a report that benchgate -format=json printed.\n"
 
-// conversions are the formats of -to that are written to standard output.
+// conversions holds the formats of -to that consist of one file, which goes to standard output.
 var conversions = map[string]func(*dashboard.Results) (data []byte, notes []string, err error){
 	"bencher": dashboard.Bencher,
 	"csv": func(r *dashboard.Results) ([]byte, []string, error) {
@@ -33,13 +33,13 @@ var conversions = map[string]func(*dashboard.Results) (data []byte, notes []stri
 	},
 }
 
-// folders are the formats of -to that are several files.
+// folders holds the formats of -to that consist of several files.
 var folders = map[string]func(*dashboard.Results) (files []dashboard.File, notes []string, err error){
 	"github-action-benchmark": dashboard.GitHubActionBenchmark,
 	"llm-d-report":            dashboard.LLMDReports,
 }
 
-// A converter is the command "benchgate convert".
+// A converter runs "benchgate convert".
 type converter struct {
 	to, out        string
 	options        resultfile.Options
@@ -69,7 +69,7 @@ func convert(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// run converts files.
+// run converts the files to the format of -to.
 func (c *converter) run(paths []string) error {
 	several := folders[c.to] != nil
 	switch {
@@ -133,7 +133,7 @@ func (c *converter) read(paths []string) ([]byte, error) {
 	return all.Text(resultfile.UnitLines(all.Files)).Bytes, nil
 }
 
-// verdict converts a report.
+// verdict converts a report to JUnit's XML.
 func (c *converter) verdict(paths []string) error {
 	if len(paths) != 1 {
 		return fmt.Errorf("-to=junit: %d files: want one, a report of benchgate -format=json", len(paths))
@@ -157,7 +157,7 @@ func (c *converter) verdict(paths []string) error {
 	return err
 }
 
-// note prints notes.
+// note prints notes to standard error.
 func (c *converter) note(notes []string) {
 	for _, n := range notes {
 		fmt.Fprintln(c.stderr, "benchgate: note:", n)

@@ -10,7 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestConvertTo checks what the formats of dashboards are made of, and where they go: package dashboard has tests of the formats.
+// TestConvertTo checks that convert -to writes the right results to the right files. Package dashboard tests
+// the formats themselves.
 func TestConvertTo(t *testing.T) {
 	old, worse := writeSide(t, "vllm.json", 6, 0), writeSide(t, "vllm.json", 6, 0.05)
 	out := filepath.Join(t.TempDir(), "new folder")

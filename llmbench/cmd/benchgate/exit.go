@@ -11,7 +11,7 @@ const (
 	exitCannotJudge = 2
 )
 
-// fail prints why there is no report, and returns the exit status.
+// fail prints why no report was made, and returns the exit status.
 func fail(stderr io.Writer, err error) int {
 	fmt.Fprintln(stderr, "benchgate:", err)
 	return exitCannotJudge

@@ -12,8 +12,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// toolFile returns a file of a tool from its template in the folder of package resultfile, of the i-th run. A server that
-// loses a share has lower rates and longer latencies. Runs differ by up to 0.3 %.
+// toolFile returns the result file of a tool's i-th run, made from the template in the folder of package
+// resultfile. loss is the share by which the server is slower: it has lower rates and longer latencies. Runs
+// differ by up to 0.3 %.
 func toolFile(t *testing.T, name string, i int, loss float64) string {
 	t.Helper()
 	noise := 1 + 0.001*float64(i%4)
@@ -30,8 +31,8 @@ func toolFile(t *testing.T, name string, i int, loss float64) string {
 	return b.String()
 }
 
-// writeSide writes the files of n runs to a new folder, each in a folder of its own, and returns it. Pairs of edits replace
-// a part of the last file.
+// writeSide writes the files of n runs to a new folder, each in a subfolder, and returns the new folder. edits
+// are pairs of old and new text, which change the last file.
 func writeSide(t *testing.T, name string, n int, loss float64, edits ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,20 +55,20 @@ func writeSide(t *testing.T, name string, n int, loss float64, edits ...string) 
 	return dir
 }
 
-// gateFiles runs benchgate and returns its status and all that it prints.
+// gateFiles runs benchgate and returns its status and everything that it prints.
 func gateFiles(args ...string) (int, string) {
 	var stdout, stderr bytes.Buffer
 	status := run(args, &stdout, &stderr)
 	return status, stdout.String() + stderr.String()
 }
 
-// TestFilesOfOtherTools checks for each format that a loss of 5 % is found, that equal versions pass, and that what makes a
-// file no sample is named with the tool's key.
+// TestFilesOfOtherTools checks, for each format, that a loss of 5 % is a regression and that equal versions
+// pass. It also checks that the error for an invalid file names the tool's key that is wrong.
 func TestFilesOfOtherTools(t *testing.T) {
 	type wrong struct{ old, new, want string }
 	for _, c := range []struct {
 		file  string
-		says  string // of a regression
+		says  string // part of the output for a regression
 		wrong []wrong
 	}{
 		{"vllm.json", "vLLM: output_throughput 2,3", []wrong{
@@ -178,7 +179,7 @@ func TestFilesOfOtherTools(t *testing.T) {
 	}
 }
 
-// TestUnequalLoads checks that loads which differ are named by the tool's key.
+// TestUnequalLoads checks that differing loads are reported with the tool's own key.
 func TestUnequalLoads(t *testing.T) {
 	for _, c := range []struct{ file, old, new, want string }{
 		{"vllm.json", `"max_concurrency": 16`, `"max_concurrency": 8`, "vLLM: max_concurrency is 8, but 16 in "},
@@ -205,7 +206,8 @@ func TestUnequalLoads(t *testing.T) {
 	}
 }
 
-// TestRunsOfOneFile checks that runs which were appended to one file are one observation, and that -one-start counts them.
+// TestRunsOfOneFile checks that several runs appended to one file count as one sample, and that they count
+// separately with -one-start.
 func TestRunsOfOneFile(t *testing.T) {
 	var paths [2]string
 	for side := range paths {
@@ -231,7 +233,7 @@ func TestFailedRequestsTolerated(t *testing.T) {
 	assert.Assert(t, status == exitCannotJudge && strings.Contains(text, "want a share from 0 to 1"), "%d\n%s", status, text)
 }
 
-// TestConvert checks that a converted side is what the gate reads, and that another kind of file is an error.
+// TestConvert checks that the gate reads a converted side, and that a file of another kind is an error.
 func TestConvert(t *testing.T) {
 	old, worse := writeSide(t, "vllm.json", 6, 0), writeSide(t, "vllm.json", 6, 0.05)
 	var files []string

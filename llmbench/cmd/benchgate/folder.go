@@ -19,18 +19,18 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// A folder holds the samples of one comparison. A lock ensures that only one command at
-// a time uses it.
+// A folder holds the samples of one comparison. A lock file ensures that only one command uses the folder at a
+// time.
 type folder struct {
 	path string
 	lock *flock.Flock
 }
 
-// lockName is the name of the lock file. Every folder of samples has one.
+// lockName is the name of the lock file. A folder without this file was not made by benchgate.
 const lockName = "benchgate.lock"
 
-// openFolder opens the folder at path, or a new temporary folder if path is empty. It
-// refuses a folder that holds anything else.
+// openFolder opens the folder at path, or a new temporary folder if path is "". It refuses a folder that has
+// other files and no lock file.
 func openFolder(path string) (folder, error) {
 	var err error
 	if path == "" {
@@ -63,18 +63,17 @@ func (f folder) join(parts ...string) string {
 	return filepath.Join(append([]string{f.path}, parts...)...)
 }
 
-// An identity describes everything that samples depend on, by name: commits, hashes and
-// numbers. It never holds the value of an environment variable, which may be secret, nor a
-// hash by which the value could be guessed; see [folder.fingerprint].
+// An identity describes, by name, everything that the samples depend on: commits, hashes and numbers. It never
+// holds the value of an environment variable, because the value may be secret, and it never holds a hash from
+// which the value could be guessed; see [folder.fingerprint].
 type identity map[string]string
 
-// keyName is the name of the file with the key of fingerprints.
+// keyName is the name of the file with the secret key for fingerprints.
 const keyName = "benchgate.key"
 
-// fingerprint returns a function that maps texts to fingerprints: equal texts have equal
-// fingerprints. A fingerprint is an HMAC, and its key is random and in a file of the folder
-// that only the owner may read. Whoever has the fingerprint without that file cannot tell
-// whether a guess of the text is right.
+// fingerprint returns a function that maps equal texts to equal fingerprints. A fingerprint is an HMAC with a
+// random key. The key is in a file of the folder that only the owner may read. Without the key, nobody can
+// check a guess of the text against the fingerprint.
 func (f folder) fingerprint() (func(text string) string, error) {
 	path := f.join(keyName)
 	key, err := os.ReadFile(path)
@@ -92,11 +91,11 @@ func (f folder) fingerprint() (func(text string) string, error) {
 	}, err
 }
 
-// seedName is the name of the seed of the order of sides in an identity.
+// seedName is the entry of an identity that holds the seed for the random order of the sides.
 const seedName = "-seed"
 
-// seed returns the seed of the samples in the folder, or a random one if it has none. It is
-// never 0.
+// seed returns the seed of the samples in the folder, or a new random one if there are no samples. It is never
+// 0.
 func (f folder) seed() (uint64, error) {
 	before, err := f.identity()
 	if err != nil {
@@ -109,13 +108,13 @@ func (f folder) seed() (uint64, error) {
 		}
 		return seed, nil
 	}
-	return 1 + mathrand.Uint64N(1e9), nil // short enough to be typed
+	return 1 + mathrand.Uint64N(1e9), nil // short enough to type
 }
 
 // identityName is the name of the file with the identity of the samples.
 const identityName = "benchgate.json"
 
-// identity returns the identity of the samples in the folder, or nil if it has none.
+// identity returns the identity of the samples in the folder, or nil if there are none.
 func (f folder) identity() (identity, error) {
 	text, err := os.ReadFile(f.join(identityName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,8 +130,8 @@ func (f folder) identity() (identity, error) {
 	return id, nil
 }
 
-// claim records id in an empty folder. It returns an error if the folder has samples with
-// another identity.
+// claim records id in a folder without samples. If the folder has samples with another identity, claim returns
+// an error.
 func (f folder) claim(id identity) error {
 	before, err := f.identity()
 	if err != nil {
@@ -160,7 +159,7 @@ func (f folder) claim(id identity) error {
 	return nil
 }
 
-// writeFile writes a file atomically: a file with this name is complete.
+// writeFile writes a file atomically: the file appears under its name only when it is complete.
 func writeFile(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err

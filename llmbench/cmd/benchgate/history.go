@@ -21,7 +21,7 @@ const historyUsage = "usage: benchgate history add [flags] [file...]\n" +
 	"\n" +
 	"History keeps the results of many runs in a folder, one file per run.\n"
 
-// historyDir is the default of -dir.
+// historyDir is the default value of -dir.
 const historyDir = "benchhistory"
 
 // historyCommands are the subcommands of "benchgate history".
@@ -54,7 +54,8 @@ func historyFlags(name string) (*flag.FlagSet, *string) {
 	return fs, fs.String("dir", historyDir, "the `folder` of the history")
 }
 
-// commonFlags adds the flags of check and changes. It returns the file of -units, or "", and the keys of -ignore.
+// commonFlags adds the flags that check and changes share. It stores -min and -max-fail in least and maxFail,
+// and returns the path of -units ("" if it is not set) and the keys of -ignore.
 func commonFlags(fs *flag.FlagSet, least, maxFail *float64) (units *string, ignore *[]string) {
 	*least, ignore = 0.01, new([]string)
 	fs.Func("min", "the smallest change that counts, a `percentage` such as 1% (default 1%)", func(v string) error {
@@ -78,7 +79,7 @@ func commonFlags(fs *flag.FlagSet, least, maxFail *float64) (units *string, igno
 	return fs.String("units", "", "also read Unit lines from this `file`; its margins override those of the newest run"), ignore
 }
 
-// readHistory reads all runs of a folder.
+// readHistory reads all runs of a folder. It is an error if there are none.
 func readHistory(dir string, ignore []string) (*history.Reader, []*history.Run, error) {
 	r := history.NewReader(ignore...)
 	runs, err := r.ReadAll(history.Dir(dir))

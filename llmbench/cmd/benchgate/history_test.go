@@ -12,7 +12,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// benchgateHistory runs "benchgate history" with a standard input, and returns its exit status and outputs.
+// benchgateHistory runs "benchgate history" with stdin as standard input, and returns its exit status and
+// outputs.
 func benchgateHistory(stdin string, args ...string) (status int, stdout, stderr string) {
 	var out, err bytes.Buffer
 	status = historyCommand(args, strings.NewReader(stdin), &out, &err)
@@ -36,13 +37,13 @@ func TestHistoryKeepsFilesOfAllTools(t *testing.T) {
 	assert.Assert(t, strings.Contains(lines[2], first[:len(first)-1]), stdout)
 	assert.Assert(t, strings.Contains(stderr, ".add-1-2.tmp: unfinished"), stderr)
 
-	// The same results of the same commit are one run.
+	// The same results of the same commit are stored only once.
 	status, again, stderr := benchgateHistory("", "add", "-dir", dir, "-commit=abc", "-commit-time=2026-11-26T21:17:16Z", "-machine=m", vllm)
 	assert.Equal(t, status, 0)
 	assert.Equal(t, again, first)
 	assert.Assert(t, strings.Contains(stderr, "the history has this run"), stderr)
 
-	// Prune deletes what the list says, and nothing without one.
+	// Prune deletes only the files that are named.
 	status, listed, _ := benchgateHistory("", "prune", "-dir", dir, "-keep=1")
 	assert.Equal(t, status, 0)
 	assert.Assert(t, strings.HasPrefix(listed, "2026-11-25T000000Z-def-") && strings.HasSuffix(listed, "\n.add-1-2.tmp\n"), listed)

@@ -60,7 +60,8 @@ func historyAdd(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// resultsOf reads files, or standard input if there are none, in Go benchmark format. It prints notes on the files.
+// resultsOf reads result files, or standard input if paths is empty, and returns the results in Go benchmark
+// format. It prints notes on the files to stderr.
 func resultsOf(paths []string, stdin io.Reader, o resultfile.Options, stderr io.Writer) ([]byte, error) {
 	if len(paths) == 0 {
 		temporary, err := os.CreateTemp("", "benchgate-stdin-*")
@@ -89,7 +90,8 @@ func resultsOf(paths []string, stdin io.Reader, o resultfile.Options, stderr io.
 	return all.Text(resultfile.UnitLines(all.Files)).Bytes, nil
 }
 
-// fromGit adds the commit of the working directory, or the time of a commit, if neither about nor the text has it.
+// fromGit asks git for the commit or the commit time if neither about nor the text gives it. An unknown commit
+// becomes the HEAD of the working directory.
 func fromGit(about history.About, text []byte, stderr io.Writer) (history.About, error) {
 	stated, err := history.Stated(text)
 	if err != nil {

@@ -28,7 +28,7 @@ type historyChecker struct {
 	options        history.CheckOptions
 	markdown, json bool
 	rerun          string        // a shell command, or ""
-	timeout        time.Duration // of one rerun
+	timeout        time.Duration // the longest that one rerun may take
 	stderr         io.Writer
 }
 
@@ -96,7 +96,7 @@ func (c historyChecker) print(r *history.Report, w io.Writer) error {
 	return r.Text(w)
 }
 
-// repeat runs the benchmarks that are out of line again, and adds the results to the history.
+// repeat reruns the benchmarks that are out of line, and adds the results to the history.
 func (c historyChecker) repeat(r *history.Report) error {
 	in := newInterrupt(c.stderr)
 	defer in.stop()
@@ -117,7 +117,7 @@ func (c historyChecker) repeat(r *history.Report) error {
 	return nil
 }
 
-// run runs the command of -rerun and returns its results.
+// run runs the shell command of -rerun once and returns the results that it prints.
 func (c historyChecker) run(in interrupt, pattern string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(in.gentle, c.timeout)
 	defer cancel()

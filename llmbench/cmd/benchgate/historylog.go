@@ -58,7 +58,7 @@ func historyLog(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// remark returns what is special about a run, or "".
+// remark says whether a run failed or is a rerun. It is "" if neither is true.
 func remark(run *history.Run) string {
 	var all []string
 	if run.Failed {
@@ -145,7 +145,7 @@ func list(d history.Dir, keep int, before time.Time, stdout io.Writer) error {
 	return nil
 }
 
-// readLines returns the lines that are not empty.
+// readLines returns the lines of r that are not empty.
 func readLines(r io.Reader) (lines []string, err error) {
 	s := bufio.NewScanner(r)
 	for s.Scan() {

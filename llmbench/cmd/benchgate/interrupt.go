@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// errInterrupted reports that the user interrupted the command.
+// errInterrupted is the error if the user interrupted the command.
 var errInterrupted = errors.New("interrupted")
 
-// An interrupt ends a command in two steps. The first Ctrl-C or SIGTERM ends the context
-// gentle: the processes get an interrupt signal, complete samples are kept, and the files of the base
-// are removed. A second signal, at least a second later, ends the context hard, which
-// kills the processes. The command itself always cleans up before it ends.
+// An interrupt ends a command in two steps. The first Ctrl-C or SIGTERM ends the context gentle: the running
+// processes get an interrupt signal, complete samples are kept, and the files of the base are removed. A second
+// signal at least one second later ends the context hard, which kills the processes. In both cases the command
+// itself cleans up before it ends.
 //
-// The second between the signals is needed because "go tool" forwards signals, so that
-// one Ctrl-C at a terminal comes twice. The command must not die by a signal because "go
-// tool" reports a tool that a signal killed as a success.
+// The second must be at least one second later because "go tool" forwards signals, so one Ctrl-C at a terminal
+// arrives twice. The command must not die by a signal because "go tool" reports a tool that was killed by a
+// signal as successful.
 type interrupt struct {
 	gentle, hard context.Context
 	stop         func()

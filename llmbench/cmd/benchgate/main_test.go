@@ -13,11 +13,10 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// docExample matches a command in the doc comment and its output, which ends with the
-// exit status.
+// docExample matches a command in the package documentation with its output, which ends with the exit status.
 var docExample = regexp.MustCompile(`(?m)^//\t\$ benchgate (.*); echo \$\?\n((?://\t.*\n|//\n//\t.*\n)+)`)
 
-// TestDoc runs the examples of the doc comment.
+// TestDoc runs the examples in the package documentation.
 func TestDoc(t *testing.T) {
 	source, err := os.ReadFile("main.go")
 	assert.NilError(t, err)
@@ -46,7 +45,7 @@ func TestExitStatus(t *testing.T) {
 		"via":   strings.Repeat("goos: linux\nBenchmarkA/via=direct 1 100 ns/op\nBenchmarkA/via=gateway 1 200 ns/op\nPASS\n", 6),
 		"more":  strings.Repeat("goos: linux\nBenchmarkA 1 100 ns/op\nBenchmarkB 1 100 ns/op\nPASS\n", 6),
 		"count": "goos: linux\n" + strings.Repeat("BenchmarkA 1 100 ns/op\n", 6) + "PASS\n",
-		// The lines that "grep -e Benchmark -e goos" leaves.
+		// The output of "grep -e Benchmark -e goos".
 		"filtered": strings.Repeat("goos: linux\nBenchmarkA 1 100 ns/op\n", 6),
 		"units":    "Unit ns/op gate=5%\n",
 	} {

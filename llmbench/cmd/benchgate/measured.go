@@ -11,8 +11,9 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// measured says what the results of both sides are of: commits, URLs or images, and what configuration lines tell of the
-// servers. It returns an error if the benchmarks have not measured the servers that were asked for.
+// measured describes what the results of both sides measure: commits, URLs or images, and what the
+// configuration lines say about the servers. It returns an error if the benchmarks did not measure the
+// requested servers.
 func (o *servers) measured(texts [2][]byte) (string, error) {
 	said := fmt.Sprintf("%s against %s", o.versions[1], o.versions[0])
 	for i, text := range texts {
@@ -20,7 +21,7 @@ func (o *servers) measured(texts [2][]byte) (string, error) {
 			return "", fmt.Errorf("no result of %s is of the server of %s: the benchmarks measure something else; want benchmarks that start what LLMBENCH_BACKEND and LLMBENCH_URL name, such as BenchmarkServe", o.versions[i], o.kind())
 		}
 	}
-	if len(configured(texts[0], ".name")) == 0 { // the base has no benchmarks
+	if len(configured(texts[0], ".name")) == 0 { // the base has none of the benchmarks
 		return said, nil
 	}
 	for _, key := range []string{"command", "image", "server-version"} {
@@ -36,7 +37,8 @@ func (o *servers) measured(texts [2][]byte) (string, error) {
 	return said, nil
 }
 
-// served reports whether there is a result of a server that the flags ask for, or no result at all.
+// served reports whether any result in text is of a server that the flags ask for. It is also true if there are
+// no results.
 func (o *servers) served(text []byte) bool {
 	if len(configured(text, ".name")) == 0 {
 		return true
@@ -59,8 +61,8 @@ func orNone(values []string) string {
 	return strings.Join(values, ", ")
 }
 
-// configured returns the values that results have of a configuration line, in their order, each once. The key .name is
-// the name of the benchmark.
+// configured returns the distinct values of a configuration key in the results, in order of appearance. The key
+// .name stands for the name of the benchmark.
 func configured(text []byte, key string) (values []string) {
 	in := benchfmt.NewReader(bytes.NewReader(text), "")
 	for in.Scan() {

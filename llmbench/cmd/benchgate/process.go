@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// runGroup runs cmd in a process group of its own, so that Ctrl-C at a terminal does not
-// reach it directly. When the context of cmd ends, the group is interrupted and has the
-// time delay to end. When hard ends, the group is killed at once. No process of the group
-// is left when runGroup returns.
+// runGroup runs cmd in its own process group, so that Ctrl-C at a terminal does not reach it directly. When the
+// context of cmd ends, the group gets an interrupt signal and has the time delay to end. When hard ends, the
+// group is killed at once. When runGroup returns, no process of the group is left.
 func runGroup(hard context.Context, cmd *exec.Cmd, delay time.Duration) error {
 	ownGroup(cmd)
 	cmd.Cancel = func() error { return interruptGroup(cmd) }
@@ -26,8 +25,8 @@ func runGroup(hard context.Context, cmd *exec.Cmd, delay time.Duration) error {
 	return cmd.Wait()
 }
 
-// command runs a command in dir and returns its stdout. An error includes the command and
-// its stderr.
+// command runs a command in dir and returns its standard output. An error includes the command line and the
+// standard error.
 func command(ctx context.Context, dir, name string, args ...string) (string, error) {
 	stdout, err := output(ctx, dir, nil, name, args...)
 	if err != nil && ctx.Err() == nil {
@@ -36,8 +35,8 @@ func command(ctx context.Context, dir, name string, args ...string) (string, err
 	return stdout, err
 }
 
-// output runs a command in dir, with further environment variables, and returns its
-// stdout. An error includes the stderr of the command.
+// output runs a command in dir, with the additional environment variables env, and returns its standard output.
+// An error includes the standard error.
 func output(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -56,7 +55,7 @@ func output(ctx context.Context, dir string, env []string, name string, args ...
 	return stdout.String(), nil
 }
 
-// tail returns the last lines of text.
+// tail returns the last 40 lines of text.
 func tail(text []byte) []byte {
 	const most = 40
 	lines := bytes.SplitAfter(bytes.TrimSpace(text), []byte("\n"))

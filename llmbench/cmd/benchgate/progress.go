@@ -9,9 +9,8 @@ import (
 	"golang.org/x/term"
 )
 
-// A bar is a progress bar on a terminal, below the lines of earlier rounds. It shows how
-// many processes have run, the estimated time left and the running process. A nil bar
-// shows nothing.
+// A bar is a progress bar on a terminal, below the lines of earlier rounds. It shows the number of finished
+// processes, the estimated time left and the running process. A nil bar shows nothing.
 type bar struct{ *progressbar.ProgressBar }
 
 // newBar returns a bar on w, or nil if w is not a terminal.
@@ -29,7 +28,7 @@ func drawBar(w io.Writer, processes int) *bar {
 		progressbar.OptionSetWidth(20), progressbar.OptionThrottle(0), progressbar.OptionSetTheme(progressbar.ThemeASCII))}
 }
 
-// describe sets the description of the running process, and the times of the last round.
+// describe shows what as the running process, and last as the times of the previous round.
 func (b *bar) describe(what, last string) {
 	if b != nil {
 		if last != "" {

@@ -19,33 +19,32 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// A side is one of the two versions that are compared.
+// A side is one of the two versions or servers that are compared.
 type side struct {
 	name     string
-	version  string // what the side is, for messages
-	source   string // identifies the state of the sources
-	server   string // identifies the server that the benchmarks measure, if the sides differ in it; may have secrets
+	version  string // description of the side, for messages
+	source   string // hash of the source files, or their commit
+	server   string // the measured server, if the sides differ in it; may contain secrets
 	binaries []binary
-	env      []string // further variables of the processes
+	env      []string // additional environment variables of the processes
 }
 
-// rounds runs the binaries of two sides in turn. A sample is the output of one fresh
-// process of each binary of a side. A round is a sample of each side. The order of the
-// sides in each round is random, so that nothing that the machine does in turn can favor a
-// side. Each complete sample is a file in the folder, so that an interrupted command can be
-// continued.
+// rounds runs the binaries of two sides in turn. For one sample of a side, each of its binaries runs once in a
+// fresh process. A round takes one sample of each side. The order of the two in each round is random, so that
+// nothing that the machine does periodically can favor a side. Each complete sample is a file in the folder, so
+// that an interrupted command can be continued.
 type rounds struct {
 	folder   folder
 	sides    [2]side
-	seed     uint64          // of the order
+	seed     uint64          // of the random order
 	run      []string        // flags of the binaries
 	timeout  time.Duration   // maximum time of one process
-	progress io.Writer       // gets a line per round
-	hard     context.Context // kills the processes when it ends
-	team     *team           // nil: this command alone starts the processes
+	progress io.Writer       // where a line per round is printed
+	hard     context.Context // when this context ends, the processes are killed
+	team     *team           // the commands of the other shards; nil if there is only one shard
 }
 
-// identity describes everything that the samples depend on.
+// identity returns a description of everything that the samples depend on.
 func (r *rounds) identity() (identity, error) {
 	fingerprint, err := r.folder.fingerprint()
 	if err != nil {
@@ -67,7 +66,7 @@ func (r *rounds) identity() (identity, error) {
 	return id, nil
 }
 
-// built describes the processes: their flags and binaries.
+// built returns a description of the processes: their flags and binaries.
 func (r *rounds) built() identity {
 	id := identity{"flags": fmt.Sprintf("%q", r.run)}
 	for _, s := range r.sides {
@@ -78,8 +77,7 @@ func (r *rounds) built() identity {
 	return id
 }
 
-// secondFirst returns the order of the sides in the first n rounds: whether the second side
-// runs first.
+// secondFirst reports, for each of the first n rounds, whether the second side runs first.
 func (r *rounds) secondFirst(n int) []bool {
 	random := rand.New(rand.NewPCG(r.seed, 0))
 	order := make([]bool, n)
@@ -89,12 +87,12 @@ func (r *rounds) secondFirst(n int) []bool {
 	return order
 }
 
-// file returns the path of a sample.
+// file returns the path of the side's sample of a round.
 func (r *rounds) file(s side, round int) string {
 	return r.folder.join(s.name, fmt.Sprintf("%03d.txt", round))
 }
 
-// text returns the samples of a side up to the round last, as one benchmark file.
+// text returns the side's samples of rounds 1 to last, as one benchmark file.
 func (r *rounds) text(s side, last int) ([]byte, error) {
 	var all []byte
 	for round := 1; round <= last; round++ {
@@ -107,8 +105,7 @@ func (r *rounds) text(s side, last int) ([]byte, error) {
 	return all, nil
 }
 
-// do runs at most n rounds. It calls after at the end of each round, and ends if after
-// returns true or an error.
+// do runs at most n rounds. After each round it calls after, and stops if after returns true or an error.
 func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bool, err error)) error {
 	var spent time.Duration
 	ran := 0
@@ -158,8 +155,8 @@ func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bo
 	return nil
 }
 
-// keepOrder removes the second sample of a round if the folder lacks the first, as when somebody
-// deleted that file. The first sample will be taken anew, and the second must be taken after it.
+// keepOrder removes a round's second sample if the first is missing, for example because somebody deleted its
+// file. Otherwise the new first sample would be taken after the second.
 func (r *rounds) keepOrder(order []side, round int) error {
 	_, err := os.Stat(r.file(order[0], round))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -171,8 +168,8 @@ func (r *rounds) keepOrder(order []side, round int) error {
 	return err
 }
 
-// sample takes one sample of s, unless the folder already has the sample. It returns the
-// time that the sample took.
+// sample takes one sample of s and returns how long that took. If the folder already has the sample, kept is
+// true.
 func (r *rounds) sample(ctx context.Context, s side, round int) (took time.Duration, kept bool, err error) {
 	path := r.file(s, round)
 	if _, err := os.Stat(path); err == nil {
@@ -194,11 +191,11 @@ func (r *rounds) sample(ctx context.Context, s side, round int) (took time.Durat
 	return time.Since(began), false, writeFile(path, all)
 }
 
-// endConfiguration returns the lines that end the configuration at the end of a process's output,
-// so that the next process begins with none. The testing package itself sets goos, goarch,
-// pkg and cpu in each process.
+// endConfiguration returns configuration lines without values. Appended to the output of a process, they reset
+// its configuration, so that the output of the next process begins with none. goos, goarch, pkg and cpu are not
+// reset, because the testing package sets them in each process.
 func endConfiguration(text []byte) []byte {
-	const result = "\nBenchmarkEnd 1 1 ns/op\n" // has the configuration
+	const result = "\nBenchmarkEnd 1 1 ns/op\n" // a last result, which carries the configuration at the end
 	in := benchfmt.NewReader(io.MultiReader(bytes.NewReader(text), strings.NewReader(result)), "")
 	var keys []byte
 	for in.Scan() {
@@ -216,16 +213,17 @@ func endConfiguration(text []byte) []byte {
 	return keys
 }
 
-// process runs a binary of a side once and returns its stdout.
+// process runs a binary of a side once and returns its standard output.
 func (r *rounds) process(ctx context.Context, s side, b binary) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("the process took longer than -timeout, %v", r.timeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.path, r.run...)
 	cmd.Dir = b.dir
-	// A benchmark of llmbench that the client disturbed so much that no figure is left must not end the comparison. The
-	// sample then lacks the benchmark's gated units, which package gate judges.
+	// If the client disturbs a benchmark too much, the benchmark may have no valid result. That must not end
+	// the comparison. The sample then lacks the benchmark's gated units, and package gate decides what that
+	// means.
 	cmd.Env = append([]string{"LLMBENCH_CLIENT_BOUND=withhold"}, os.Environ()...)
-	if records := os.Getenv("LLMBENCH_OUT"); records != "" { // a relative path must not lead into the files of the base, which are removed
+	if records := os.Getenv("LLMBENCH_OUT"); records != "" { // absolute, because a relative path could lead into the base's folder, which is removed
 		records, err := filepath.Abs(records)
 		if err != nil {
 			return nil, err

@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestEndConfiguration checks which configuration the output of a process ends with.
+// TestEndConfiguration checks the lines that reset the configuration at the end of a process's output.
 func TestEndConfiguration(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                 "",
@@ -23,12 +23,12 @@ func TestEndConfiguration(t *testing.T) {
 	}
 }
 
-// TestKeptOrder checks that the samples of a round are taken in the order of the seed, also if
-// a folder has only one of them.
+// TestKeptOrder checks that the samples of a round are taken in the order that the seed determines, even if the
+// folder already has one of the two.
 func TestKeptOrder(t *testing.T) {
 	for _, c := range []struct {
-		missing int // the place of the missing sample in the order of its round
-		kept    int // number of samples of that round that are kept
+		missing int // position of the missing sample in its round
+		kept    int // number of samples of that round that are not taken again
 	}{{0, 0}, {1, 1}} {
 		var progress bytes.Buffer
 		r := &rounds{folder: folder{path: t.TempDir()}, sides: [2]side{{name: "a"}, {name: "b"}}, seed: 1, progress: &progress, hard: context.Background()}

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// commits returns the commits of the base and of the working tree, which is "" if the working tree has changes. It sets the
-// versions of the sides.
+// commits returns the commits of the base and of the working tree. The latter is "" if the working tree has
+// uncommitted changes. It also sets o.versions.
 func (o *servers) commits(ctx context.Context) (commits [2]string, err error) {
 	if commits[0], err = resolve(ctx, o.base); err != nil {
 		return commits, err
@@ -30,8 +30,8 @@ func (o *servers) commits(ctx context.Context) (commits [2]string, err error) {
 	return commits, err
 }
 
-// buildServers builds the server of each side, or finds it in the cache. It sets the variables by which the benchmarks start
-// the server.
+// buildServers builds the server of each side, or finds it in the cache. It sets the environment variables with
+// which the benchmarks start the server.
 func (o *servers) buildServers(ctx context.Context, sides []side, commits [2]string) error {
 	cache, err := openBuildCache()
 	if err != nil {
@@ -41,7 +41,7 @@ func (o *servers) buildServers(ctx context.Context, sides []side, commits [2]str
 	if prefix, err = command(ctx, "", "git", "rev-parse", "--show-prefix"); err != nil {
 		return err
 	}
-	for i := range slices.Backward(sides) { // a mistake in the command shows in the working tree
+	for i := range slices.Backward(sides) { // the working tree first, so that a wrong command is reported for it
 		s := &sides[i]
 		log := o.folder.join(s.name + "-build.txt")
 		out := o.folder.join(s.name + "-out")
@@ -49,7 +49,7 @@ func (o *servers) buildServers(ctx context.Context, sides []side, commits [2]str
 		if i == 0 {
 			what += " (-base=" + o.base + ")"
 		}
-		if commits[i] == "" { // the state of the working tree has no name under which it could be kept
+		if commits[i] == "" { // uncommitted changes have no hash to use as a cache key
 			fmt.Fprintf(o.stderr, "building the server of %s: %s\n", what, o.buildText)
 			if err = os.RemoveAll(out); err == nil {
 				err = o.runBuild(ctx, "", out, log)
@@ -86,11 +86,11 @@ func (o *servers) buildServers(ctx context.Context, sides []side, commits [2]str
 	return nil
 }
 
-// plainPath matches paths that a shell reads as one word.
+// plainPath matches the paths that a shell reads as one word.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
-// runBuild runs the command of -build in dir, with out for {out}, which it creates. The file log gets what the command
-// prints.
+// runBuild creates the folder out, and runs the command of -build in dir with out in place of {out}. The
+// command's output goes to the file log.
 func (o *servers) runBuild(ctx context.Context, dir, out, log string) error {
 	out = filepath.ToSlash(out)
 	if !plainPath.MatchString(out) {
@@ -123,10 +123,10 @@ func (o *servers) runBuild(ctx context.Context, dir, out, log string) error {
 	return err
 }
 
-// makeRepository makes the tree a repository of its own, which shares the objects of the repository around the working
-// directory, so that a build can ask git for its version. Tags are those of the moment.
+// makeRepository makes the tree a git repository, so that a build can ask git for its version. The repository
+// shares the objects of the working directory's repository, and has copies of the tags that exist now.
 func (t tree) makeRepository(ctx context.Context) error {
-	var texts [4]string // the folder of objects, the file of a shallow clone, the tags, the hash function
+	var texts [4]string // the objects folder, the file that lists a shallow clone's boundary, the tags, the hash function
 	for i, args := range [][]string{
 		{"rev-parse", "--path-format=absolute", "--git-path", "objects"},
 		{"rev-parse", "--path-format=absolute", "--git-path", "shallow"},
@@ -159,13 +159,14 @@ func (t tree) makeRepository(ctx context.Context) error {
 	return err
 }
 
-// buildVariables matches the names of variables on which a build may depend.
+// buildVariables matches the names of environment variables that may influence a build.
 var buildVariables = regexp.MustCompile(`^(PATH|CC|CXX|AR|LD|[A-Z]*FLAGS|LIBRARY_PATH|CPATH|PKG_CONFIG_PATH|(GO|CGO_|CMAKE_|CARGO_|RUST|CUDA|PIP_|PYTHON).*)$`)
 
-// buildTools are programs whose version changes what is built.
+// buildTools lists programs whose version may influence a build.
 var buildTools = []string{"go", "cc", "gcc", "g++", "clang", "clang++", "ld", "cmake", "make", "ninja", "cargo", "rustc", "nvcc", "python3", "node", "zig"}
 
-// buildKey identifies what the command builds of a commit in the folder prefix of the repository.
+// buildKey returns a cache key for the build of a commit by the command text, run in the folder prefix of the
+// repository. The key also covers the build tools and the environment variables that may influence the build.
 func buildKey(commit, prefix, text string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%q\n%q\n%s/%s\n", commit, prefix, text, runtime.GOOS, runtime.GOARCH)
@@ -192,15 +193,15 @@ func buildKey(commit, prefix, text string) string {
 	return fmt.Sprintf("%.12s-%.12x", commit, h.Sum(nil))
 }
 
-// readAll reads all files below a folder that can be read. Both servers then find their files in memory, also if one of them
-// was built just now and the other one long ago.
+// readAll reads all readable files below a folder into the file cache of the operating system. Without that, a
+// server built just now would start with its files in memory, and one built long ago would not.
 func readAll(ctx context.Context, folder string) error {
 	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if err != nil || !entry.Type().IsRegular() {
-			return nil // what this user may not read, the server does not need
+			return nil // a file that this user may not read is not needed by the server
 		}
 		if file, err := os.Open(path); err == nil {
 			_, _ = io.Copy(io.Discard, file)

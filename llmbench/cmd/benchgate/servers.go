@@ -13,15 +13,16 @@ import (
 	"strings"
 )
 
-// servers are the flags of benchgate ab that say what the sides are. If one of them names servers, the sides
-// differ in the server, and the same benchmarks measure both.
+// servers holds the flags of benchgate ab that say what the two sides are. If one of the flags names servers,
+// the sides differ in the server, and the same benchmarks measure both servers. Otherwise each side runs its
+// own benchmarks.
 type servers struct {
 	*collector
-	base      string    // the commit; "" if no commit is needed
+	base      string    // the commit to compare with, or "" if no commit is needed
 	buildText string    // the command that builds a server; {out} is the folder to build into
 	command   string    // the command that starts a server
-	urls      [2]string // of servers that run: base, head
-	images    [2]string // of containers: base, head
+	urls      [2]string // of running servers: base, head
+	images    [2]string // of the containers to start: base, head
 	from      string    // where the benchmarks come from: head, base, a folder or a test binary
 }
 
@@ -36,7 +37,8 @@ func (o *servers) flags(fs *flag.FlagSet) {
 	fs.StringVar(&o.from, "bench-from", "", "measure both servers with the benchmarks of this `place`: head, base, a folder of another module, or a test binary (default head)")
 }
 
-// kind returns the flag that names what differs between the servers, or "" if the benchmarks differ.
+// kind returns the flag that names what differs between the servers, or "" if the sides differ in their
+// benchmarks.
 func (o *servers) kind() string {
 	switch {
 	case o.buildText != "":
@@ -49,7 +51,7 @@ func (o *servers) kind() string {
 	return ""
 }
 
-// check returns an error for flags and variables that mean nothing together.
+// check returns an error if flags or environment variables contradict each other or have no effect together.
 func (o *servers) check() error {
 	pairs := []struct {
 		base, head string
@@ -89,8 +91,8 @@ func (o *servers) check() error {
 	return o.checkVariables()
 }
 
-// checkVariables returns an error if a variable contradicts the flags. No message has the value of a variable that may
-// be secret.
+// checkVariables returns an error if an environment variable contradicts the flags. Messages do not contain
+// values that may be secret.
 func (o *servers) checkVariables() error {
 	none := func(names ...string) error {
 		for _, name := range names {
@@ -129,7 +131,7 @@ func (o *servers) checkVariables() error {
 	return nil
 }
 
-// prepare compiles the benchmarks, and builds the servers if that is asked for.
+// prepare compiles the benchmarks and, with -build, builds the servers.
 func (o *servers) prepare(ctx context.Context, s suite) (sides [2]side, clean func(), err error) {
 	clean = func() {
 		for _, name := range []string{"bench-bin", "_base-src", "_head-src", "base-out", "head-out"} {
@@ -137,7 +139,7 @@ func (o *servers) prepare(ctx context.Context, s suite) (sides [2]side, clean fu
 		}
 	}
 	sides = [2]side{{name: "base"}, {name: "head"}}
-	// The version of a server is what may differ.
+	// The sides may differ in the server's version, because that is what is compared.
 	o.Ignore = append(o.Ignore, "server-version")
 	var commits [2]string
 	switch o.kind() {
@@ -175,7 +177,8 @@ func (o *servers) prepare(ctx context.Context, s suite) (sides [2]side, clean fu
 	return sides, clean, err
 }
 
-// benchmarks returns the test binaries that measure both servers. base is the hash of the base, if there is one.
+// benchmarks returns the test binaries that measure both servers. base is the hash of the base commit, or "" if
+// there is none.
 func (o *servers) benchmarks(ctx context.Context, s suite, base string) ([]binary, error) {
 	out := o.folder.join("bench-bin")
 	switch o.from {
@@ -221,7 +224,7 @@ func (o *servers) benchmarks(ctx context.Context, s suite, base string) ([]binar
 	return []binary{{pkg: filepath.Base(path), sha256: sum, path: path, dir: dir}}, errors.Join(err, wdErr)
 }
 
-// shownURL returns a URL without what may be secret.
+// shownURL returns a URL without the parts that may be secret: user, query and fragment.
 func shownURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"gotest.tools/v3/poll"
 )
 
-// serverTest is a benchmark whose value is in a file of what was built, or else the end of the URL or of the image.
+// serverTest is a benchmark that takes its value from a file that the build wrote or, without a build, from the
+// end of the URL or of the image's name.
 const serverTest = `package fixture
 
 import (
@@ -60,8 +61,8 @@ func BenchmarkServer(b *testing.B) {
 }
 `
 
-// serverFixture is a repository whose server is a file with a number, and whose benchmark reports that number. Its cache
-// is empty. change changes the number.
+// serverFixture creates a repository whose server is only a file with a number, and whose benchmark reports
+// that number. The build cache is empty. The function change changes the number.
 func serverFixture(t *testing.T) (change func(value string), units string) {
 	_, units = fixture(t)
 	assert.NilError(t, os.WriteFile("fixture_test.go", []byte(serverTest), 0o666))
@@ -73,7 +74,7 @@ func serverFixture(t *testing.T) (change func(value string), units string) {
 	return change, units
 }
 
-// The command builds a server: a copy of the number, and what git says is the version.
+// buildCopy builds a server: it copies the number, and prints the version that git reports.
 const buildCopy = "echo building $(git describe --tags); cp value {out}/value"
 
 func TestBuild(t *testing.T) {
@@ -104,7 +105,7 @@ func TestBuild(t *testing.T) {
 		return lines[len(lines)-1]
 	}
 
-	// A working tree with changes is built in place, and not kept.
+	// A working tree with changes is built in place, and its build is not cached.
 	change("106")
 	for range 2 {
 		status, stdout, stderr, out := ab(buildCopy)
@@ -116,7 +117,7 @@ func TestBuild(t *testing.T) {
 		assert.Equal(t, string(log), "building v1\n")
 	}
 
-	// Commits are built once.
+	// Each commit is built only once.
 	commit(t)
 	head := git(t, "rev-parse", "HEAD")
 	for i := range 2 {
@@ -133,13 +134,13 @@ func TestBuild(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Assert(t, strings.HasPrefix(string(log), "building v1-1-g"), "%s", log)
 
-	// The same files as the base are the same build.
+	// If the working tree equals the base, both use the same build.
 	change("100")
 	status, stdout, stderr, _ := ab(buildCopy)
 	assert.Equal(t, status, 0, "%s%s", stdout, stderr)
 	assert.Assert(t, strings.Contains(stderr, sameSides) && !strings.Contains(stderr, "building the server of "), stderr)
 
-	// The benchmarks may come from elsewhere.
+	// The benchmarks may come from another module or from a test binary.
 	t.Setenv("GOWORK", "off")
 	other := t.TempDir()
 	assert.NilError(t, os.CopyFS(other, os.DirFS(".")))
@@ -157,7 +158,7 @@ func TestBuild(t *testing.T) {
 		assert.Equal(t, status, 0, "%s%s", stdout, stderr)
 	}
 
-	// Failures name the side. They are not kept.
+	// Errors name the side. Failed builds are not cached.
 	change("100")
 	git(t, "reset", "-q", "--hard", head)
 	for range 2 {
@@ -189,7 +190,8 @@ func TestBuild(t *testing.T) {
 	assert.Assert(t, strings.Contains(stderr, "has characters that a shell does not take literally: want another LLMBENCH_CACHE and -out"), stderr)
 }
 
-// TestInterruptedBuild checks that Ctrl-C ends a build with its processes, and that the cache does not keep it.
+// TestInterruptedBuild checks that Ctrl-C ends a build with all its processes, and that the build is not
+// cached.
 func TestInterruptedBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -231,7 +233,7 @@ func TestInterruptedBuild(t *testing.T) {
 	assert.Equal(t, len(kept), 0)
 }
 
-// TestTwoServers compares servers that run, and images.
+// TestTwoServers compares two running servers, and two images.
 func TestTwoServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -259,8 +261,8 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// TestBuildCache checks that a build is made once, also by commands at the same time, that a failed one is made again, and
-// that old ones are removed.
+// TestBuildCache checks that a build happens only once even if several commands need it at the same time, that
+// a failed build is repeated, and that old builds are removed.
 func TestBuildCache(t *testing.T) {
 	t.Setenv("LLMBENCH_CACHE", t.TempDir())
 	cache, err := openBuildCache()
@@ -287,7 +289,7 @@ func TestBuildCache(t *testing.T) {
 	all.Wait()
 	assert.Equal(t, builds.Load(), int32(2))
 
-	// A build that was killed is made again.
+	// A build that was killed is repeated.
 	assert.NilError(t, build(filepath.Join(cache.path, "b", "out")))
 	assert.NilError(t, os.WriteFile(filepath.Join(cache.path, "b", "out", "rest"), nil, 0o666))
 	out, err := cache.get(t.Context(), "b", quiet, build)
@@ -295,7 +297,7 @@ func TestBuildCache(t *testing.T) {
 	_, err = os.Stat(filepath.Join(out, "rest"))
 	assert.ErrorIs(t, err, os.ErrNotExist)
 
-	// Who waits can be interrupted.
+	// A command that waits for another build can be interrupted.
 	ctx, cancel := context.WithCancelCause(t.Context())
 	_, err = cache.get(t.Context(), "c", quiet, func(out string) error {
 		_, err := cache.get(ctx, "c", func(string) { cancel(errInterrupted) }, build)
@@ -308,7 +310,7 @@ func TestBuildCache(t *testing.T) {
 	for _, key := range []string{"a", "b"} {
 		assert.NilError(t, os.Chtimes(filepath.Join(cache.path, key, "done"), old, old))
 	}
-	_, err = cache.get(t.Context(), "b", quiet, build) // a use
+	_, err = cache.get(t.Context(), "b", quiet, build) // uses build b
 	assert.NilError(t, err)
 	_, err = cache.get(t.Context(), "d", quiet, build)
 	assert.NilError(t, err)
@@ -321,7 +323,7 @@ func TestBuildCache(t *testing.T) {
 	assert.DeepEqual(t, names, []string{"b", "c", "d"})
 }
 
-// TestBuildKey checks what makes another build.
+// TestBuildKey checks which changes lead to another key.
 func TestBuildKey(t *testing.T) {
 	tools := t.TempDir()
 	t.Setenv("PATH", tools)

@@ -20,15 +20,16 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// wideMargins are such that equal versions are never worse, on any machine.
+// wideMargins are so wide that equal versions are never a regression, on any machine.
 const wideMargins = `Unit output-tok/s better=higher gate=99%
 Unit p50-ttft-ns better=lower gate=99%
 Unit mean-tpot-ns better=lower gate=99%
 Unit srv-cpu-s/ktok better=lower gate=99%
 `
 
-// TestBuildOfGateway compares versions of a gateway in front of a simulated server, which are built, started and measured
-// with the scenarios. TestBuild has a regression that does not depend on time, and .ci/gate some that do.
+// TestBuildOfGateway compares versions of a gateway in front of a simulated server. The versions are really
+// built, started and measured with the scenarios. This test has no regression; TestBuild has one that does not
+// depend on time, and .ci/gate has regressions that do.
 func TestBuildOfGateway(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -73,7 +74,7 @@ func TestBuildOfGateway(t *testing.T) {
 	assert.NilError(t, err)
 	var report gate.Report
 	assert.NilError(t, json.Unmarshal(text, &report))
-	// A busy machine may be too noisy for a pass, even with these margins.
+	// On a busy machine, the comparison may be too noisy for a pass even with these margins.
 	assert.Assert(t, status != exitRegression && len(report.Problems) == 0 && len(report.Rows) > 4, "%s%s", stdout, stderr)
 	assert.Assert(t, strings.HasSuffix(stdout, fmt.Sprintf("; the working tree at %.12s with changes against the base, %.12s; command: gateway -listen 127.0.0.1:{port} -upstream %s\n", base, base, upstream)), stdout)
 	assert.Equal(t, strings.Contains(stdout, "\nsrv-cpu-s/ktok, "), runtime.GOOS == "linux", stdout)
@@ -99,8 +100,8 @@ func TestBuildOfGateway(t *testing.T) {
 	noSources(t, out)
 }
 
-// testInterruptedServers interrupts a command after its first round, and checks that no server is left that was built in
-// the folder cache.
+// testInterruptedServers interrupts a command after its first round, and checks that no server from the folder
+// cache is still running.
 func testInterruptedServers(t *testing.T, args []string, cache string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -129,7 +130,8 @@ func testInterruptedServers(t *testing.T, args []string, cache string) {
 	assert.Equal(t, len(programs(t, cache)), 0, "%q", programs(t, cache))
 }
 
-// programs returns the commands of running processes whose programs are below a folder, on Linux.
+// programs returns the command lines of running processes whose programs are below a folder. It works on Linux
+// only.
 func programs(t *testing.T, folder string) (all []string) {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/exe")

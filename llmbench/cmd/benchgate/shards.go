@@ -15,33 +15,36 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 )
 
-// A team is the commands that each start one shard of every process, because a launcher such as srun
-// started the command itself as often as there are shards. Shard 0 decides which process is next, and
-// keeps the samples; the others follow. A nil team is a command alone.
+// A team is a group of benchgate commands that start the shards of the benchmark processes. A shard is one of
+// several processes that share the load of one benchmark. A launcher such as srun starts one command per shard,
+// and each command starts its shard of every process. Shard 0 decides which process runs next and keeps the
+// samples; the other shards follow. If there is only one command, the team is nil.
 //
-// The connections of the team stay open while the processes meet at the same address: shard 0 listens
-// there only until all have joined.
+// Shard 0 listens for the team only until all commands have joined. The connections then stay open, and the
+// benchmark processes use the same address to meet.
 type team struct{ *shard.Group }
 
-// An order is what shard 0 tells the others to do next: to run a binary, or to end.
+// An order is an instruction of shard 0 to the other shards: to run a binary, or to end.
 type order struct {
 	Side, Package string
 	End           bool
-	Status        int // the exit status
+	Status        int // the exit status, if End is true
 }
 
-// readShards returns what the environment says about the shards.
+// readShards returns the configuration of shards from the environment.
 func readShards() (shard.Config, error) {
 	r := env.NewReader(os.Environ())
 	c := shard.ReadFrom(r)
 	if c.Alone() {
-		return c, nil // the processes say what is wrong with the variables
+		return c, nil // the benchmark processes report wrong variables
 	}
 	return c, r.Err()
 }
 
-// join joins the other commands, or returns nil if there are none. The team ends when ctx is
-// interrupted. It writes to stderr who was refused. A step may take as long as a process.
+// join connects to the commands of the other shards, or returns nil if there are none. The team ends when the
+// user interrupts the command, which ends ctx with errInterrupted. Refused connections are reported to stderr.
+// The shards may have to wait for a process of another shard, so each step of the team may take as long as
+// timeout.
 func join(ctx context.Context, c shard.Config, timeout time.Duration, stderr io.Writer) (*team, error) {
 	if c.Alone() {
 		return nil, nil
@@ -64,7 +67,8 @@ func join(ctx context.Context, c shard.Config, timeout time.Duration, stderr io.
 	return &team{g}, nil
 }
 
-// agree returns an error unless all commands have built the same binaries and have the same flags.
+// agree returns an error unless all commands have the same identity: the same flags and binaries, and the same
+// rules for the verdict.
 func (t *team) agree(id identity) error {
 	if t == nil {
 		return nil
@@ -77,7 +81,7 @@ func (t *team) agree(id identity) error {
 	return t.Agree("benchgate", facts)
 }
 
-// order tells the others what to do.
+// order tells the other shards what to do.
 func (t *team) order(o order) error {
 	if t == nil {
 		return nil
@@ -89,7 +93,8 @@ func (t *team) order(o order) error {
 	return err
 }
 
-// ran returns err, or else the error of another command whose process has failed.
+// ran waits until every shard's process has ended. It returns err, or the error of another shard whose process
+// failed.
 func (t *team) ran(err error) error {
 	if t == nil {
 		return err
@@ -101,7 +106,7 @@ func (t *team) ran(err error) error {
 	return err
 }
 
-// end tells the others the exit status, or that there is no report because of err.
+// end tells the other shards the exit status or, if err is not nil, that there is no report.
 func (t *team) end(status int, err error) {
 	if t == nil {
 		return
@@ -114,7 +119,8 @@ func (t *team) end(status int, err error) {
 	t.Close()
 }
 
-// follow runs the binaries that shard 0 names, until shard 0 ends. It returns the exit status.
+// follow runs the binaries that shard 0 asks for until shard 0 ends the team, and returns shard 0's exit
+// status.
 func (t *team) follow(ctx context.Context, r *rounds) (status int, err error) {
 	for {
 		data, err := t.Share("next", nil)
@@ -140,7 +146,7 @@ func (t *team) follow(ctx context.Context, r *rounds) (status int, err error) {
 	}
 }
 
-// binary returns the binary that an order names, and its side.
+// binary returns the side and the binary that an order names.
 func (r *rounds) binary(o order) (side, binary, bool) {
 	for _, s := range r.sides {
 		for _, b := range s.binaries {
@@ -152,7 +158,7 @@ func (r *rounds) binary(o order) (side, binary, bool) {
 	return side{}, binary{}, false
 }
 
-// within returns a context that ends with the team, too.
+// within returns a copy of ctx that also ends when the team ends.
 func (t *team) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if t == nil {
@@ -162,5 +168,5 @@ func (t *team) within(ctx context.Context) (context.Context, context.CancelFunc)
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// errFollowed is the error of collect in a command that follows shard 0, which has the report.
+// errFollowed is the error that collect returns in all shards but shard 0, because only shard 0 has the report.
 var errFollowed = errors.New("shard 0 has the report")

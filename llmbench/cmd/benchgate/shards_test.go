@@ -14,8 +14,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 )
 
-// abShards runs "benchgate ab" in so many shards. The function change changes the command of a shard. It
-// returns exit statuses, outputs, and the values that the benchmarks of each shard had, in order.
+// abShards runs "benchgate ab" in count shards. The function change may modify the command of each shard.
+// abShards returns the exit statuses, the outputs, and for each shard the values that its benchmarks had, in
+// order.
 func abShards(t *testing.T, count int, units string, change func(i int, cmd *exec.Cmd)) (statuses []int, stdout, stderr, values []string) {
 	t.Helper()
 	program, err := os.Executable()
@@ -47,8 +48,8 @@ func abShards(t *testing.T, count int, units string, change func(i int, cmd *exe
 	return statuses, stdout, stderr, values
 }
 
-// TestABShards checks that commands in several shards run the same versions in the same order, that shard
-// 0 alone prints the verdict, and that all end with its status.
+// TestABShards checks that the commands of all shards run the same versions in the same order, that only shard
+// 0 prints the verdict, and that all exit with shard 0's status.
 func TestABShards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
@@ -61,14 +62,15 @@ func TestABShards(t *testing.T) {
 	statuses, stdout, stderr, values := abShards(t, 3, units, nil)
 	assert.DeepEqual(t, statuses, []int{1, 1, 1})
 	assert.Assert(t, strings.Contains(stdout[0], "regression"), stdout[0]+stderr[0])
-	assert.Equal(t, len(strings.Fields(values[0])), 16, values[0]) // eight rounds: the first look
+	assert.Equal(t, len(strings.Fields(values[0])), 16, values[0]) // eight rounds, after which benchgate judges for the first time
 	for i := 1; i < 3; i++ {
 		assert.Equal(t, stdout[i], "")
 		assert.Equal(t, values[i], values[0])
 	}
 }
 
-// TestABShardFails checks that all commands end if a process of one fails, or if one runs other benchmarks.
+// TestABShardFails checks that all commands end if a process of one command fails, or if one command runs other
+// benchmarks.
 func TestABShardFails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")

@@ -10,14 +10,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile"
 )
 
-// inputs are what is compared: one side with -col, else old and new.
+// inputs holds the sides to compare: one side with -col, otherwise old and new.
 type inputs struct {
 	sides []*resultfile.Side
 	texts []*resultfile.Text
 }
 
-// readInputs reads files, patterns and folders. It returns an error if one of them has a file that is no sample, or if the
-// loads of the two sides have nothing in common.
+// readInputs reads the sides, each of which is a file, a pattern or a folder. It returns an error if a file is
+// not a valid sample, or if the two sides have no load in common.
 func readInputs(o resultfile.Options, paths []string) (*inputs, error) {
 	in := &inputs{}
 	var files []*resultfile.File
@@ -42,13 +42,13 @@ func readInputs(o resultfile.Options, paths []string) (*inputs, error) {
 	return in, nil
 }
 
-// file returns a side as the gate reads it.
+// file returns side i as an input of package gate.
 func (in *inputs) file(i int) gate.File {
 	return gate.File{Name: in.sides[i].Path, Data: bytes.NewReader(in.texts[i].Bytes)}
 }
 
-// explain adds to a report what the files of other tools say: their keys and units, the files that problems are in,
-// and notes.
+// explain adds to a report what is known about the files of other tools: the key and unit of each value, the
+// file and line of each problem, and notes.
 func (in *inputs) explain(r *gate.Report) {
 	type figure struct{ name, unit string }
 	of := map[figure]*gate.Source{}
@@ -76,7 +76,7 @@ func (in *inputs) explain(r *gate.Report) {
 	}
 }
 
-// share returns a function that sets v to a share from 0 to 1.
+// share returns a parser for a flag that sets v to a share from 0 to 1.
 func share(v *float64) func(string) error {
 	return func(s string) error {
 		if _, err := fmt.Sscan(strings.TrimSpace(s), v); err != nil || !(*v >= 0 && *v <= 1) {

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// A tree is the files of a commit of the repository.
+// A tree is a checked-out copy of a commit of the repository.
 type tree struct {
-	commit string // its full hash
+	commit string // the full hash of the commit
 	root   string
 	dir    string   // the folder that corresponds to the working directory
 	empty  []string // paths of submodules that could not be checked out
 	remove func()
 }
 
-// resolve returns the full hash of the commit ref, which is the value of -base.
+// resolve returns the full hash of the commit ref. Errors call ref the value of -base.
 func resolve(ctx context.Context, ref string) (string, error) {
 	commit, err := command(ctx, "", "git", "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil && ctx.Err() == nil {
@@ -29,16 +29,16 @@ func resolve(ctx context.Context, ref string) (string, error) {
 	return strings.TrimSpace(commit), err
 }
 
-// tellEmpty names the submodules that are empty in the tree, which is a side's.
+// tellEmpty prints the submodules that are empty in the tree. side names the tree in the message.
 func (t tree) tellEmpty(w io.Writer, side string) {
 	for _, path := range t.empty {
 		fmt.Fprintf(w, "the submodule %s is not checked out in the working tree, so it is empty in %s\n", path, side)
 	}
 }
 
-// checkOut writes the files of the commit ref, and of its submodules, to the folder path, which
-// it empties first. The working directory is in the repository. The folder does not become
-// a worktree of the repository, so that several commands may do this at the same time.
+// checkOut writes the files of the commit ref and of its submodules to the folder path, which it empties first.
+// The working directory must be in the repository. The folder is not registered as a git worktree, so several
+// commands may call checkOut at the same time.
 func checkOut(ctx context.Context, ref, path string) (tree, error) {
 	commit, err := resolve(ctx, ref)
 	if err != nil {
@@ -52,7 +52,7 @@ func checkOut(ctx context.Context, ref, path string) (tree, error) {
 	}
 	w := tree{commit: commit, root: path, dir: filepath.Join(path, strings.TrimSpace(texts[1]))}
 	w.remove = func() { os.RemoveAll(path) }
-	if err := os.RemoveAll(path); err != nil { // what a killed command left
+	if err := os.RemoveAll(path); err != nil { // remains of a killed command
 		return tree{}, err
 	}
 	if w.empty, err = writeFiles(ctx, strings.TrimSpace(texts[0]), w.commit, path); err != nil {
@@ -62,11 +62,11 @@ func checkOut(ctx context.Context, ref, path string) (tree, error) {
 	return w, nil
 }
 
-// writeFiles writes the files of a commit, and of its submodules, to the folder to. The commit is
-// one of the repository at from, whose own submodules have the objects. A submodule that is not
-// checked out there stays empty; writeFiles returns the paths of these.
+// writeFiles writes the files of a commit and of its submodules to the folder to. The commit belongs to the
+// repository at from, and the submodules' commits to the submodules checked out there. A submodule that is not
+// checked out at from stays empty; writeFiles returns the paths of such submodules.
 func writeFiles(ctx context.Context, from, commit, to string) (empty []string, err error) {
-	// No file of a commit is in a folder with the name .git.
+	// The index goes to a folder named .git, because no commit can have files in such a folder.
 	folder := filepath.Join(to, ".git")
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func writeFiles(ctx context.Context, from, commit, to string) (empty []string, e
 	return empty, nil
 }
 
-// within reports whether a file that exists is below root.
+// within reports whether an existing file is below the folder root.
 func within(file, root string) (bool, error) {
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
@@ -120,11 +120,11 @@ func within(file, root string) (bool, error) {
 	return err == nil && strings.HasPrefix(file+string(filepath.Separator), root+string(filepath.Separator)), nil
 }
 
-// headVersion describes the working tree, for reports: its commit, whether there are
-// changes, and whether it equals the commit base. It also returns the commit with the same files, base if possible, or
-// "" if there are changes. The folder of samples does not count.
+// headVersion returns a description of the working tree for reports: its commit, and whether it has changes or
+// equals the commit base. It also returns the commit with exactly the same files: base if they match, "" if
+// there are changes. Files in the folder of samples are ignored.
 func headVersion(ctx context.Context, base, samples string) (version, commit string, err error) {
-	var texts [4]string // the folder of the working tree, its commit, changes since it and since base
+	var texts [4]string // the working tree's folder, its commit, the changes since that commit and since base
 	for i, args := range [][]string{{"rev-parse", "--show-toplevel"}, {"rev-parse", "HEAD"}, {"diff", "--name-only", "HEAD"}, {"diff", "--name-only", base}} {
 		if texts[i], err = command(ctx, "", "git", args...); err != nil {
 			return "", "", err
@@ -144,9 +144,9 @@ func headVersion(ctx context.Context, base, samples string) (version, commit str
 	return version, strings.TrimSpace(texts[1]), nil
 }
 
-// checkSources checks that the suite's packages, built in dir, use only sources below
-// root, apart from the standard library and modules with a version. A workspace or a
-// replace directive could lead to the sources of the other side.
+// checkSources returns an error if the suite's packages, built in dir, use sources outside root. A workspace or
+// a replace directive could lead to the sources of the other side. The standard library and modules with a
+// version are allowed.
 func (s suite) checkSources(ctx context.Context, dir, root string) error {
 	list := append([]string{"list", "-deps", "-test", "-f", "{{if not .Standard}}{{if .Module}}{{if not (or .Module.Version .ForTest)}}{{.ImportPath}}\t{{.Dir}}{{end}}{{end}}{{end}}"}, s.build...)
 	packages, err := command(ctx, dir, "go", append(list, s.packages...)...)
@@ -166,8 +166,8 @@ func (s suite) checkSources(ctx context.Context, dir, root string) error {
 	return nil
 }
 
-// untracked returns the untracked files of the working tree at top, relative to it, except
-// those in the folder of samples and those that git ignores.
+// untracked returns the untracked files of the working tree at top, as paths relative to top. It omits files in
+// the folder of samples and files that git ignores.
 func untracked(ctx context.Context, top, samples string) ([]string, error) {
 	others, err := command(ctx, top, "git", "ls-files", "--others", "--exclude-standard", "-z")
 	if err != nil {
@@ -178,9 +178,9 @@ func untracked(ctx context.Context, top, samples string) ([]string, error) {
 	}), nil
 }
 
-// sourceState returns a hash of the working tree: the commit, the differences from it,
-// and the untracked files except those in the folder of samples. It includes files that
-// are not part of a binary. Outside a repository it returns "".
+// sourceState returns a hash of the working tree: of the commit, the changes since the commit, and the
+// untracked files outside the folder of samples. The hash covers also files that no binary is built from.
+// Outside a repository, sourceState returns "".
 func sourceState(ctx context.Context, samples string) (string, error) {
 	top, err := command(ctx, "", "git", "rev-parse", "--show-toplevel")
 	if err != nil {

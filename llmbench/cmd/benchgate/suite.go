@@ -11,13 +11,12 @@ import (
 
 // A suite is the set of benchmarks that the arguments of go test select.
 type suite struct {
-	packages []string // patterns
+	packages []string // package patterns
 	build    []string // flags of go test -c
 	run      []string // flags of the test binaries, for example -test.bench=Chat
 }
 
-// parseSuite parses the arguments after "--": flags and packages of go test, in any
-// order.
+// parseSuite parses the arguments after "--", which are flags and packages of go test in any order.
 func parseSuite(args []string) (suite, error) {
 	var s suite
 	flags := s.flags()
@@ -43,12 +42,12 @@ func parseSuite(args []string) (suite, error) {
 	return s, nil
 }
 
-// has reports whether the suite sets a flag of the test binaries.
+// has reports whether the suite sets the test binaries' flag -test.name.
 func (s suite) has(name string) bool {
 	return slices.ContainsFunc(s.run, func(f string) bool { return strings.HasPrefix(f, "-test."+name+"=") })
 }
 
-// flags returns the flags of go test that are useful for benchmarks. They set s.
+// flags returns a FlagSet with the flags of go test that are useful for benchmarks. Parsing it fills in s.
 func (s *suite) flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("go test", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -82,8 +81,8 @@ func (s *suite) flags() *flag.FlagSet {
 	return flags
 }
 
-// hint adds to an error about a flag of command how a format is selected, or where flags of go
-// test stand.
+// hint adds advice to the error for an undefined flag of command. If the flag is the name of a format, the
+// advice is to use -format; if it is a flag of go test, the advice is to put it after "--".
 func hint(err error, command string) error {
 	name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	switch {

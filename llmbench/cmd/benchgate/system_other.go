@@ -4,7 +4,7 @@ package main
 
 import "os/exec"
 
-// Without process groups, only the process itself is signaled.
+// This system has no process groups, so only the process itself gets signals.
 
 func ownGroup(*exec.Cmd) {}
 

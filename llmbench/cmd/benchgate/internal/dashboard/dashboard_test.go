@@ -22,7 +22,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// text is two samples of two loads. The unit things has no direction, and score has one of its own.
+// text has two samples of each of two loads. The unit things has no direction, and the direction of score comes
+// from a Unit line.
 const text = `Unit score better=higher
 Unit req/s better=higher
 backend: vllm
@@ -43,7 +44,7 @@ func read(t *testing.T, text string) *Results {
 	return r
 }
 
-// strict decodes JSON without unknown keys.
+// strict decodes JSON, and fails if the JSON has unknown keys.
 func strict(t *testing.T, data []byte, v any) {
 	t.Helper()
 	in := json.NewDecoder(bytes.NewReader(data))
@@ -59,7 +60,7 @@ func TestGitHubActionBenchmark(t *testing.T) {
 	names := map[string]bool{}
 	for _, f := range files {
 		golden.Assert(t, string(f.Data), f.Name+".golden")
-		// The parser demands an array of these, and the action compares the entries of one name
+		// The tool's parser requires an array of these, and the action compares entries that have the same name
 		// (https://github.com/benchmark-action/github-action-benchmark/blob/master/src/extract.ts, write.ts).
 		var entries []struct {
 			Name, Unit   *string
@@ -74,7 +75,7 @@ func TestGitHubActionBenchmark(t *testing.T) {
 	}
 }
 
-// TestDirections checks that no unit of which more is better is in the file of smaller ones, nor the other way round.
+// TestDirections checks that each unit is in the file for its direction, and not in the other.
 func TestDirections(t *testing.T) {
 	line := "BenchmarkA 1 1 ns/op 1 B/op 1 allocs/op 1 MB/s 1 audio-tok/s"
 	want := map[string]string{"ns/op": "lower", "B/op": "lower", "allocs/op": "lower", "MB/s": "higher", "audio-tok/s": "higher"}
@@ -142,7 +143,8 @@ func TestCSV(t *testing.T) {
 	assert.Equal(t, len(rows), 1+2*(8+3))
 }
 
-// llmdSchema is what the parts of Benchmark Report 0.2 that are written have to be, in this test's words, from
+// llmdSchema is a JSON schema for the parts of Benchmark Report 0.2 that the package writes. It was written for
+// this test from
 // https://github.com/llm-d/llm-d-benchmark/blob/main/llmdbenchmark/analysis/benchmark_report/schema_v0_2.py.
 const llmdSchema = `{"$defs": {
   "stats": {"type": "object", "required": ["units", "mean"], "properties": {"units": {"enum": ["count", "s", "ms", "s/token", "ms/token", "tokens/s", "queries/s"]}, "mean": {"type": "number"}}},
@@ -169,7 +171,7 @@ const llmdSchema = `{"$defs": {
     "latency": {"type": "object", "additionalProperties": false, "properties": {"time_to_first_token": {"$ref": "#/$defs/time"}, "request_latency": {"$ref": "#/$defs/time"},
      "time_per_output_token": {"$ref": "#/$defs/token"}, "inter_token_latency": {"$ref": "#/$defs/token"}}}}}}}}}}}`
 
-// TestLLMDReports checks reports against the schema, and that they are read as what was written.
+// TestLLMDReports checks that reports match the schema and contain the values of the results.
 func TestLLMDReports(t *testing.T) {
 	files, notes, err := LLMDReports(read(t, text))
 	assert.NilError(t, err)
@@ -214,7 +216,8 @@ func TestLLMDReports(t *testing.T) {
 	assert.ErrorContains(t, err, "two benchmarks would be written to A_x.1.yaml")
 }
 
-// TestDistinct checks that equal names of unequal configuration are told apart, and dates are not.
+// TestDistinct checks that results with equal names get distinct names if their configurations differ, but not
+// if only their dates differ.
 func TestDistinct(t *testing.T) {
 	r := read(t, "model: a b\ndate: 1\nBenchmarkA 1 1 req/s\nmodel: c\ndate: 2\nBenchmarkA 1 2 req/s\nBenchmarkB 1 2 req/s\n")
 	var names []string
@@ -226,7 +229,7 @@ func TestDistinct(t *testing.T) {
 	assert.Error(t, err, "a.txt: no results")
 }
 
-// TestJUnit checks the test results of verdicts, and that their counts are right.
+// TestJUnit checks the test cases and the counters that verdicts are converted to.
 func TestJUnit(t *testing.T) {
 	side := func(tokens int, more string) gate.File {
 		var b strings.Builder

@@ -1,4 +1,4 @@
-// Package dashboard writes benchmark results in the formats of dashboards, and verdicts in that of CI systems. The formats
-// are those of the tools' own parsers; each function cites its source. A direction is never guessed: a unit without one
-// is in no format that needs one.
+// Package dashboard converts benchmark results to the formats of dashboards, and verdicts to the format of CI
+// systems. Each function cites the tool's own parser as the source of the format. The package never guesses
+// whether higher or lower is better: if a unit's direction is unknown, formats that need one omit the unit.
 package dashboard

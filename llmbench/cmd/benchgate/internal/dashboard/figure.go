@@ -14,22 +14,23 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Figure is one unit of one benchmark: a value for each sample.
+// A Figure holds the values of one unit of one benchmark, one per sample.
 type Figure struct {
-	Benchmark string // its name, and the configuration in which benchmarks of this name differ
+	Benchmark string // the name, followed by the settings in which benchmarks with this name differ
 	Unit      string
-	Better    string // "higher", "lower", or "" if the unit says what was measured
+	Better    string // "higher", "lower", or "" for units without a direction
 	Values    []float64
 }
 
-// Results are what a text in Go benchmark format has.
+// Results holds the results of a text in Go benchmark format.
 type Results struct {
 	All     []benchfile.Result
-	Figures []Figure // in the order of the text
+	Figures []Figure // in order of appearance
 }
 
-// Read reads a text in Go benchmark format, which errors call file. Unit lines of the text say which direction
-// is better; other units have the direction that llmbench or the testing package gives them.
+// Read reads a text in Go benchmark format. Errors refer to the text as file. The text's Unit lines say which
+// direction is better; units without such a line have the direction that llmbench or the testing package
+// defines for them.
 func Read(text []byte, file string) (*Results, error) {
 	all, err := benchfile.Read(bytes.NewReader(text), file)
 	if err != nil {
@@ -60,7 +61,7 @@ func Read(text []byte, file string) (*Results, error) {
 	return res, nil
 }
 
-// directionsIn returns what the Unit lines of a text say is better.
+// directionsIn returns the value of "better" in the text's Unit lines, keyed by unit.
 func directionsIn(text []byte) map[string]string {
 	all := map[string]string{}
 	in := benchfmt.NewReader(bytes.NewReader(text), "")
@@ -72,7 +73,7 @@ func directionsIn(text []byte) map[string]string {
 	return all
 }
 
-// direction returns which values of a unit are better where no Unit line says so.
+// direction returns the direction, "higher", "lower" or "", of a unit that has no Unit line.
 func direction(unit string) string {
 	for _, u := range sample.Units {
 		if u.Name == unit {
@@ -88,10 +89,10 @@ func direction(unit string) string {
 	return ""
 }
 
-// distinct returns a name for each result. Results with one name and unequal configuration get names that end with
-// the settings in which they differ, because dashboards know names only.
+// distinct returns a name for each result. If results with the same name have different configurations, the
+// names get the differing settings as suffixes, because dashboards tell results apart only by name.
 func distinct(all []benchfile.Result) []string {
-	values := map[string]map[string][]string{} // by name and key, without repetitions
+	values := map[string]map[string][]string{} // the distinct values, keyed by name and configuration key
 	of := map[string][]int{}
 	for i, r := range all {
 		of[r.Name.Full] = append(of[r.Name.Full], i)
@@ -126,7 +127,7 @@ func distinct(all []benchfile.Result) []string {
 	return names
 }
 
-// A spread is the median, the minimum and the maximum of values.
+// A spread holds the median, the minimum and the maximum of some values.
 type spread struct{ mid, low, high float64 }
 
 func spreadOf(values []float64) spread {

@@ -18,9 +18,10 @@ type File struct {
 	Data []byte
 }
 
-// GitHubActionBenchmark returns two files for github-action-benchmark, whose runs have one direction each: one for the tool
-// customSmallerIsBetter and one for customBiggerIsBetter. A file without figures is not returned. The notes name the
-// units that are in neither, because they have no direction. An entry is the median of the samples
+// GitHubActionBenchmark returns the results as files for github-action-benchmark. The tool needs the direction
+// per file, so there is one file for customSmallerIsBetter and one for customBiggerIsBetter; an empty file is
+// omitted. The notes name the units that neither file has because their direction is unknown. The value of an
+// entry is the median of the samples
 // (https://github.com/benchmark-action/github-action-benchmark/blob/master/src/extract.ts, BenchmarkResult).
 func GitHubActionBenchmark(r *Results) (files []File, notes []string, err error) {
 	type entry struct {
@@ -62,16 +63,19 @@ func GitHubActionBenchmark(r *Results) (files []File, notes []string, err error)
 	return files, notes, nil
 }
 
-// The longest names that Bencher takes, in bytes
-// (https://github.com/bencherdev/bencher/blob/main/lib/bencher_valid/src/benchmark_name.rs and resource_name.rs).
+// Length limits of Bencher for names, in bytes
+// (https://github.com/bencherdev/bencher/blob/main/lib/bencher_valid/src/benchmark_name.rs and
+// resource_name.rs).
 const (
 	maxBencherName    = 1024
 	maxBencherMeasure = 50
 )
 
-// Bencher returns the figures in the Bencher Metric Format: the median of the samples, with the least and the most if there are
-// several (https://github.com/bencherdev/bencher/blob/main/lib/bencher_adapter/src/adapters/json/v0.rs). The format
-// has no directions: a threshold of Bencher has a boundary, which the note lists.
+// Bencher returns the results in the Bencher Metric Format: the median of the samples and, if there are
+// several, their minimum and maximum
+// (https://github.com/bencherdev/bencher/blob/main/lib/bencher_adapter/src/adapters/json/v0.rs). The format has
+// no directions. Instead, each threshold in Bencher has an upper or a lower boundary; the notes list which
+// units need which.
 func Bencher(r *Results) (data []byte, notes []string, err error) {
 	type metric struct {
 		Value float64  `json:"value"`
@@ -108,8 +112,9 @@ func Bencher(r *Results) (data []byte, notes []string, err error) {
 	return append(data, '\n'), notes, err
 }
 
-// CSV returns a table (RFC 4180) with a line for each value of each sample: the benchmark, the number of its sample from
-// 1, the unit, the value, which direction is better, and a column for each key of names and configuration.
+// CSV returns the results as a table (RFC 4180) with a line for each value of each sample. Its columns are the
+// benchmark, the number of the sample counted from 1, the unit, the value, the better direction, and one column
+// for each key of names and configuration.
 func CSV(r *Results) ([]byte, error) {
 	better := map[string]string{}
 	for _, f := range r.Figures {

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
-// The elements of JUnit's XML that CI systems read
+// The elements of JUnit's XML format that CI systems read
 // (https://github.com/jenkinsci/xunit-plugin/blob/master/src/main/resources/org/jenkinsci/plugins/xunit/types/model/xsd/junit-10.xsd).
 type (
 	suites struct {
@@ -39,9 +39,10 @@ type (
 	}
 )
 
-// JUnit returns a verdict of benchgate as test results. Each gated row is a test: a regression has failed, a row that
-// cannot be judged is an error, as of a test that could not run, and a row that one file lacks is skipped where that is
-// allowed. Units that are not gated are no tests. If no row shows the verdict, a test of the comparison does.
+// JUnit returns a verdict of benchgate as test results. Each gated row becomes a test case. A regression is a
+// failure. A row that cannot be judged is an error, like a test that could not run. A row that only one side
+// has is skipped, if that is allowed. Units that are not gated have no test case. If no row accounts for the
+// verdict, a test case named "comparison" does.
 func JUnit(r *gate.Report) ([]byte, error) {
 	s := suite{Name: "benchgate"}
 	shown := make([]bool, len(r.Problems))
@@ -90,7 +91,7 @@ func JUnit(r *gate.Report) ([]byte, error) {
 	return slices.Concat([]byte(xml.Header), data, []byte("\n")), err
 }
 
-// add adds a test, and counts it.
+// add appends a test case and updates the counters.
 func (s *suite) add(c testCase) {
 	s.Cases = append(s.Cases, c)
 	s.Tests++
@@ -104,7 +105,7 @@ func (s *suite) add(c testCase) {
 	}
 }
 
-// describe returns the change of a row and what is allowed.
+// describe returns a text with the change of a row and the allowed change.
 func describe(row *gate.Row) string {
 	if row.Change == nil || row.Margin == nil {
 		return string(row.Verdict)
@@ -120,7 +121,7 @@ func describe(row *gate.Row) string {
 	return said
 }
 
-// figures returns the values of a row.
+// figures returns a text with the medians of both sides of a row.
 func figures(r *gate.Report, row *gate.Row) string {
 	var sides []string
 	for _, side := range []struct {

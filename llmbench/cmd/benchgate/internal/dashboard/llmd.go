@@ -14,8 +14,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
 
-// llmdPlaces are where llm-d's Benchmark Report 0.2 has what our units measure: the section, the metric, the report's
-// unit, and a value of ours / the same value of the report
+// llmdPlaces says where in llm-d's Benchmark Report 0.2 a unit of llmbench belongs: the section, the metric,
+// the report's unit, and the divisor that converts a value of llmbench to the report's unit
 // (https://github.com/llm-d/llm-d-benchmark/blob/main/llmdbenchmark/analysis/benchmark_report/schema_v0_2.py).
 var llmdPlaces = map[string]struct {
 	section, metric, units string
@@ -31,11 +31,12 @@ var llmdPlaces = map[string]struct {
 	"e2e-ns":       {"latency", "request_latency", "s", 1e9},
 }
 
-// llmdStatistics are the statistics of the report that our units have. Each metric needs the mean.
+// llmdStatistics lists the report's statistics that units of llmbench have. The report requires the mean of
+// each metric.
 var llmdStatistics = []string{"mean", "p50", "p90", "p95", "p99", "max"}
 
-// LLMDReports returns a Benchmark Report 0.2 of llm-d for each result, since a report is of one run of one load. The notes name
-// the units that a report has no place for.
+// LLMDReports returns a Benchmark Report 0.2 of llm-d for each result, because a report describes a single run
+// of a single load. The notes name the units for which the report has no field.
 func LLMDReports(r *Results) (files []File, notes []string, err error) {
 	names := distinct(r.All)
 	samples := map[string]int{}
@@ -68,10 +69,11 @@ func LLMDReports(r *Results) (files []File, notes []string, err error) {
 	return files, notes, nil
 }
 
-// object is an object of YAML.
+// object is a YAML mapping.
 type object = map[string]any
 
-// llmdReport returns the report of a result, or nil without a figure.
+// llmdReport returns the report of a result, or nil if the result has no unit that belongs in a report. left
+// explains which units are omitted.
 func llmdReport(r *benchfile.Result, name string) (report object, left []string) {
 	aggregate := object{}
 	for _, v := range r.Values {
@@ -85,7 +87,7 @@ func llmdReport(r *benchfile.Result, name string) (report object, left []string)
 		_, hasMean := r.Value("mean-" + rest)
 		switch {
 		case v.Unit == "in-tok/req" || v.Unit == "out-tok/req":
-			continue // in the load
+			continue // part of the load, see llmdScenario
 		case !ok:
 			left = append(left, v.Unit+": left out, because a Benchmark Report has no place for it")
 			continue
@@ -120,8 +122,8 @@ func llmdReport(r *benchfile.Result, name string) (report object, left []string)
 	}, left
 }
 
-// llmdScenario returns the server and the load as far as a result tells them. What the schema demands and no
-// result tells is "unknown".
+// llmdScenario returns the report's description of the server and the load. A field that the schema requires
+// and the result does not have is "unknown".
 func llmdScenario(r *benchfile.Result, name string) object {
 	setting := func(keys ...string) string {
 		for _, key := range keys {
@@ -148,7 +150,7 @@ func llmdScenario(r *benchfile.Result, name string) object {
 	}}}
 	input, ok := r.Value("in-tok/req")
 	if !ok {
-		return scenario // the schema demands the length of the prompts
+		return scenario // the schema requires the prompt length in a load
 	}
 	tool := setting("tool")
 	if tool == "unknown" {
@@ -168,10 +170,10 @@ func llmdScenario(r *benchfile.Result, name string) object {
 	return scenario
 }
 
-// hash returns 32 hexadecimal digits that stand for a text.
+// hash returns the first 32 hexadecimal digits of the text's SHA-256.
 func hash(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:32] }
 
-// slug returns a name as a file name of at most 120 bytes, which does not end with a dot.
+// slug returns a name as a file name of at most 120 bytes that does not end with a dot.
 func slug(name string) string {
 	text := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("=-_.", c) {

@@ -1,5 +1,5 @@
-// Gateway is a server of which tests compare versions: it checks each request, and forwards the request to another server.
-// Tests change the constants.
+// Gateway is a server of which tests compare versions. It checks each request and forwards it to another
+// server. Tests make a new version by changing the constants.
 package main
 
 import (
@@ -17,13 +17,13 @@ import (
 
 const (
 	checks = 4  // how often a completion is checked before it is forwarded; each check takes about a millisecond
-	audits = 0  // how often a completion is checked again, beside the answer
-	exit   = -1 // the status with which the gateway ends at once; -1: it serves
+	audits = 0  // how often a completion is checked again in parallel to the response
+	exit   = -1 // the status with which the gateway exits at once; -1 means that it serves
 )
 
 var payload [1 << 20]byte
 
-// check is work that needs the same CPU time for each request.
+// check does work that needs the same CPU time for each request.
 func check(times int) (sum byte) {
 	for range times {
 		sum ^= sha256.Sum256(payload[:])[0]
@@ -49,7 +49,8 @@ func main() {
 		os.Exit(exit)
 	}
 	log.Fatal(http.ListenAndServe(*listen, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A whole body, because net/http closes the client's at the first byte of the answer, while the proxy may still read.
+		// Read the whole body first. The proxy may still read from it when the response begins, and net/http
+		// closes the client's body at the first byte of the response.
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
