@@ -12,8 +12,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// toolFolder writes the files of six runs of a tool, from its template in the folder of package resultfile. A server that
-// loses a share has lower rates and longer latencies.
+// toolFolder writes the result files of six runs of a tool, made from the template in the folder of package
+// resultfile. loss is the share by which the server is slower: it has lower rates and longer latencies.
 func toolFolder(t *testing.T, name string, loss float64) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,8 +34,8 @@ func toolFolder(t *testing.T, name string, loss float64) string {
 	return dir
 }
 
-// TestFilesOfOtherTools checks that the files of a folder and of a pattern are drawn as samples, one file alone as
-// one sample, and that -base judges them.
+// TestFilesOfOtherTools checks that the files of a folder or of a pattern are drawn as several samples, that a
+// single file is drawn as one sample, and that -base judges them.
 func TestFilesOfOtherTools(t *testing.T) {
 	for _, c := range []struct{ file, tool, load, unit string }{
 		{"vllm.json", "vLLM", "VLLM/rate=inf/concurrency=16", "p50-ttft-ns"},
@@ -70,7 +70,7 @@ func TestFilesOfOtherTools(t *testing.T) {
 	}
 }
 
-// TestSweepOfOtherTool checks that files of several loads are one sweep.
+// TestSweepOfOtherTool checks that files with several loads are drawn as one sweep.
 func TestSweepOfOtherTool(t *testing.T) {
 	dir := toolFolder(t, "vllm.json", 0)
 	for i, n := range []string{"1", "4", "16", "16", "32", "64"} {
@@ -86,7 +86,7 @@ func TestSweepOfOtherTool(t *testing.T) {
 	}
 }
 
-// TestToolsErrors checks what is drawn of a run with failures, and what is refused.
+// TestToolsErrors checks the report of a run with failed requests, and which files and arguments are rejected.
 func TestToolsErrors(t *testing.T) {
 	dir := toolFolder(t, "vllm.json", 0)
 	path := filepath.Join(dir, "5.json")

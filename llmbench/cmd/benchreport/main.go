@@ -89,11 +89,12 @@ const usage = "usage: benchreport [flags] file or folder...\n" +
 	"       benchreport serve [-addr address] [folder]\n" +
 	"       benchreport version"
 
-// exitNone is the exit status if there is no report.
+// exitNone is the exit status if no report was made.
 const exitNone = 2
 
 func main() {
-	// Records of millions of requests stay in memory, and parsing leaves as much garbage.
+	// The records of millions of requests stay in memory, and parsing them produces as much garbage. So garbage
+	// is collected earlier than by default.
 	debug.SetGCPercent(60)
 	debug.SetMemoryLimit(900 << 20)
 	if len(os.Args) > 1 && os.Args[1] == "serve" {
@@ -102,7 +103,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// options are the flags.
+// options holds the values of the flags.
 type options struct {
 	out, pictures, title, base string
 	slo                        string
@@ -163,7 +164,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// fail prints why there is no report.
+// fail prints why no report was made, and returns the exit status.
 func fail(stderr io.Writer, err error) int {
 	fmt.Fprintln(stderr, "benchreport:", err)
 	return exitNone

@@ -105,7 +105,7 @@ func TestExitStatus(t *testing.T) {
 	assert.Assert(t, json.Valid(stdout.Bytes()))
 }
 
-// TestDoc checks that the doc comment has every flag.
+// TestDoc checks that the package documentation has every flag.
 func TestDoc(t *testing.T) {
 	source, err := os.ReadFile("main.go")
 	assert.NilError(t, err)

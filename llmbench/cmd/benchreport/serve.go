@@ -18,14 +18,14 @@ import (
 
 const serveUsage = "usage: benchreport serve [-addr address] [folder]"
 
-// serve runs benchreport serve until a signal comes, and returns the exit status.
+// serve runs "benchreport serve" until SIGINT or SIGTERM arrives, and returns the exit status.
 func serve(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return serveUntil(ctx, args, stdout, stderr)
 }
 
-// serveUntil is serve until ctx ends.
+// serveUntil is like serve but runs until ctx ends.
 func serveUntil(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fs := flag.NewFlagSet("benchreport serve", flag.ContinueOnError)
 	addr := fs.String("addr", "127.0.0.1:0", "listen at this `address`; port 0 is any free one")

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// report writes the page, and the pictures beside it.
+// report writes the report's page and, if asked for, its pictures.
 func (o *options) report(stdout io.Writer) error {
 	opts := report.Options{Title: o.title, Command: o.command, Parts: []string{}}
 	if o.slo != "" {
@@ -50,7 +50,7 @@ func (o *options) report(stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var page bytes.Buffer // an error must leave no partial page
+	var page bytes.Buffer // complete in memory first, so that an error leaves no partial page
 	if err := r.HTML(&page); err != nil {
 		return err
 	}
@@ -70,7 +70,8 @@ func (o *options) report(stdout io.Writer) error {
 	return err
 }
 
-// judge compares the benchmark files among the paths, of which there must be one path, with the base.
+// judge compares the benchmark file among the paths with the file of -base. There must be exactly one such
+// file.
 func (o *options) judge() (*gate.Report, error) {
 	found, err := o.benchmarks()
 	if err != nil {
@@ -99,7 +100,8 @@ func (o *options) judge() (*gate.Report, error) {
 	return gate.Compare(gate.File{}, file(sides[0]), file(sides[1]), gate.Options{})
 }
 
-// benchmarks returns the paths that are no records: the files and patterns, or the folders if there are none.
+// benchmarks returns the paths of benchmark results, which are all paths but the files of records. If there are
+// only folders besides records, it returns the folders.
 func (o *options) benchmarks() (paths []string, err error) {
 	var folders []string
 	for _, p := range o.paths {
@@ -112,7 +114,7 @@ func (o *options) benchmarks() (paths []string, err error) {
 			if _, err := resultfile.Read(p, resultfile.Options{}); err != nil {
 				var wrong *resultfile.Error
 				if errors.As(err, &wrong) && wrong.Key != "" {
-					return nil, err // a tool's file that is no sample
+					return nil, err // another tool's result file that is not a valid sample
 				}
 				continue
 			}
@@ -125,7 +127,7 @@ func (o *options) benchmarks() (paths []string, err error) {
 	return paths, nil
 }
 
-// write writes every picture to a folder, which it makes if it is missing.
+// write writes every picture to a folder, which it creates if necessary.
 func write(r *report.Report, folder string) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
@@ -148,7 +150,7 @@ func write(r *report.Report, folder string) error {
 	return nil
 }
 
-// print prints a tool's block for every file of records.
+// print prints, for every file of records, the block that the tool of -as would have printed.
 func (o *options) print(stdout io.Writer) error {
 	tool, err := compat.Find(o.as)
 	if err == nil {

@@ -8,9 +8,9 @@ import (
 	"io"
 )
 
-// Parse parses the flags of a command and returns its other arguments. If the help was
-// asked for, Parse prints usage and the flags to stdout and returns [flag.ErrHelp]. If a
-// flag is wrong, Parse prints them to stderr and returns the error.
+// Parse parses the flags of a command and returns the remaining arguments. If the help was asked for, Parse
+// prints usage and the flags to stdout and returns [flag.ErrHelp]. If a flag is wrong, Parse prints usage and
+// the flags to stderr and returns the error.
 func Parse(fs *flag.FlagSet, usage string, args []string, stdout, stderr io.Writer) ([]string, error) {
 	fs.SetOutput(io.Discard)
 	err := fs.Parse(args)

@@ -8,32 +8,32 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// maxSteps is the largest number of steps of a course. When a run is longer than that, the steps
-// become twice as long, so that a run of any length needs the same memory.
+// maxSteps is the largest number of steps of a course. When a run would need more, the length of the steps
+// doubles, so the memory does not grow with the run.
 const maxSteps = 240
 
-// firstStep is the length of the steps at first.
+// firstStep is the length of the steps at the start of a run.
 const firstStep = time.Second
 
-// A course is what happened in each step of a run's time. A request counts in the step in which it
+// A course divides the time of a run into steps of equal length. A request counts in the step in which it
 // ended.
 type course struct {
-	start time.Time // of the first step
+	start time.Time // start of the first step
 	width time.Duration
 	steps []step
 }
 
-// A step is a part of the time.
+// A step sums up the requests that ended in one step of a course.
 type step struct {
-	inFlight int // the most; 0 if no request ended, or if records do not have it
-	tokens   int // of successful requests
+	inFlight int // the maximum; 0 if no request ended, or if the records lack the number
+	tokens   int // output tokens of successful requests
 	failed   int
 	ttfts    int
-	ttft     time.Duration // the sum
+	ttft     time.Duration // the sum of all TTFTs; their mean is ttft / ttfts
 }
 
-// add adds a request that ended at an instant. A request that ended before the first step counts
-// in that one.
+// add adds a request that ended at the time at. If that is before the first step, the request counts in the
+// first step.
 func (c *course) add(at time.Time, inFlight int, q *records.Request) {
 	if c.steps == nil {
 		c.start, c.width = at, firstStep
@@ -60,7 +60,7 @@ func (c *course) add(at time.Time, inFlight int, q *records.Request) {
 	}
 }
 
-// halve joins each two steps.
+// halve merges each pair of neighboring steps, and so halves their number.
 func (c *course) halve() {
 	kept := c.steps[:0]
 	for i, s := range c.steps {
@@ -78,18 +78,18 @@ func (c *course) halve() {
 	c.steps, c.width = kept, 2*c.width
 }
 
-// A Course is the course of a run. The last step is left out, because it is not over. The JSON is
-// short, as it is sent with each event.
+// A Course is the course of a run without its last step, which is not over yet. Each slice has one element per
+// step. The JSON is compact, because each event has a Course.
 type Course struct {
 	Start    time.Time `json:"start"`
 	StepMS   int64     `json:"stepMs"`
-	InFlight []known   `json:"inFlight"` // the most of a step
-	Tokens   []float64 `json:"tokens"`   // per second, of successful requests that ended
-	TTFT     []known   `json:"ttft"`     // in ms, the mean
+	InFlight []known   `json:"inFlight"` // maximum
+	Tokens   []float64 `json:"tokens"`   // output tokens per second, of the successful requests that ended
+	TTFT     []known   `json:"ttft"`     // mean, in milliseconds
 	Failed   []int     `json:"failed"`
 }
 
-// A known number, or NaN, which is null in JSON: no request of the step tells the number.
+// A known is a number, or NaN if no request of the step has the number. NaN becomes null in JSON.
 type known float64
 
 func (k known) MarshalJSON() ([]byte, error) {
@@ -99,7 +99,7 @@ func (k known) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(k))
 }
 
-// over returns the steps that are over, or nil if there are fewer than two.
+// over returns the course without its last step, or nil if fewer than two steps are over.
 func (c *course) over() *Course {
 	if len(c.steps) < 3 {
 		return nil

@@ -1,23 +1,21 @@
-// Package live shows runs as they go on: it watches a folder of records (LLMBENCH_OUT) and
-// serves a page that follows them.
+// Package live watches a folder of records (LLMBENCH_OUT), and serves a page that shows the runs while they go
+// on. A record describes one request of a run.
 //
-// A [Watcher] looks at the folder once a second, and reads only what was added to each file
-// since: see [records.Follower]. Asking the folder is simpler than notifications of the
-// operating system, which do not come from network file systems and from the folders that a
-// container shares, and which need this same look at the folder after an overflow. A person
-// does not notice the second.
+// A [Watcher] lists the folder once a second, and reads only what was added to each file since the last time:
+// see [records.Follower]. Listing the folder is simpler than notifications of the operating system.
+// Notifications do not arrive from network file systems and from folders shared with a container, and after an
+// overflow the folder must be listed anyway. A delay of one second does not matter to a person.
 //
-// Every figure on the page is computed from requests that have ended, because a record is
-// written when its request ends. The figures of a run that goes on are those that the
-// benchmark would report if it had only these requests. The number of requests in flight is
-// what the client counted when the newest of them ended, with that instant; it is not
-// computed. Records of older versions do not have the number, and then the page shows none.
+// Every metric on the page is computed from finished requests, because a record is written when its request
+// ends. The metrics of a running benchmark are those that it would report if it had only the finished requests.
+// The number of requests in flight is not computed: it is what the client counted when the newest finished
+// request ended, and the page shows it with that time. Records of older versions lack the number, and the page
+// then shows none.
 //
-// A run that goes on has its course in at most 240 steps: requests in flight, tokens per second,
-// TTFT and failures. The page's script draws it. Steps become longer as the run does.
+// The page also draws the course of a running benchmark over time: requests in flight, tokens per second, TTFT
+// and failures. The course has at most 240 steps; if a run lasts longer, the steps become longer.
 //
-// A [Server] answers programs on this machine only, unless another address is asked for. It
-// refuses requests whose Host is a name other than localhost, so that no page of another site
-// can read from it by making its own name lead to this machine. Its page runs no script but
-// its own.
+// A [Server] is reachable only from this machine unless another address is asked for. It rejects requests whose
+// Host is a name other than localhost. Otherwise a page of another site could point its own name at this
+// machine and read from the server (DNS rebinding). The server's page runs no script but its own.
 package live

@@ -13,84 +13,84 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A Run is what a file of records says so far. Latencies and rates count the requests that have
-// ended, and time ends with the newest of them.
+// A Run describes what a file of records shows so far. Latencies and rates are of finished requests, and the
+// run lasts until the end of the newest of these.
 type Run struct {
-	File      string    `json:"file"` // its name in the folder
+	File      string    `json:"file"` // file name
 	Benchmark string    `json:"benchmark"`
 	Model     string    `json:"model,omitempty"`
 	Load      string    `json:"load,omitempty"` // such as "concurrency 8" or "poisson rate=4"
 	Start     time.Time `json:"start"`
 	Changed   time.Time `json:"changed"` // when the file was last written
 	State     string    `json:"state"`
-	Why       string    `json:"why,omitempty"` // of a failure
-	Unread    int64     `json:"unread"`        // bytes; if there are many, the figures are of the beginning
+	Why       string    `json:"why,omitempty"` // the reason for StateFailed or StateBroken
+	Unread    int64     `json:"unread"`        // bytes not read yet; until they are read, the metrics cover only the start of the run
 
-	Requests int            `json:"requests"` // that have ended
+	Requests int            `json:"requests"` // number of finished requests
 	Passes   int            `json:"passes"`
-	Failures map[string]int `json:"failures,omitempty"` // by outcome
-	// InFlight is the number of requests in flight just before the newest one ended, itself
-	// included, and At the instant of that end. InFlight is 0 if the records do not have it,
-	// if several processes make the run, and after the end.
+	Failures map[string]int `json:"failures,omitempty"` // number of failed requests, keyed by outcome
+	// InFlight is the number of requests in flight just before the newest finished request ended, including
+	// that request. At is the time at which it ended. InFlight is 0 if the records lack the number, if the run
+	// has several client processes, and when the run is over.
 	InFlight int       `json:"inFlight"`
 	At       time.Time `json:"at"`
 
-	OutputTokens int     `json:"outputTokens"` // of successful requests
-	TokensPerS   float64 `json:"tokensPerS"`   // per second of the passes
-	RecentPerS   float64 `json:"recentPerS"`   // the same of requests that ended in the last Recent of the run
-	TTFTs        int     `json:"ttfts"`        // number of TTFTs
-	TTFT50       float64 `json:"ttft50"`       // in ns; of at least one
-	TTFT99       float64 `json:"ttft99"`       // in ns; of at least 100
+	OutputTokens int     `json:"outputTokens"` // total of the successful requests
+	TokensPerS   float64 `json:"tokensPerS"`   // OutputTokens per second of all passes; a pass is one execution of the load
+	RecentPerS   float64 `json:"recentPerS"`   // tokens per second over the last Recent of the current pass
+	TTFTs        int     `json:"ttfts"`        // number of requests with a TTFT
+	TTFT50       float64 `json:"ttft50"`       // median in ns; 0 if TTFTs is 0
+	TTFT99       float64 `json:"ttft99"`       // 99th percentile in ns; 0 if TTFTs is below 100
 
-	Course *Course `json:"course,omitempty"` // of a run that goes on; nil if it is short
+	Course *Course `json:"course,omitempty"` // of a running benchmark; nil if it has lasted fewer than two steps
 }
 
 // The states of a run.
 const (
-	StateRunning = "running" // or its process was killed: the file has no line about the end
+	StateRunning = "running" // the file has no final line yet: the run goes on, or its process was killed
 	StateEnded   = "ended"
 	StateFailed  = "failed"
-	StateBroken  = "broken" // not records, or records that contradict themselves
+	StateBroken  = "broken" // the file has no valid records, or they contradict each other
 )
 
-// Recent is the time over which RecentPerS is computed.
+// Recent is the length of time over which RecentPerS is computed.
 const Recent = 10 * time.Second
 
-// A tracker adds up what a file of records says.
+// A tracker reads a file of records and keeps the Run up to date.
 type tracker struct {
 	follower *records.Follower
 	run      Run
 	ttft     sample.Distribution
-	elapsed  time.Duration // of the passes before the current one
+	elapsed  time.Duration // total length of the passes before the current one
 	pass     int32
-	from, to time.Duration // first t0 and last end of the current pass
-	recent   []tokensAt    // of successful requests of the current pass, by end
+	from, to time.Duration // when the current pass's first request was due, and when its last one ended
+	recent   []tokensAt    // one element per successful request of the current pass
 	course   course
 }
 
-// tokensAt are the output tokens of a request that ended at an instant.
+// tokensAt holds the output tokens of a request and the time at which it ended.
 type tokensAt struct {
 	end    time.Duration
 	tokens int
 }
 
-// maxRecent is the largest number of requests in recent. More than that in the time Recent are
-// more than any client sends.
+// maxRecent is the number of elements in recent at which old ones are dropped. No client finishes so many
+// requests within the time Recent.
 const maxRecent = 1 << 20
 
 func newTracker(folder, file string) *tracker {
 	return &tracker{follower: records.Follow(filepath.Join(folder, file)), run: Run{File: file, State: StateRunning}, pass: -1}
 }
 
-// read reads up to most bytes. It reports whether the file has been replaced: then the tracker
-// must be, too.
+// read reads up to most further bytes of the file. It reports whether the file was replaced by another; the
+// tracker must then be replaced, too.
 func (t *tracker) read(most int64) (replaced bool) {
 	left, err := t.follower.Next(most, t.add)
 	t.run.Unread = left
 	switch {
 	case errors.Is(err, records.ErrReplaced):
 		return true
-	case errors.Is(err, fs.ErrNotExist): // the folder is looked at again
+	case errors.Is(err, fs.ErrNotExist): // the next look at the folder will notice
 	case err != nil:
 		t.run.State, t.run.Why = StateBroken, err.Error()
 		return false
@@ -104,14 +104,14 @@ func (t *tracker) read(most int64) (replaced bool) {
 			t.run.State = StateFailed
 		}
 		t.figures()
-		t.ttft, t.recent, t.course = sample.Distribution{}, nil, course{} // nothing is added any more
+		t.ttft, t.recent, t.course = sample.Distribution{}, nil, course{} // no more requests will be added
 		return false
 	}
 	t.figures()
 	return false
 }
 
-// load returns how requests are sent.
+// load returns a short description of the load.
 func load(h *records.Head) string {
 	switch {
 	case h.Concurrency > 0:
@@ -122,7 +122,7 @@ func load(h *records.Head) string {
 	return "open loop"
 }
 
-// add adds a request that has ended.
+// add adds a finished request to the run.
 func (t *tracker) add(q *records.Request) {
 	if q.Pass != t.pass {
 		if t.pass >= 0 {
@@ -134,9 +134,9 @@ func (t *tracker) add(q *records.Request) {
 	t.run.Requests++
 	t.run.Passes = int(q.Pass) + 1
 	if t.run.InFlight = int(q.InFlight); t.follower.Head().Shards > 1 {
-		t.run.InFlight = 0 // each process counts its own
+		t.run.InFlight = 0 // each process counts only its own requests
 	}
-	at := t.follower.Head().Start.Add(t.elapsed + q.End - t.from) // older records do not have the epoch
+	at := t.follower.Head().Start.Add(t.elapsed + q.End - t.from) // for older records, which lack the epoch
 	if q.Epoch > 0 {
 		at = time.Unix(0, q.Epoch).Add(q.End)
 		t.run.At = at
@@ -160,7 +160,7 @@ func (t *tracker) add(q *records.Request) {
 	}
 }
 
-// forget drops requests that ended before the time Recent.
+// forget drops the requests of t.recent that ended longer than Recent ago.
 func (t *tracker) forget() {
 	kept := t.recent[:0]
 	for _, r := range t.recent {
@@ -171,7 +171,7 @@ func (t *tracker) forget() {
 	t.recent = kept
 }
 
-// figures computes the figures of all requests so far.
+// figures updates the rates and latencies of the run.
 func (t *tracker) figures() {
 	r := &t.run
 	r.TokensPerS, r.RecentPerS = 0, 0
@@ -194,7 +194,7 @@ func (t *tracker) figures() {
 	}
 }
 
-// snapshot returns the run as it is now.
+// snapshot returns a copy of the current run.
 func (t *tracker) snapshot() Run {
 	r := t.run
 	r.Failures = maps.Clone(r.Failures)

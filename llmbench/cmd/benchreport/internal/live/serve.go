@@ -20,7 +20,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report"
 )
 
-// The page, and its parts, whose hashes are in the policy.
+// The page with its style and its script. The content security policy has the hashes of the style and of the
+// script.
 var (
 	//go:embed page.html
 	pageHTML string
@@ -31,22 +32,22 @@ var (
 )
 
 const (
-	writeTimeout = 30 * time.Second // of an answer, and of each event
+	writeTimeout = 30 * time.Second // limit for writing a response, or one event of a stream
 	pingInterval = 15 * time.Second
-	maxFollowers = 64 // programs that follow events at once
+	maxFollowers = 64 // the largest number of clients that follow the events at the same time
 )
 
-// A Server serves what a Watcher knows.
+// A Server serves a page that shows the state of a Watcher.
 type Server struct {
 	watcher   *Watcher
-	host      string        // of the address that was asked for
-	followers chan struct{} // a place for each program that follows events
-	reports   chan struct{} // one report is made at a time, because it may need much memory
+	host      string        // the host to listen on, as the user wrote it
+	followers chan struct{} // has an element for each client that follows the events
+	reports   chan struct{} // limits the server to one report at a time, because a report may need much memory
 	page      []byte
 	policy    string
 }
 
-// NewServer returns a Server of w. Requests may name host, besides localhost and IP addresses.
+// NewServer returns a Server for w. Requests are accepted if their Host is host, localhost or an IP address.
 func NewServer(w *Watcher, host string) *Server {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
@@ -59,12 +60,12 @@ func NewServer(w *Watcher, host string) *Server {
 	}
 }
 
-// reportPolicy allows what a report consists of: its own script and styles, and pictures in the
-// page. It allows no request.
+// reportPolicy is the content security policy of reports. A report has inline scripts and styles, and its
+// pictures are part of the page. The policy does not let the page send requests.
 const reportPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Serve watches the folder and answers requests on l until ctx ends. Then it ends the streams,
-// waits up to five seconds for other answers, and closes l.
+// Serve watches the folder and serves requests on l until ctx ends. Then it ends the event streams, waits up to
+// five seconds for other responses, and closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -98,7 +99,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// ServeHTTP answers GET requests for /, /events and /report.
+// ServeHTTP responds to GET and HEAD requests for / and /report, and to GET requests for /events.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", s.policy)
@@ -125,8 +126,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// trusted reports whether a request for a host was meant for this server. A page of another site
-// can make its own name lead here, but neither an IP address nor localhost.
+// trusted reports whether a request with this Host header may be answered. Another site can make its own name
+// resolve to this machine, but it has no control over localhost and over IP addresses.
 func (s *Server) trusted(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -136,7 +137,7 @@ func (s *Server) trusted(host string) bool {
 	return err == nil || host == "localhost" || host != "" && strings.EqualFold(host, s.host)
 }
 
-// events sends what the watcher knows as server-sent events, one each time that it knows more
+// events streams the watcher's state as server-sent events, one whenever the state changes
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	select {
@@ -149,7 +150,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
-	out.SetReadDeadline(time.Time{}) // that of the request would end the stream
+	out.SetReadDeadline(time.Time{}) // the read deadline of the request would end the stream
 	send := func(text []byte) bool {
 		out.SetWriteDeadline(time.Now().Add(writeTimeout))
 		_, err := w.Write(text)
@@ -178,8 +179,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// report makes the report of the named runs, or without a name, of all runs that have ended. The
-// watcher must have seen a file of each name.
+// report sends the report of the named runs, or of all finished runs if no name is given. A name must be the
+// name of a file that the watcher knows.
 func (s *Server) report(w http.ResponseWriter, r *http.Request) {
 	names := r.URL.Query()["run"]
 	state, _ := s.watcher.State()
@@ -209,13 +210,13 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // making it took time
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // a new deadline, because making the report took time
 	w.Header().Set("Content-Security-Policy", reportPolicy)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Write(page.Bytes())
 }
 
-// makeReport writes the page that benchreport writes.
+// makeReport writes the same page as benchreport does for the paths.
 func makeReport(page *bytes.Buffer, paths []string) error {
 	data, err := report.Read(paths...)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
-// events reads the states that a server sends, and the number of pings before each.
+// events reads the events of a server: each state, and the number of pings before it.
 type events struct{ lines *bufio.Scanner }
 
 func follow(t *testing.T, client *http.Client, url string) (*events, io.Closer) {
@@ -48,8 +48,8 @@ func (e *events) next(t *testing.T) (s State, pings int, more bool) {
 	return s, pings, false
 }
 
-// TestEvents follows a folder for a minute: the state at once, then each change within a second,
-// pings between, and the end when the server ends.
+// TestEvents follows a folder for a minute. The first state must arrive at once, each change within a second,
+// and pings in between. The stream must end when the server ends.
 func TestEvents(t *testing.T) {
 	f := newFolder(t)
 	f.write("a.jsonl", head, 0)
@@ -59,7 +59,7 @@ func TestEvents(t *testing.T) {
 		served := make(chan error, 1)
 		go func() { served <- NewServer(f.w, "").Serve(ctx, ln) }()
 		client := &http.Client{Transport: &http.Transport{DialContext: ln.Dial}}
-		time.Sleep(10 * time.Millisecond) // on the fake clock: the first look
+		time.Sleep(10 * time.Millisecond) // on the fake clock, until the first look at the folder
 		e, body := follow(t, client, "http://localhost")
 		defer body.Close()
 		state, _, _ := e.next(t)
@@ -82,7 +82,7 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// TestRequests checks what is answered to whom.
+// TestRequests checks the response to each kind of request and Host.
 func TestRequests(t *testing.T) {
 	f := newFolder(t)
 	f.write("a b.jsonl", head+request(0, 0, 100, 1000)+request(0, 0, 120, 1000)+end, 0)
@@ -132,8 +132,8 @@ func TestRequests(t *testing.T) {
 	assert.Equal(t, w.Code, http.StatusServiceUnavailable)
 }
 
-// TestRun follows a real run of the simulated server. The server holds the last request back until
-// the test has seen the others end.
+// TestRun follows a real run against the simulated server. The server delays the last request until the test
+// has seen the others end.
 func TestRun(t *testing.T) {
 	const requests = 12
 	mock, err := mockserver.New(mockserver.Config{PerToken: time.Millisecond})
@@ -180,7 +180,7 @@ func TestRun(t *testing.T) {
 		}
 		run := state.Runs[0]
 		if run.State == StateRunning && run.Requests == requests-1 {
-			assert.Equal(t, run.InFlight, 2) // the newest one, and the one that is held back
+			assert.Equal(t, run.InFlight, 2) // the newest finished request and the delayed one
 			assert.Assert(t, !run.At.IsZero() && run.TTFT50 > 0 && run.TokensPerS > 0, "%+v", run)
 			close(release)
 		}

@@ -12,45 +12,45 @@ import (
 	"time"
 )
 
-// A Watcher follows the records in a folder. The folder and its files may appear, grow, be cut,
-// be replaced and be removed at any time. Run must be called.
+// A Watcher follows the records in a folder. The folder and its files may appear, grow, be truncated, be
+// replaced and be removed at any time. Nothing is read unless [Watcher.Run] runs.
 type Watcher struct {
 	folder string
 
 	mu      sync.Mutex
 	state   State
-	changed chan struct{} // closed when state changes
+	changed chan struct{} // closed and replaced when state changes
 
-	files map[string]*file // of the goroutine of Run
+	files map[string]*file // used only by the goroutine of Run; keyed by file name
 }
 
-// State is what a Watcher knows.
+// State is a Watcher's view of its folder.
 type State struct {
 	Folder string `json:"folder"`
 	Why    string `json:"why,omitempty"` // why the folder cannot be read
-	Runs   []Run  `json:"runs"`          // the newest first; at most MaxRuns
-	Hidden int    `json:"hidden"`        // number of older runs that are left out
+	Runs   []Run  `json:"runs"`          // at most MaxRuns, the most recently written first
+	Hidden int    `json:"hidden"`        // number of older runs that are not in Runs
 }
 
 // MaxRuns is the largest number of runs that a Watcher follows.
 const MaxRuns = 500
 
-// The time between two looks at a folder, and the number of bytes that one look reads.
+// Run looks at the folder once per interval, and reads at most perLook bytes each time.
 const (
 	interval = time.Second
 	perLook  = 32 << 20
 )
 
-// A file is a file of records, as it was at the last look.
+// A file describes a file of records at the last look at the folder.
 type file struct {
 	*tracker
 	size    int64
 	changed time.Time
-	done    int64 // bytes that have been read
-	more    bool  // the last look could not read all
+	done    int64 // number of bytes read so far
+	more    bool  // the last look did not reach the end of the file
 }
 
-// NewWatcher returns a Watcher of a folder.
+// NewWatcher returns a Watcher for a folder.
 func NewWatcher(folder string) *Watcher {
 	return &Watcher{folder: folder, state: State{Folder: folder}, changed: make(chan struct{}), files: map[string]*file{}}
 }
@@ -69,15 +69,15 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// State returns what is known, and a channel that is closed when more is. The State must not be
-// changed.
+// State returns the current state, and a channel that is closed at the next change of the state. The caller
+// must not modify the State.
 func (w *Watcher) State() (State, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.state, w.changed
 }
 
-// look looks at the folder once.
+// look reads the folder once and updates the state.
 func (w *Watcher) look() {
 	names, hidden, err := w.list()
 	next := State{Folder: w.folder, Hidden: hidden}
@@ -102,8 +102,8 @@ func (w *Watcher) look() {
 	w.changed = make(chan struct{})
 }
 
-// list returns the files of records, those first that were written last. A folder that does not
-// exist has none yet.
+// list returns the files of records, the most recently written first. If the folder does not exist, list
+// returns an error that says so.
 func (w *Watcher) list() (all []os.FileInfo, hidden int, err error) {
 	entries, err := os.ReadDir(w.folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +116,7 @@ func (w *Watcher) list() (all []os.FileInfo, hidden int, err error) {
 		if filepath.Ext(e.Name()) != ".jsonl" {
 			continue
 		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() { // else it was removed, or is no file
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() { // otherwise it was just removed, or is not a regular file
 			all = append(all, info)
 		}
 	}
@@ -129,7 +129,7 @@ func (w *Watcher) list() (all []os.FileInfo, hidden int, err error) {
 	return all, hidden, nil
 }
 
-// read reads what was added to the files, and reports whether anything has changed.
+// read reads the new parts of the files, and reports whether anything has changed.
 func (w *Watcher) read(all []os.FileInfo) (changed bool) {
 	seen := map[string]bool{}
 	left := int64(perLook)

@@ -19,7 +19,7 @@ const head = `{"version":2,"benchmark":"BenchmarkA/concurrency=2","dialect":"ope
 
 const end = `{"end":{"outcome":"ok"}}` + "\n"
 
-// request is the line of a request with ten tokens. Its instants are in ms.
+// request returns the record of a request with ten tokens. Its times are in milliseconds.
 func request(pass, start, first, end int) string {
 	const ms = 1_000_000
 	return fmt.Sprintf(`{"id":"a","pass":%d,"due_ns":%d,"epoch_unix_ns":1767323045000000000,"start_ns":%d,"first_ns":%d,"last_ns":%d,"end_ns":%d,"in_flight":2,"gaps_ns":[],"output_tokens":10,"token_source":"usage","outcome":"ok","status":200}`+"\n",
@@ -31,7 +31,7 @@ func failure(pass, start, end int) string {
 	return line[:strings.Index(line, `"first_ns"`)] + line[strings.Index(line, `"end_ns"`):]
 }
 
-// folder is a folder whose files are written between looks.
+// A folder is a watched folder whose files the test writes between looks.
 type folder struct {
 	t    *testing.T
 	path string
@@ -53,21 +53,22 @@ func (f *folder) write(name, text string, flags int) {
 	assert.NilError(f.t, file.Close())
 }
 
-// look looks once, and returns what is known.
+// look makes the watcher look once, and returns the state.
 func (f *folder) look() State {
 	f.w.look()
 	state, _ := f.w.State()
 	return state
 }
 
-// TestFigures checks the figures of a run that goes on and ends: two passes, and a failure.
+// TestFigures checks the metrics of a run with two passes and a failure, while it goes on and when it has
+// ended.
 func TestFigures(t *testing.T) {
 	f := newFolder(t)
 	assert.Equal(t, f.look().Why, "the folder does not exist yet")
 	f.write("a.jsonl", head, 0)
 	run := f.look().Runs[0]
 	assert.Equal(t, run.State+" "+run.Benchmark+" "+run.Load, "running BenchmarkA/concurrency=2 concurrency 2")
-	assert.Equal(t, run.InFlight, 0) // not known
+	assert.Equal(t, run.InFlight, 0) // unknown
 
 	f.write("a.jsonl", request(0, 0, 100, 1000)+request(0, 500, 800, 2000)+failure(0, 600, 2500)+request(1, 0, 200, 1500)[:40], os.O_APPEND)
 	run = f.look().Runs[0]
@@ -77,8 +78,8 @@ func TestFigures(t *testing.T) {
 	assert.Assert(t, run.At.Equal(time.Date(2026, 1, 2, 3, 4, 7, 500e6, time.UTC)), run.At)
 	assert.Equal(t, run.OutputTokens, 20)
 	assert.Equal(t, run.TokensPerS, 8.0) // 20 in 2.5 s
-	assert.Equal(t, run.TTFT50, 200e6)   // of 100 and 300 ms
-	assert.Equal(t, run.TTFT99, 0.0)     // of too few
+	assert.Equal(t, run.TTFT50, 200e6)   // median of 100 and 300 ms
+	assert.Equal(t, run.TTFT99, 0.0)     // too few TTFTs
 	assert.Equal(t, run.Unread, int64(40))
 
 	f.write("a.jsonl", request(1, 0, 200, 1500)[40:]+end, os.O_APPEND)
@@ -87,12 +88,12 @@ func TestFigures(t *testing.T) {
 	assert.Equal(t, run.Passes, 2)
 	assert.Equal(t, run.InFlight, 0)
 	assert.Equal(t, run.TokensPerS, 7.5)      // 30 in 2.5 s and 1.5 s
-	assert.Equal(t, run.RecentPerS, 10.0/1.5) // of the second pass
+	assert.Equal(t, run.RecentPerS, 10.0/1.5) // of the second pass only
 	assert.Equal(t, run.Unread, int64(0))
 	assert.Equal(t, run.TTFTs, 3)
 }
 
-// TestChanges cuts, replaces and removes files, and makes others.
+// TestChanges truncates, replaces, removes and adds files.
 func TestChanges(t *testing.T) {
 	f := newFolder(t)
 	f.write("a.jsonl", head+request(0, 0, 100, 1000), 0)
@@ -136,7 +137,8 @@ func TestChanges(t *testing.T) {
 	assert.Equal(t, state.Why, "the folder does not exist yet")
 }
 
-// TestManyRuns checks that old files are left out, and TTFT p99 of enough requests.
+// TestManyRuns checks that only the newest MaxRuns files are followed, and that a run with enough requests has
+// a p99 of the TTFT.
 func TestManyRuns(t *testing.T) {
 	f := newFolder(t)
 	for i := range MaxRuns + 3 {
@@ -157,7 +159,8 @@ func TestManyRuns(t *testing.T) {
 	}
 }
 
-// TestCourse checks the steps of a run that goes on, and that a run of any length has few of them.
+// TestCourse checks the steps of a running benchmark, and that the number of steps is limited for a run of any
+// length.
 func TestCourse(t *testing.T) {
 	f := newFolder(t)
 	f.write("a.jsonl", head+request(0, 0, 100, 1000)+request(0, 500, 800, 1900), 0)
@@ -182,7 +185,7 @@ func TestCourse(t *testing.T) {
 	}
 	assert.Equal(t, tokens, 10*hours*3600)
 	assert.Equal(t, long.over().Tokens[3], 10.0)
-	long.add(c.Start.Add(1<<63-1), 1, &q) // a clock that is wrong
+	long.add(c.Start.Add(1<<63-1), 1, &q) // as from a wrong clock
 	long.add(c.Start.Add(-time.Hour), 1, &q)
 	assert.Assert(t, len(long.steps) <= maxSteps)
 	f.write("a.jsonl", end, os.O_APPEND)
