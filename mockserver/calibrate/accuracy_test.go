@@ -12,13 +12,12 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-// steady is the gain up to which a prediction says how good the engine is. Beyond it a
-// server that is 2 % slower has figures that are 10 % worse.
+// steady is the largest gain (see Prediction.Gain) at which a prediction still measures how good the engine is.
+// With a larger gain, a server that is 2 % slower has metrics that are more than 10 % worse.
 const steady = 5
 
-// TestAccuracy predicts every held-out point with the engines of the profiles' folds,
-// and compares the errors with a file, with the profiles' statements, and with those in
-// README.md.
+// TestAccuracy predicts every held-out point with the engines of the profiles' folds. It compares the errors
+// with a golden file, with the errors in the profiles, and with the errors in README.md.
 func TestAccuracy(t *testing.T) {
 	var text bytes.Buffer
 	names := profiles.Names()
@@ -79,9 +78,8 @@ func TestAccuracy(t *testing.T) {
 	}
 }
 
-// seen predicts the points that the folds hold out with the engine that was fitted to all
-// points, and with the lengths that were measured at them. These errors are those of the
-// model and of the measurements.
+// seen predicts the held-out points with the engine that was fitted to all points, and with the output lengths
+// that were measured at these points. The remaining errors are caused by the model and by the measurements.
 func seen(t *testing.T, p profiles.Profile, heldOut []Prediction) []Prediction {
 	t.Helper()
 	m, err := newModel(p)
@@ -99,7 +97,7 @@ func seen(t *testing.T, p profiles.Profile, heldOut []Prediction) []Prediction {
 	return predictions
 }
 
-// sharesOf says how many values have which errors.
+// sharesOf describes the sizes of the errors, in the words of README.md.
 func sharesOf(all []Prediction) string {
 	c := Count(all)
 	return fmt.Sprintf("%.1f %% of %d values are within 5 %%, %.1f %% within 10 %% and %.1f %% within 20 %%",

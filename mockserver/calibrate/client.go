@@ -7,10 +7,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// A sentRequest is a request that a client has sent, and its result.
+// A sentRequest is a request that a client sent, and its result.
 type sentRequest struct {
 	at, first, end time.Duration
-	streamed       bool // first is known, and end is that of the last token
+	streamed       bool // first is known, and end is the time of the last token
 	tokens         int
 	state          outcome
 }
@@ -20,11 +20,11 @@ type outcome int
 const (
 	pending outcome = iota
 	succeeded
-	failed // timed out and counted
-	lost   // timed out and in no counter
+	failed // timed out and counted by the client as a failure
+	lost   // timed out and in no counter of the client
 )
 
-// A run is what a client has seen of a load.
+// A run is the client's view of a load: all requests with their results.
 type run struct {
 	requests []sentRequest
 	engine   engine.Counts
@@ -34,14 +34,13 @@ type run struct {
 type client struct {
 	concurrency int
 	timeout     time.Duration // 0 means never
-	window      time.Duration // no request is sent after it; 0 means no end
-	// mortal says that a worker whose first request times out dies, and that the
-	// request is in no counter, as with EvalScope of October 2024.
+	window      time.Duration // time after which no request is sent; 0 means unlimited
+	// mortal says that a worker dies if its first request times out, and that the request is then in no
+	// counter. EvalScope of October 2024 behaves in this way.
 	mortal bool
 }
 
-// send sends the jobs, in order, to an engine. Jobs whose index is in patient have no
-// timeout.
+// send sends the jobs to an engine, in order. Jobs whose index is in patient never time out.
 func (c client) send(p engine.Profile, jobs []engine.Job, patient map[int]bool) (run, error) {
 	r := run{requests: make([]sentRequest, len(jobs))}
 	l := &loop{client: c, jobs: jobs, run: &r, patient: patient, seqs: make([]*engine.Sequence, len(jobs)), workers: make([]worker, min(c.concurrency, len(jobs)))}
@@ -73,14 +72,14 @@ func (c client) send(p engine.Profile, jobs []engine.Job, patient map[int]bool) 
 			}
 		}
 		if l.busy == 0 {
-			break // the engine may still compute requests that have timed out
+			break // the engine may still work on requests that timed out
 		}
 	}
 	r.engine = e.Counts()
 	return r, nil
 }
 
-// A loop is a client that sends a load.
+// A loop is the state of a client while it sends a load.
 type loop struct {
 	client
 	engine  *engine.Engine
@@ -91,13 +90,13 @@ type loop struct {
 	workers []worker
 	sent    int
 	busy    int
-	free    []int     // workers whose request has ended
-	waiting []timeout // in the order of their ends
+	free    []int     // workers that can send the next request
+	waiting []timeout // sorted by time
 }
 
 type worker struct {
 	job   int
-	began bool // its first request has ended
+	began bool // the worker's first request has ended
 }
 
 type timeout struct {
@@ -105,10 +104,10 @@ type timeout struct {
 	at          time.Duration
 }
 
-// A sending is which worker has sent which request; see [engine.Job].
+// A sending says which worker sent which request. It is the Ref of the request's [engine.Job].
 type sending struct{ worker, request int }
 
-// next makes a worker send the next request.
+// next lets a worker send the next request, if there is one.
 func (l *loop) next(w int, now time.Duration) error {
 	if l.sent == len(l.jobs) || l.window > 0 && now >= l.window {
 		return nil
@@ -131,7 +130,7 @@ func (l *loop) next(w int, now time.Duration) error {
 	return nil
 }
 
-// due returns when the next timeout ends.
+// due returns the time of the next timeout, or math.MaxInt64 if there is none.
 func (l *loop) due() time.Duration {
 	for len(l.waiting) > 0 && l.run.requests[l.waiting[0].job].state != pending {
 		l.waiting = l.waiting[1:]
@@ -142,7 +141,7 @@ func (l *loop) due() time.Duration {
 	return l.waiting[0].at
 }
 
-// expire gives up the requests that have timed out by now.
+// expire gives up the requests whose timeout is now or earlier.
 func (l *loop) expire(now time.Duration) {
 	for l.due() <= now {
 		t := l.waiting[0]
@@ -159,13 +158,13 @@ func (l *loop) expire(now time.Duration) {
 	}
 }
 
-// ended is called by the engine when a sequence has ended.
+// The engine calls ended when a sequence has ended.
 func (l *loop) ended(s *engine.Sequence, at time.Duration) {
 	by := s.Job.Ref.(sending)
 	w, i := by.worker, by.request
 	r := &l.run.requests[i]
 	if r.state != pending || s.State != engine.Finished {
-		return // the client has given up
+		return // the client had given up before
 	}
 	r.streamed, r.first, r.end, r.tokens, r.state = true, s.First, at, s.Tokens(), succeeded
 	l.busy--

@@ -1,47 +1,44 @@
-// Package calibrate fits the engine of a mock server to measured load points, and
-// predicts load points to show how well the engine fits.
+// Package calibrate fits the engine of a mock server to measured load points. It also predicts load points, to
+// show how well the engine fits. A load point is a load, such as a concurrency and a prompt length, with the
+// metrics that were measured for it.
 //
-// [Records] and [Results] read what llmbench has measured, [Merge] makes load points
-// of it, [Fit] fits the engine of a profile to its points, and [Predict] predicts the
-// points that each fit did not see.
+// [Records] and [Results] read measurements of llmbench, and [Merge] turns them into load points. [Fit] fits
+// the engine of a profile to its points. [Predict] predicts each point with an engine that was fitted without
+// the point.
 //
-// A point is predicted by sending its load to an engine in virtual time, as the client
-// did that measured the point, and computing the figures as that client does.
+// To predict a point, the package sends the point's load to an engine in virtual time, in the same way as the
+// client that measured the point. It then computes the metrics in the same way as that client.
 //
 // # Fit
 //
-// A fit varies the logarithms of the engine's times and makes the relative errors of the
-// client's figures small, by the method of Levenberg and Marquardt with Cauchy's robust
-// loss. Each field has an expected value, which it keeps if the points do not determine
-// it: a factor of ten away from it costs as much as an error of 6.6 % in one figure.
-// Fit.Start of a profile has expected values that follow from the hardware and the
-// model. The others are multiples of the time per token at the lightest training point:
-// a decode step and a prefill are expected to take as long, a further sequence in the
-// batch or token of a prompt a hundredth, and a token in the KV cache a hundred
-// thousandth. Counts have fixed expectations. [Fit] names the fields that the points do
-// not determine.
+// A fit varies the logarithms of the engine's times so that the relative errors of the client's metrics become
+// small. It uses the method of Levenberg and Marquardt with Cauchy's robust loss. Each field has an expected
+// value, which it keeps if the points do not determine the field. A field that differs from its expected value
+// by a factor of ten costs as much as an error of 6.6 % in one metric.
+//
+// A profile's Fit.Start has expected values that follow from the hardware and the model. All other times are
+// expected to be multiples of the time per token at the training point with the lightest load. For a decode
+// step and for a prefill, the multiple is one. For each further sequence in the batch and for each token of a
+// prompt, it is a hundredth. For each token in the KV cache, it is a hundred thousandth. Counts have fixed
+// expected values. [Fit] names the fields that the points do not determine.
 //
 // # Held-out points
 //
-// Each point is predicted by an engine that was fitted to the other points of the
-// profile. All samples of a load are one point. Of the held-out point the prediction and
-// the fit use what its client set: the number of requests, the concurrency, the mean
-// length of the prompts, the timeout, and lengths for which the client asked. The
-// lengths of outputs and the requests whose output does not end are those that the
-// other points of the workload lead to expect. At the other points the measured ones are
-// used.
+// Each point is predicted by an engine that was fitted to the profile's other points. All samples of a load are
+// one point. The fit and the prediction know only what the client of the held-out point set: the number of
+// requests, the concurrency, the mean prompt length, the timeout, and the lengths for which the client asked.
+// The output lengths of the held-out point, and which of its requests never end, are estimated from the other
+// points of the workload. The other points keep their measured values.
 //
-// The expected values are not fitted, but some of what a profile calls known was found
-// with all points in view: what the client does, and whether the server goes on
-// computing a request whose client has gone.
+// The expected values are not fitted. But some facts that a profile lists as known were found by looking at all
+// points: how the client behaves, and whether the server continues a request whose client has disconnected.
 //
 // # EvalScope of October 2024
 //
-// Most published sweeps were measured with a version of EvalScope whose behaviour
-// shows in the figures, so the client "evalscope" has the same behaviour. Its
-// collector looks for results once a second. Requests per second are counted up to
-// the last answer or failure, but tokens per second up to the last success.
-// Percentiles are values of the sorted list. A worker whose first request times out
-// dies, and that request is in no counter, so that under overload the concurrency
-// shrinks for good. The server does none of this, and neither does the engine.
+// Most published sweeps were measured with a version of EvalScope that has the following peculiarities. They
+// influence the metrics, so the client "evalscope" imitates them. EvalScope looks for results once a second. It
+// counts requests per second up to the last response or failure, but tokens per second up to the last success.
+// Its percentiles are elements of the sorted list. A worker whose first request times out dies, and the request
+// is in no counter. Under overload, the concurrency therefore shrinks and never recovers. These are
+// peculiarities of the client; neither the server nor the engine has them.
 package calibrate

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// How well the engines of a profile predict load points that they were not fitted to.
+// The example shows how well the engines of a profile predict load points to which they were not fitted.
 func Example() {
 	p, err := profiles.Load("vllm-qwen1.5-7b")
 	if err != nil {
@@ -24,7 +24,7 @@ func Example() {
 	// Output: 40 held-out values, 98 % within 10 %
 }
 
-// Load points from results in Go benchmark format. Two samples of one load are one
+// The example makes load points from results in Go benchmark format. Two samples of the same load become one
 // point.
 func ExampleMerge() {
 	const results = `

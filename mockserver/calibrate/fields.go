@@ -7,18 +7,18 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// A field is a number of an engine's profile that a fit may vary.
+// A field is a number in an engine's profile that a fit can vary.
 type field struct {
 	name  string
 	real  func(*engine.Profile) *float64
 	whole func(*engine.Profile) *int
-	// prior is what a fit expects if the profile says nothing: of a time, as a multiple
-	// of the time per token at the training point with the lowest concurrency.
+	// prior is the expected value if the profile has none. For a time, prior is a multiple of the time per
+	// token at the training point with the lowest concurrency.
 	prior float64
 }
 
-// fields has the engine's times, in microseconds, and limits. A prefill of few tokens is
-// expected to take as long as a decode step, since both read all weights once.
+// fields lists the engine's times, in microseconds, and its limits. A prefill of few tokens is expected to take
+// as long as a decode step, because both read all weights once.
 var fields = []field{
 	{name: "step_us", real: func(p *engine.Profile) *float64 { return &p.Step }, prior: 1},
 	{name: "step_per_seq_us", real: func(p *engine.Profile) *float64 { return &p.StepPerSeq }, prior: .01},
@@ -49,8 +49,8 @@ func fieldNamed(name string) (field, error) {
 	return field{}, fmt.Errorf("%q, want one of %s", name, names)
 }
 
-// Field returns the value of an engine's field that a fit may vary, by its JSON name.
-// The error lists all such fields.
+// Field returns the value of the field with this JSON name. If a fit cannot vary a field of that name, the
+// error lists the fields that a fit can vary.
 func Field(e engine.Profile, name string) (float64, error) {
 	f, err := fieldNamed(name)
 	if err != nil {

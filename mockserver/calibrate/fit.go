@@ -9,11 +9,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// scale is the relative error above which errors count less than their squares.
+// scale is the relative error from which on errors have less weight than in a least-squares fit.
 const scale = .05
 
-// fit returns the engine that predicts the training points best, of those with each
-// value of Fit.Choose. It uses nothing of the profile's engine that a fit has found.
+// fit returns the engine that predicts the training points best. It tries each value of Fit.Choose, if that is
+// set. It ignores the values that an earlier fit stored in the profile's engine.
 func (m *model) fit(train []int) (engine.Profile, error) {
 	if m.choose == nil {
 		e, _, err := m.fitFields(m.p.Engine, m.vary, train)
@@ -35,10 +35,12 @@ func (m *model) fit(train []int) (engine.Profile, error) {
 	return best, nil
 }
 
-// fitFields fits fields of an engine to the training points, and returns the best engine
-// and its loss, to which the distances of the fields from their priors belong. It first
-// fits them to the light half of the points: at the other points whole batches may end
-// just before or just after a timeout, so that a fit that begins far away ends there.
+// fitFields fits fields of an engine to the training points. It returns the best engine and its loss, which
+// includes the fields' distances from their priors.
+//
+// It first fits the fields to the half of the points with the lighter load. At the other points, whole batches
+// may end just before or just after a timeout, so a fit that starts there far from the solution does not find
+// the solution.
 func (m *model) fitFields(e engine.Profile, vary []field, train []int) (engine.Profile, float64, error) {
 	at := func(x []float64) engine.Profile {
 		q := e
@@ -68,8 +70,7 @@ func (m *model) fitFields(e engine.Profile, vary []field, train []int) (engine.P
 	return at(best.x), best.loss, nil
 }
 
-// light returns the half of the training points of each workload with the lowest
-// concurrency.
+// light returns, for each workload, the half of its training points with the lowest concurrency.
 func (m *model) light(train []int) []int {
 	var light []int
 	for name := range m.workloads {
@@ -86,7 +87,7 @@ func (m *model) light(train []int) []int {
 	return light
 }
 
-// expected returns what is expected of a field before the fit.
+// expected returns the expected value of a field, which is also where the fit starts.
 func (m *model) expected(f field, train []int) float64 {
 	if v, ok := m.p.Fit.Start[f.name]; ok {
 		return v
@@ -97,10 +98,9 @@ func (m *model) expected(f field, train []int) float64 {
 	return f.prior * m.tokenTime(train)
 }
 
-// unidentified returns the names of the fields that the points do not determine: if the
-// field is half or twice as large, and the others are fitted again, the loss of the
-// points grows by less than 1, which is what its prior allows for, or by less than a
-// tenth.
+// unidentified returns the names of the fields that the points do not determine. To test a field, it halves and
+// doubles the field's value and fits the other fields again. The points do not determine the field if that
+// increases their loss by less than 1, which is the weight of the field's prior, or by less than a tenth.
 func (m *model) unidentified(e engine.Profile) ([]string, error) {
 	all := without(len(m.p.Points), nil)
 	errs, err := m.errors(e, all, all)
@@ -130,8 +130,8 @@ func (m *model) unidentified(e engine.Profile) ([]string, error) {
 	return names, nil
 }
 
-// output returns the distribution of output lengths of the first workload, from its
-// point with the lowest concurrency.
+// output returns the distribution of output lengths of the first workload, taken from the workload's point with
+// the lowest concurrency.
 func (m *model) output(e engine.Profile) engine.Lengths {
 	if len(m.p.Fit.Workloads) == 0 {
 		return nil
@@ -144,8 +144,8 @@ func (m *model) output(e engine.Profile) engine.Lengths {
 	return m.shape(e, w, *light).curve(light.Output)
 }
 
-// errors returns the relative errors, over their scale, of the predictions of some of the
-// training points, in each unit.
+// errors returns the relative errors of the predictions of the given points in each unit, divided by scale.
+// train has the training points.
 func (m *model) errors(e engine.Profile, points, train []int) ([]float64, error) {
 	lists, errs := make([][]float64, len(points)), make([]error, len(points))
 	var wg sync.WaitGroup
@@ -164,7 +164,7 @@ func (m *model) errors(e engine.Profile, points, train []int) ([]float64, error)
 				}
 				off := math.Log(got[u] / measured)
 				if math.IsInf(off, 0) || math.IsNaN(off) {
-					off = 3 // there is no prediction, or it is 0
+					off = 3 // the prediction is missing or 0
 				}
 				lists[k] = append(lists[k], off/scale)
 			}
@@ -177,8 +177,8 @@ func (m *model) errors(e engine.Profile, points, train []int) ([]float64, error)
 	return slices.Concat(lists...), nil
 }
 
-// average returns the mean of the predictions of a point with n orders of the output
-// lengths, of which first is the seed of the first.
+// average returns the mean of n predictions of point i. Each uses another random order of the output lengths;
+// the seeds are first, first+1 and so on.
 func (m *model) average(e engine.Profile, i int, train []int, first uint64, n int) (map[string]float64, error) {
 	sum := map[string]float64{}
 	for k := range n {
@@ -193,7 +193,7 @@ func (m *model) average(e engine.Profile, i int, train []int, first uint64, n in
 	return sum, nil
 }
 
-// without returns the indices below n that are not held out.
+// without returns the numbers from 0 to n-1 that are not in held.
 func without(n int, held []int) []int {
 	var train []int
 	for i := range n {

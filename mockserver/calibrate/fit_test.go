@@ -17,8 +17,8 @@ import (
 // truth is a server whose speed is known.
 var truth = engine.Profile{Step: 22_000, StepPerSeq: 310, Prefill: 9_000, PrefillPerToken: 140, PrefillSeqs: 16, MaxBatch: 32}
 
-// observed returns a profile with measurements of the truth at those concurrencies, with
-// prompts of two lengths.
+// observed returns a profile with measurements of the server truth at the given concurrencies, with prompts of
+// two lengths.
 func observed(t *testing.T, concurrencies ...int) profiles.Profile {
 	t.Helper()
 	p := profiles.Profile{
@@ -50,8 +50,8 @@ func observed(t *testing.T, concurrencies ...int) profiles.Profile {
 	return p
 }
 
-// A fit to measurements of a known server finds the times of that server, and predicts
-// load points that it has not seen.
+// TestFitFindsTheTruth checks that a fit to measurements of a known server finds the server's times, and that
+// it predicts load points that it has not seen.
 func TestFitFindsTheTruth(t *testing.T) {
 	p, err := Fit(observed(t, 1, 3, 8, 20))
 	if err != nil {
@@ -80,8 +80,8 @@ func TestFitFindsTheTruth(t *testing.T) {
 
 var refitAll = flag.Bool("refit", false, "fit every fold of every profile again, not only one of each")
 
-// A new fit agrees with the folds in the profiles. On another machine the last digits may
-// differ, and with them the point at which the fit ends.
+// TestRefit checks that a new fit agrees with the folds in the profiles. On another machine, the last digits of
+// the errors may differ, so a fit may end at a slightly different point.
 func TestRefit(t *testing.T) {
 	for _, name := range profiles.Names() {
 		p, err := profiles.Load(name)
@@ -128,7 +128,8 @@ func noFit(m *model, e engine.Profile) engine.Profile {
 	return e
 }
 
-// Nothing that was measured at a held-out point reaches its prediction or the fit.
+// TestHeldOutPointsLendNothing checks that no measurement of a held-out point influences the point's prediction
+// or the fit.
 func TestHeldOutPointsLendNothing(t *testing.T) {
 	for _, name := range profiles.Names() {
 		p, err := profiles.Load(name)
@@ -156,7 +157,7 @@ func TestHeldOutPointsLendNothing(t *testing.T) {
 			for i := range want {
 				assert.DeepEqual(t, got[i].Predicted, want[i].Predicted)
 			}
-			if name == "vllm-qwen2.5-72b" || name == "vllm-llama2-7b-strix-halo" || name == "tgi-yi-6b" { // fits of others take longer
+			if name == "vllm-qwen2.5-72b" || name == "vllm-llama2-7b-strix-halo" || name == "tgi-yi-6b" { // the other profiles take longer to fit
 				assert.DeepEqual(t, fitted(t, changed, held), fitted(t, p, held))
 			}
 			if p, err = profiles.Load(name); err != nil {
@@ -166,7 +167,7 @@ func TestHeldOutPointsLendNothing(t *testing.T) {
 	}
 }
 
-// fitted returns the fields that a fit without some points finds.
+// fitted returns the field values that a fit without the held-out points finds.
 func fitted(t *testing.T, p profiles.Profile, held []int) map[string]float64 {
 	t.Helper()
 	m, err := newModel(p)
@@ -176,8 +177,8 @@ func fitted(t *testing.T, p profiles.Profile, held []int) map[string]float64 {
 	return m.values(e)
 }
 
-// With one request at a time, a fit cannot tell the cost of a step from that of a
-// sequence in the batch.
+// TestUnidentified checks the fields that a fit reports as not determined. With one request at a time, the cost
+// of a step cannot be told from the cost of a sequence in the batch.
 func TestUnidentified(t *testing.T) {
 	p, err := Fit(observed(t, 1))
 	if err != nil {
@@ -188,7 +189,7 @@ func TestUnidentified(t *testing.T) {
 	}
 }
 
-// EvalScope's worker dies if its first request times out, and only then.
+// TestMortalClient checks that a worker of EvalScope dies if its first request times out, and only then.
 func TestMortalClient(t *testing.T) {
 	e := engine.Profile{Step: 100_000, MaxBatch: 2}
 	var jobs []engine.Job
@@ -262,7 +263,7 @@ func TestBadProfiles(t *testing.T) {
 	}
 }
 
-// The curve goes through the percentiles, and its mean is the measured one.
+// TestShape checks that the curve passes through the percentiles and has the measured mean.
 func TestShape(t *testing.T) {
 	p := profiles.Point{Values: map[string]float64{"mean-e2e-ns": 100, "p50-e2e-ns": 90, "p90-e2e-ns": 180, "p99-e2e-ns": 300}}
 	s := shapeOf(p, 0)

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// split returns the points that each fold holds out: those that the profile says, or
-// each point alone that is not the only one of its workload.
+// split returns the points that each fold holds out. The profile may list them. Otherwise each point is a fold
+// of its own, unless it is the only point of its workload.
 func (m *model) split() [][]int {
 	if m.p.Fit.HoldOut != nil {
 		return m.p.Fit.HoldOut
@@ -28,22 +28,21 @@ func (m *model) split() [][]int {
 	return folds
 }
 
-// A Prediction is a held-out point and the prediction of an engine that was fitted
-// without the point.
+// A Prediction is a held-out point together with its prediction. The predicting engine was fitted without the
+// point.
 type Prediction struct {
 	Point     profiles.Point
-	Units     []string           // the units in which the point is judged
-	Predicted map[string]float64 // by unit, the mean over several seeds
-	// Gain is the largest ratio, over the units, of the relative change of the
-	// prediction to a small relative change of the server's speed. It is about 1 where
-	// the client waits for the server. Where workers die, a slightly slower server loses
-	// many more of them, and the gain is large.
+	Units     []string           // the units in which prediction and measurement are compared
+	Predicted map[string]float64 // keyed by unit; the mean over several seeds
+	// Gain says how strongly the prediction reacts to the server's speed: the relative change of the prediction
+	// divided by a small relative change of the speed, for the unit with the strongest reaction. It is about 1
+	// if the client waits for the server. It is large if workers of the client die, because a slightly slower
+	// server then loses many more of them.
 	Gain float64
 }
 
-// Predict predicts the points that each fold of the profile holds out, with the
-// engine that was fitted without them. The error names the profile and the field that
-// cannot be used.
+// Predict predicts the held-out points of each fold in the profile, with the engine that was fitted without
+// them. If the profile cannot be used, the error names the profile and the field.
 func Predict(p profiles.Profile) ([]Prediction, error) {
 	m, err := newModel(p)
 	if err != nil {
@@ -81,8 +80,7 @@ func Predict(p profiles.Profile) ([]Prediction, error) {
 	return slices.DeleteFunc(all, func(q Prediction) bool { return q.Predicted == nil }), nil
 }
 
-// gain returns the gain of a prediction, from the predictions for servers that are a
-// little slower and faster.
+// gain returns Prediction.Gain. It predicts the point for a slightly slower and a slightly faster server.
 func (m *model) gain(e engine.Profile, i int, train []int, units []string) (float64, error) {
 	const change = .02
 	var v [2]map[string]float64
@@ -105,16 +103,15 @@ func (m *model) gain(e engine.Profile, i int, train []int, units []string) (floa
 	return most, nil
 }
 
-// Off returns the relative error of a prediction in percent: positive if the
-// prediction is too high.
+// Off returns the relative error of the prediction in percent. It is positive if the prediction is too high.
 func (q Prediction) Off(unit string) float64 {
 	return 100 * (q.Predicted[unit]/q.Point.Values[unit] - 1)
 }
 
-// Fit fits the profile's engine to all its points and, for each fold, to the points that
-// the fold does not hold out. It returns the profile with the engine, the folds and the
-// held-out errors. The folds are those of Fit.HoldOut or, if it is nil, each point alone
-// that is not the only one of its workload. A fit takes seconds.
+// Fit fits the profile's engine to all its points. For each fold, it also fits an engine to the points that the
+// fold does not hold out. It returns the profile with the new engine, the folds and the errors at the held-out
+// points. The folds are those in Fit.HoldOut. If that is nil, each point is a fold of its own, unless it is the
+// only point of its workload. A fit takes seconds.
 func Fit(p profiles.Profile) (profiles.Profile, error) {
 	m, err := newModel(p)
 	if err != nil {
@@ -154,7 +151,7 @@ func Fit(p profiles.Profile) (profiles.Profile, error) {
 	return p, nil
 }
 
-// values returns the fields that a fit finds, rounded to five digits.
+// values returns the values of the fitted fields, rounded to five digits.
 func (m *model) values(e engine.Profile) map[string]float64 {
 	found := slices.Clone(m.vary)
 	for _, s := range m.same {
@@ -172,7 +169,7 @@ func (m *model) values(e engine.Profile) map[string]float64 {
 	return v
 }
 
-// Errors summarizes predictions by unit.
+// Errors summarizes the errors of predictions, one Error per unit.
 func Errors(all []Prediction) []profiles.Error {
 	var order []string
 	off := map[string][]float64{}

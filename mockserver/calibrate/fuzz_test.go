@@ -8,8 +8,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// FuzzRecords reads any file of records. The result is an error that names the file, or a
-// point that can be fitted.
+// FuzzRecords reads arbitrary files of records. The result must be an error that names the file, or a point
+// that can be fitted.
 func FuzzRecords(f *testing.F) {
 	f.Add(header + request)
 	f.Add(header + request + request[:60])
@@ -26,8 +26,8 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// FuzzResults reads any file in Go benchmark format. The result is an error that names the
-// file, or points that can be fitted.
+// FuzzResults reads arbitrary files in Go benchmark format. The result must be an error that names the file, or
+// points that can be fitted.
 func FuzzResults(f *testing.F) {
 	f.Add(benchmarks)
 	f.Add("BenchmarkX/concurrency=2-2 1 9 in-tok/req 5 out-tok/req NaN req/s\n")
@@ -46,7 +46,8 @@ func one(is bool) int {
 	return 0
 }
 
-// readBack checks an error, or that samples make a profile which can be fitted.
+// readBack checks that err names the file or, if err is nil, that the samples make a profile that can be
+// fitted.
 func readBack(t *testing.T, file string, all []Sample, err error) {
 	t.Helper()
 	if err != nil {
@@ -64,7 +65,7 @@ func readBack(t *testing.T, file string, all []Sample, err error) {
 	}
 	workloads, points, err := Merge(all)
 	if err != nil {
-		return // of two servers
+		return // the samples are of two servers
 	}
 	p := profiles.Profile{Fit: profiles.Fit{Workloads: workloads}, Points: points}
 	if _, err := newModel(p); err != nil {

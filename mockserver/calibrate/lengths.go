@@ -9,29 +9,26 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// A shape is a distribution of lengths with mean 1, by its quantiles.
+// A shape is a distribution of lengths with mean 1. It maps a share, 0 to 1, to the quantile.
 type shape func(share float64) float64
 
-// constant is the shape of equal lengths.
+// constant is the shape if all lengths are equal.
 func constant(float64) float64 { return 1 }
 
-// uniform returns the shape of lengths that are uniform within a share, 0 to 1, of
-// their mean on either side.
+// uniform returns the shape of lengths that are uniform between 1-spread and 1+spread. spread is 0 to 1.
 func uniform(spread float64) shape {
 	return func(share float64) float64 { return 1 + spread*(2*share-1) }
 }
 
-// exponential is the shape of lengths with an exponential distribution, which is cut at
-// the quantile of 99.9 %.
+// exponential is the shape of an exponential distribution, cut off at the quantile of 99.9 %.
 func exponential(share float64) float64 { return -math.Log1p(-math.Min(share, .999)) }
 
-// known returns the shape of a known distribution.
+// known returns the shape of the distribution l.
 func known(l engine.Lengths) shape {
 	return func(share float64) float64 { return l.At(share) / l.Mean() }
 }
 
-// shares are the percentiles of latencies that load testers print, from the median
-// on.
+// shares lists the latency percentiles that load testers print, from the median upwards.
 var shares = []struct {
 	unit  string
 	share float64
@@ -40,11 +37,10 @@ var shares = []struct {
 	{"p90-e2e-ns", .90}, {"p95-e2e-ns", .95}, {"p98-e2e-ns", .98}, {"p99-e2e-ns", .99},
 }
 
-// shapeOf derives the shape of output lengths from the latencies at a low load, where
-// the latency of a request, minus an overhead in nanoseconds, is proportional to the
-// length of its output. The curve passes through the printed percentiles. Above the
-// last it continues with the same slope. Below the median, where no percentile is
-// printed, it is the power of the share that gives the printed mean.
+// shapeOf derives the shape of the output lengths from the latencies at a low load. There, the latency of a
+// request minus an overhead in nanoseconds is proportional to its output length. The curve passes through the
+// printed percentiles, and continues above the last one with the same slope. No percentile below the median is
+// printed, so the lower half is a power of the share. The power is chosen so that the mean is the printed mean.
 func shapeOf(p profiles.Point, overhead float64) shape {
 	median := p.Values["p50-e2e-ns"] - overhead
 	if median <= 0 {
@@ -65,7 +61,7 @@ func shapeOf(p profiles.Point, overhead float64) shape {
 		upper += (curve[i][0] - curve[i-1][0]) * (curve[i][1] + curve[i-1][1]) / 2
 	}
 	total := p.Values["mean-e2e-ns"] - overhead
-	// Below the median, the mean of median x (2 share)^k is median / (k + 1).
+	// The lower half is median*(2*share)^k, whose mean is median/(k+1).
 	lower := math.Min(math.Max((total-upper)/.5, median/20), median)
 	k := median/lower - 1
 	total = upper + lower/2
@@ -86,8 +82,8 @@ func shapeOf(p profiles.Point, overhead float64) shape {
 	return at
 }
 
-// draw returns n lengths with that shape and mean, each a whole number of at least 1:
-// one from each n-th of the distribution, in a random order.
+// draw returns n lengths of this shape with the given mean. Each is a whole number of at least 1. The
+// distribution is divided into n equally likely parts; each part gives one length. The order is random.
 func (s shape) draw(n int, mean float64, seed uint64) []int {
 	exact := make([]float64, n)
 	sum := 0.0
@@ -103,10 +99,10 @@ func (s shape) draw(n int, mean float64, seed uint64) []int {
 	return lengths
 }
 
-// curveShares are the shares of the points of a distribution in a profile.
+// curveShares lists the shares at which a profile describes a distribution.
 var curveShares = []float64{0, .01, .05, .1, .2, .3, .4, .5, .66, .75, .8, .9, .95, .98, .99, 1}
 
-// curve returns the distribution with that mean as the points of a profile.
+// curve returns the distribution of this shape with the given mean, in the form of a profile.
 func (s shape) curve(mean float64) engine.Lengths {
 	var l engine.Lengths
 	for _, share := range curveShares {

@@ -7,16 +7,17 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// A load is how long the outputs of a point are.
+// A load describes the output lengths of a point.
 type load struct {
-	output        float64 // mean length of the outputs that end, in tokens
-	runaway       []int   // ordinals of requests whose output does not end by itself
-	runawayTokens int     // their length if it ended within the timeout, otherwise 0
+	output        float64 // mean length, in tokens, of the outputs that end by themselves
+	runaway       []int   // indexes of the requests whose output does not end by itself
+	runawayTokens int     // output length of these if they ended before the timeout, otherwise 0
 }
 
-// expected returns the load to be expected at a point that has not been measured, from
-// measured points of its workload. A request runs away if it did so at more than half
-// of them, and its output ends if it did so at more than half of those.
+// expected estimates the load of a point that was not measured from the measured points of the same workload. A
+// request is expected to run away (its output does not end by itself) if it did so at more than half of the
+// points. Its output is expected to end before the timeout if it did so at more than half of the points at
+// which it ran away.
 func expected(pt profiles.Point, measured []profiles.Point) load {
 	if len(pt.Asked) > 0 {
 		return expectedOf(pt, measured)
@@ -43,9 +44,9 @@ func expected(pt profiles.Point, measured []profiles.Point) load {
 	return l
 }
 
-// meanOutput returns the mean output length over the requests of points. It leaves out
-// points from whose mean timeouts have removed long outputs, if there are others. It is
-// 0 without points.
+// meanOutput returns the mean output length over all requests of the points, or 0 if there are no points. At
+// censored points, timeouts removed long outputs from the mean. Censored points are used only if there are no
+// others.
 func meanOutput(points []profiles.Point) float64 {
 	for _, censored := range []bool{false, true} {
 		sum, requests := 0.0, 0.0
@@ -62,10 +63,10 @@ func meanOutput(points []profiles.Point) float64 {
 	return 0
 }
 
-// expectedOf returns the load of a point whose client asked for certain lengths. The
-// mean output and the share of runaway requests are those of a table of asked lengths
-// without interaction: the mean over the points of the same asked prompt, times the
-// mean over those of the same asked output, over the mean of all.
+// expectedOf estimates the load of a point whose client asked for certain lengths. It treats the measured
+// points as a table: a row per asked prompt length, a column per asked output length. Each estimate assumes
+// that rows and columns act independently: the mean of the point's row times the mean of its column, divided by
+// the mean of all points. The mean output length and the share of runaway requests are estimated in this way.
 func expectedOf(pt profiles.Point, measured []profiles.Point) load {
 	estimate := func(f func(profiles.Point) float64) float64 {
 		var row, column, all []float64
@@ -93,7 +94,7 @@ func expectedOf(pt profiles.Point, measured []profiles.Point) load {
 	l := load{output: estimate(func(q profiles.Point) float64 { return q.Output })}
 	share := estimate(func(q profiles.Point) float64 { return float64(len(q.Runaway)) / float64(q.Requests) })
 	n := min(int(math.Round(share*float64(pt.Requests))), pt.Requests)
-	for k := range n { // spread evenly, because nobody knows which requests they are
+	for k := range n { // spread evenly, because it is unknown which requests run away
 		l.runaway = append(l.runaway, (2*k+1)*pt.Requests/(2*n))
 	}
 	return l

@@ -10,21 +10,19 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// A Sample is what one process has measured of one load, in one or more passes.
+// A Sample holds the measurements of one process for one load, from one or more passes.
 type Sample struct {
-	// Server has the parts of the benchmark's name that are about the server, as in
-	// "backend=vllm/model=yi-6b".
+	// Server is the part of the benchmark's name that describes the server, such as "backend=vllm/model=yi-6b".
 	Server string
-	// Point is the load point. Its workload is the rest of the benchmark's name.
+	// Point is the load point. Its workload is the remaining part of the benchmark's name.
 	Point profiles.Point
-	// Outputs are the lengths in tokens of all outputs, empty if they are not known.
+	// Outputs has the length in tokens of every output. It is empty if the lengths are unknown.
 	Outputs []float64
 }
 
-// Merge returns the workloads and the load points of samples, sorted by workload and
-// concurrency. Several samples of one load are one point, with the median of each
-// figure. Otherwise a fold could hold out a sample of a load on which it was fitted.
-// Samples of two servers are an error.
+// Merge returns the workloads and the load points of the samples, sorted by workload and concurrency. Several
+// samples of a load become one point, with the median of each metric. If they were several points, a fit could
+// be tested on a load to which it was fitted. It is an error if the samples are of two servers.
 func Merge(all []Sample) ([]profiles.Workload, []profiles.Point, error) {
 	type key struct {
 		workload    string
@@ -60,8 +58,7 @@ func Merge(all []Sample) ([]profiles.Workload, []profiles.Point, error) {
 	return workloads, points, nil
 }
 
-// middle returns the point with the median of each figure that all samples of a load
-// have.
+// middle returns a point with the median of each metric that all points in same have.
 func middle(same []profiles.Point) profiles.Point {
 	over := func(f func(profiles.Point) float64) float64 {
 		var v []float64
@@ -86,7 +83,7 @@ func middle(same []profiles.Point) profiles.Point {
 	return p
 }
 
-// curveOf returns the distribution of lengths, or nil if all are equal.
+// curveOf returns the distribution of lengths, or nil if all lengths are equal.
 func curveOf(lengths []float64) engine.Lengths {
 	slices.Sort(lengths)
 	if len(lengths) == 0 || lengths[0] == lengths[len(lengths)-1] {

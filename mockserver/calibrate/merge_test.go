@@ -73,12 +73,12 @@ func TestRecords(t *testing.T) {
 	if v := p.Values; v["mean-ttft-ns"] != 200 || v["mean-tpot-ns"] != 100 || v["p50-e2e-ns"] != 1550 {
 		t.Errorf("Records: %v, want ttft 200, tpot 100, e2e 1550", v)
 	}
-	// The name of a running benchmark has no GOMAXPROCS at its end.
+	// While a benchmark runs, its name does not end with GOMAXPROCS.
 	qwen := strings.Replace(text, "concurrency=2", "model=qwen-7", 1)
 	if s, ok, err := Records(strings.NewReader(qwen), "r.jsonl", []string{"model=qwen-7"}); err != nil || !ok || s.Server != "backend=x/model=qwen-7" {
 		t.Errorf("Records of qwen-7 = %+v, %v, %v, want the server backend=x/model=qwen-7", s, ok, err)
 	}
-	// If the lengths differ, the point has their distribution.
+	// If output lengths differ, the point has their distribution.
 	workloads, points, err := Merge([]Sample{s})
 	if err != nil || workloads[0].Constant || points[0].Lengths.At(0) != 10 || points[0].Lengths.At(1) != 19 || points[0].Lengths.Validate() != nil {
 		t.Errorf("workloads %+v, points %+v, %v, want lengths from 10 to 19", workloads, points, err)
@@ -90,14 +90,14 @@ func TestRecords(t *testing.T) {
 	if _, ok, err := Records(strings.NewReader(text), "r.jsonl", []string{"stream=false"}); ok || err != nil {
 		t.Errorf("Records of another benchmark: %v, %v, want none", ok, err)
 	}
-	// The last line has the outcome of the benchmark and the units that it withheld.
+	// The last line of a file has the outcome of the benchmark and the units that it withheld.
 	ended := strings.Replace(text, `"stream"`, `"ends":true,"stream"`, 1) + `{"end":{"outcome":"ok","withheld":["mean-ttft-ns"]}}` + "\n"
 	if s, ok, err := Records(strings.NewReader(ended), "r.jsonl", nil); err != nil || !ok || s.Point.Requests != 2 || s.Point.Values["p50-e2e-ns"] != 1550 {
 		t.Errorf("Records with an end = %+v, %v, %v, want the same 2 requests", s, ok, err)
 	} else if v, has := s.Point.Values["mean-ttft-ns"]; has {
 		t.Errorf("a mean-ttft-ns of %v that was withheld", v)
 	}
-	// Answers that are not streamed have a latency, but neither TTFT nor TPOT.
+	// Responses that are not streamed have a latency, but neither TTFT nor TPOT.
 	whole := strings.Replace(header, `"stream":true`, `"stream":false`, 1) +
 		`{"id":"a","pass":0,"due_ns":50,"start_ns":50,"first_ns":null,"last_ns":null,"end_ns":1100,"prompt_tokens":10,"output_tokens":10,"outcome":"ok"}` + "\n"
 	if s, _, err = Records(strings.NewReader(whole), "r.jsonl", nil); err != nil {
@@ -108,7 +108,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// An error names the file and, if it is about one line, the line.
+// TestBadFiles checks that an error names the file and, if it concerns a single line, the line.
 func TestBadFiles(t *testing.T) {
 	with := func(old, new string) string { return header + request + strings.Replace(request, old, new, 1) }
 	failures := header + strings.Repeat(request, 50) + strings.Repeat(strings.Replace(request, `"ok"`, `"timeout"`, 1), 2)

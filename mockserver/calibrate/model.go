@@ -13,26 +13,26 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// A prediction is the mean over that many random orders of the output lengths.
+// seeds is the number of random orders of the output lengths over which a prediction is averaged.
 const seeds = 5
 
-// endless is the output length of a request that does not end before its timeout.
+// endless is the output length, in tokens, of a request that does not end before its timeout.
 const endless = 16384
 
-// A model predicts load points of a profile.
+// A model predicts the load points of a profile.
 type model struct {
 	p         profiles.Profile
 	workloads map[string]profiles.Workload
 	vary      []field
 	same      []pair
-	choose    *field // nil without Fit.Choose
+	choose    *field // nil if the profile has no Fit.Choose
 }
 
-// A pair is a field that equals another.
+// A pair says that field always has the same value as other.
 type pair struct{ field, other field }
 
-// newModel checks the parts of a profile that a fit and a prediction need. The error
-// names the field, its value and what is allowed.
+// newModel returns a model of p after checking the parts of p that a fit and a prediction use. The error names
+// the field, its value and what is allowed.
 func newModel(p profiles.Profile) (*model, error) {
 	m := &model{p: p, workloads: map[string]profiles.Workload{}}
 	for i, w := range p.Fit.Workloads {
@@ -65,7 +65,7 @@ func newModel(p profiles.Profile) (*model, error) {
 	return m, nil
 }
 
-// takeFields takes the fields of the engine that the fit is about.
+// takeFields reads which fields of the engine the fit varies, keeps equal or chooses.
 func (m *model) takeFields() error {
 	for _, name := range m.p.Fit.Vary {
 		f, err := fieldNamed(name)
@@ -108,7 +108,7 @@ func (m *model) takeFields() error {
 	return nil
 }
 
-// checkWorkload returns an error if a workload cannot be used.
+// checkWorkload returns an error if a workload has invalid values.
 func checkWorkload(w profiles.Workload) error {
 	switch {
 	case w.Client != "evalscope" && w.Client != "closed":
@@ -126,7 +126,7 @@ func checkWorkload(w profiles.Workload) error {
 	return nil
 }
 
-// checkPoint returns an error if a point of that workload cannot be used.
+// checkPoint returns an error if a point of workload w has invalid values.
 func checkPoint(p profiles.Point, w profiles.Workload) error {
 	for _, f := range []struct {
 		name        string
@@ -170,9 +170,9 @@ func (m *model) checkHeld(held []int) error {
 	return nil
 }
 
-// lightest returns the training point of a workload from which the distribution of
-// output lengths is taken: the one with the lowest concurrency from which it follows, or
-// any if the workload defines it. It returns nil if there is none.
+// lightest returns the training point that determines the shape of the workload's output lengths: of the points
+// that allow it, the one with the lowest concurrency. If the workload itself defines the shape, every point
+// allows it. The result is nil if there is no such point.
 func (m *model) lightest(train []int, workload string) *profiles.Point {
 	w := m.workloads[workload]
 	defined := w.Constant || len(w.Lengths) > 0 || w.Exponential || w.Spread > 0
@@ -189,8 +189,8 @@ func (m *model) lightest(train []int, workload string) *profiles.Point {
 	return best
 }
 
-// load returns the load of point i. At a training point it is the measured one. At any
-// other point it is the one that the training points lead to expect.
+// load returns the load of point i: the measured load if i is a training point, otherwise the load that is
+// expected from the training points.
 func (m *model) load(i int, train []int) load {
 	pt := m.p.Points[i]
 	var measured []profiles.Point
@@ -209,10 +209,9 @@ func (m *model) load(i int, train []int) load {
 	return l
 }
 
-// predict returns the figures that the client would report at point i for a server
-// with that engine. Unless i is a training point, it knows of point i only what the
-// client set: the workload, the number of requests, the concurrency, the mean length of
-// the prompts, and the lengths for which the client asked.
+// predict returns the metrics that the client would report at point i if the server had engine e. If i is not a
+// training point, predict knows only what the client set: the workload, the number of requests, the
+// concurrency, the mean prompt length, and the lengths for which the client asked.
 func (m *model) predict(e engine.Profile, i int, train []int, seed uint64) (map[string]float64, error) {
 	pt := m.p.Points[i]
 	w := m.workloads[pt.Workload]
@@ -251,8 +250,8 @@ func (m *model) predict(e engine.Profile, i int, train []int, seed uint64) (map[
 	return r.closed(c.window), nil
 }
 
-// shape returns the shape of a workload's output lengths. light is the point from
-// which it is taken if the workload does not define it.
+// shape returns the shape of a workload's output lengths. If the workload does not define the shape, it is
+// derived from the point light.
 func (m *model) shape(e engine.Profile, w profiles.Workload, light profiles.Point) shape {
 	switch {
 	case len(w.Lengths) > 0:
@@ -270,7 +269,7 @@ func (m *model) shape(e engine.Profile, w profiles.Workload, light profiles.Poin
 	return shapeOf(light, 1000*(e.Prefill+e.PrefillPerToken*light.Prompt))
 }
 
-// units returns the units that a fit uses, if a point has them.
+// units returns the units that a fit uses if a point has them.
 func units(w profiles.Workload) []string {
 	if w.Client == "evalscope" {
 		return []string{"req/s", "tok/s", "mean-e2e-ns", "p50-e2e-ns", "p90-e2e-ns"}
@@ -280,8 +279,8 @@ func units(w profiles.Workload) []string {
 	}
 }
 
-// tokenTime returns about how long a token takes, in microseconds, at the training
-// point with the lowest concurrency from which it follows. It is 10 ms without one.
+// tokenTime returns the approximate time per token, in microseconds, at the training point with the lowest
+// concurrency from which it can be computed. If there is no such point, it returns 10 ms.
 func (m *model) tokenTime(train []int) float64 {
 	lowest, t := mostConcurrency+1, 10_000.
 	for _, i := range train {

@@ -10,11 +10,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
 
-// Records reads a file of records as llmbench writes them to LLMBENCH_OUT. It returns
-// false if the benchmark's name does not have all the key=value pairs of match. Only
-// successful requests count, and at most 1 % may have failed. A benchmark that failed is
-// an error, and so is one whose records were cut because its process was killed: the requests that
-// were in flight are missing, and the load was lower at the end. Figures that the benchmark withheld are left out. The error
+// Records reads a file of records, which llmbench writes to LLMBENCH_OUT. It returns false if the benchmark's
+// name does not have all key=value pairs of match. Only successful requests count, and at most 1 % of the
+// requests may have failed. Metrics that the benchmark withheld are omitted.
+//
+// It is an error if the benchmark failed. It is also an error if the records are incomplete because the process
+// was killed: the requests in flight at that time are missing, and the load was lower at the end. The error
 // names the file and, if possible, the line.
 func Records(r io.Reader, file string, match []string) (Sample, bool, error) {
 	head, whole, err := records.ReadHead(r, file)
@@ -49,8 +50,8 @@ func Records(r io.Reader, file string, match []string) (Sample, bool, error) {
 	return s, true, nil
 }
 
-// takeRun sets the figures of the sample to those of the requests in a file. The error
-// begins with the name of the file.
+// takeRun sets the sample's metrics to the metrics of the requests in a file. The error begins with the name of
+// the file.
 func (s *Sample) takeRun(requests *records.Run, file string) error {
 	if requests.Len() > mostRequests {
 		return fmt.Errorf("%s: %d requests, want %d at most", file, requests.Len(), mostRequests)
@@ -78,8 +79,8 @@ func (s *Sample) takeRun(requests *records.Run, file string) error {
 	return nil
 }
 
-// check returns an error if a fit cannot use a successful request: it has no time above 0
-// or no output tokens.
+// check returns an error if a successful request has values that a fit cannot use, such as no output tokens or
+// an end that is not after the start.
 func check(q *records.Request) error {
 	switch {
 	case !q.OK():
@@ -96,7 +97,7 @@ func check(q *records.Request) error {
 	return nil
 }
 
-// asSent returns the request as its client saw it.
+// asSent returns the request as the client saw it.
 func asSent(q *records.Request) sentRequest {
 	s := sentRequest{at: q.Start, end: q.End, tokens: int(q.OutputTokens), state: failed}
 	if !q.OK() {
@@ -109,7 +110,7 @@ func asSent(q *records.Request) sentRequest {
 	return s
 }
 
-// average sets the sample's figures to the means over its passes.
+// average sets the sample's metrics to their means over the passes.
 func (s *Sample) average(passes []run) error {
 	full := 0.0
 	for _, r := range passes {

@@ -11,11 +11,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// Results reads a file in Go benchmark format. It returns a sample for each result whose
-// benchmark's name has all the key=value pairs of match and a concurrency=N. A result is
-// assumed to have that many requests or, if requests is 0, eight times its concurrency
-// but at least 16. All outputs of a benchmark are assumed to have one length. The error
-// names the file and the line.
+// Results reads a file in Go benchmark format. It returns a sample for each result whose benchmark name has a
+// concurrency=N and all key=value pairs of match. The file does not say how many requests a result has: Results
+// assumes requests or, if that is 0, eight times the concurrency but at least 16. It also assumes that all
+// outputs of a benchmark have the same length. The error names the file and the line.
 func Results(r io.Reader, file string, match []string, requests int) ([]Sample, error) {
 	results, err := benchfile.Read(r, file)
 	if err != nil {
@@ -39,7 +38,7 @@ func Results(r io.Reader, file string, match []string, requests int) ([]Sample, 
 	return all, nil
 }
 
-// take sets the values of the sample to those of a result.
+// take sets the sample's values to the values of a result.
 func (s *Sample) take(values []benchfile.Value, requests int) (err error) {
 	s.Point.Requests = requests
 	if requests == 0 {
@@ -63,7 +62,8 @@ func (s *Sample) take(values []benchfile.Value, requests int) (err error) {
 	return s.positive()
 }
 
-// tokens returns a mean number of tokens, which is at least least.
+// tokens returns the sample's mean number of tokens in the given unit. It is an error if the number is missing,
+// below least or too large.
 func (s Sample) tokens(unit string, least float64) (float64, error) {
 	v, ok := s.Point.Values[unit]
 	if !ok {
@@ -75,7 +75,7 @@ func (s Sample) tokens(unit string, least float64) (float64, error) {
 	return v, nil
 }
 
-// positive returns an error if a value that a fit uses is not above 0.
+// positive returns an error if any value that a fit uses is 0 or negative.
 func (s Sample) positive() error {
 	for _, u := range units(profiles.Workload{Client: "closed"}) {
 		if v, ok := s.Point.Values[u]; ok && v <= 0 {
@@ -85,11 +85,11 @@ func (s Sample) positive() error {
 	return nil
 }
 
-// A name is the name of a benchmark in parts.
+// A name is the name of a benchmark, split into parts.
 type name struct {
 	benchfile.Name
 	server      string // backend, model and quantization
-	workload    string // the other parts, without the concurrency
+	workload    string // all other parts except the concurrency
 	concurrency string // empty if there is none
 }
 
@@ -112,7 +112,7 @@ func newName(n benchfile.Name) name {
 	return parts
 }
 
-// has reports whether the name has all those key=value pairs.
+// has reports whether the name has all key=value pairs of match.
 func (n name) has(match []string) bool {
 	return !slices.ContainsFunc(match, func(m string) bool {
 		k, v, _ := strings.Cut(m, "=")
@@ -120,7 +120,7 @@ func (n name) has(match []string) bool {
 	})
 }
 
-// sample returns a sample of the benchmark without values.
+// sample returns a sample for the benchmark, without values.
 func (n name) sample() (Sample, error) {
 	c, err := strconv.Atoi(n.concurrency)
 	if err != nil || c < 1 || c > mostConcurrency {

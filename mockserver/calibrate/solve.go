@@ -6,22 +6,20 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A problem is to find the logarithms of a server's times from measurements.
+// A problem is a search for the logarithms of a server's times that explain the measurements.
 type problem struct {
-	// errors returns the errors of a trial, in units of their scale. It returns nil if
-	// the trial is impossible.
+	// errors returns the errors of a trial, each divided by its scale. It returns nil if the trial is
+	// impossible.
 	errors func(x []float64) []float64
-	// prior is what is expected of x.
+	// prior has the expected value of each element of x.
 	prior []float64
 }
 
-// tolerance is by how much an unknown may differ from its prior for the loss to be 1
-// greater: by a factor of 10.
+// tolerance is the distance of an unknown from its prior that increases the loss by 1: a factor of 10.
 const tolerance = math.Ln10
 
-// loss returns Cauchy's loss of errors, which limits the weight of outliers, and the
-// square of each distance from the prior.
-// https://en.wikipedia.org/wiki/Robust_regression
+// loss returns the sum of Cauchy's loss of the errors, which limits the weight of outliers
+// (https://en.wikipedia.org/wiki/Robust_regression), and of the squared distances from the prior.
 func (p *problem) loss(x, errors []float64) float64 {
 	if errors == nil {
 		return math.Inf(1)
@@ -42,7 +40,7 @@ func lossOf(errors []float64) float64 {
 	return sum
 }
 
-// A trial is a point of the search.
+// A trial is one point that the search has tried.
 type trial struct {
 	x, errors []float64
 	loss      float64
@@ -53,15 +51,14 @@ func (p *problem) try(x []float64) trial {
 	return trial{x, e, p.loss(x, e)}
 }
 
-// widths are the steps of the derivatives of each round. The errors jump where a request
-// finishes just before or after its timeout, and a wide step averages over such jumps.
+// widths are the step sizes for the numerical derivatives, one per round. The errors jump where a request
+// finishes just before or just after its timeout. Wide steps average over such jumps.
 var widths = []float64{.1, .05, .05, .03}
 
-// solve returns the best trial, from a start, by the method of Levenberg and Marquardt
-// (https://doi.org/10.1137/0111030) with weights for the robust loss. Each round begins
-// with a new derivative, which Broyden's formula then corrects
-// (https://doi.org/10.1090/S0025-5718-1965-0198670-6). The loss of the result is
-// infinite if the start is impossible.
+// solve returns the best trial that it finds from start. It uses the method of Levenberg and Marquardt
+// (https://doi.org/10.1137/0111030) with weights for the robust loss. Each round begins with a new derivative,
+// which is then updated by Broyden's formula (https://doi.org/10.1090/S0025-5718-1965-0198670-6). If start is
+// impossible, the loss of the result is infinite.
 func (p *problem) solve(start []float64) trial {
 	best := p.try(start)
 	if best.errors == nil {
@@ -77,7 +74,7 @@ func (p *problem) solve(start []float64) trial {
 	return best
 }
 
-// derivative returns the derivative of each error by each unknown.
+// derivative returns the derivative of each error with respect to each unknown.
 func (p *problem) derivative(at trial, width float64) *mat.Dense {
 	j := mat.NewDense(len(at.errors), len(at.x), nil)
 	for k := range at.x {
@@ -95,7 +92,7 @@ func (p *problem) derivative(at trial, width float64) *mat.Dense {
 	return j
 }
 
-// descend takes steps until they no longer make the loss less.
+// descend takes steps until the loss no longer decreases.
 func (p *problem) descend(best trial, j *mat.Dense) trial {
 	damping := .1
 	for failures := 0; failures < 3; {
@@ -131,7 +128,7 @@ func (p *problem) descend(best trial, j *mat.Dense) trial {
 	return best
 }
 
-// step returns the next step. No unknown changes by more than a factor of 2.
+// step returns the next step. It changes each unknown by a factor of at most 2.
 func (p *problem) step(at trial, j *mat.Dense, damping float64) *mat.VecDense {
 	n := len(at.x)
 	curvature, slope := mat.NewSymDense(n, nil), mat.NewVecDense(n, nil)
@@ -154,7 +151,7 @@ func (p *problem) step(at trial, j *mat.Dense, damping float64) *mat.VecDense {
 	step := mat.NewVecDense(n, nil)
 	var factors mat.Cholesky
 	if !factors.Factorize(curvature) {
-		return step // the derivatives are so large that the prior is lost to rounding
+		return step // the derivatives are so large that rounding removes the prior
 	}
 	if err := factors.SolveVecTo(step, slope); err != nil {
 		return mat.NewVecDense(n, nil)

@@ -7,7 +7,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// line has measurements y = 3 + 2 x of which one is wrong.
+// line returns the errors of a line with the parameters x at measurements of y = 3 + 2 x, one of which is
+// wrong.
 func line(x []float64) []float64 {
 	var errs []float64
 	for i := range 12 {
@@ -20,7 +21,7 @@ func line(x []float64) []float64 {
 	return errs
 }
 
-// A fit finds what the errors determine, despite an outlier and a start that is far away.
+// TestSolve checks that a fit finds the parameters despite an outlier and a distant start.
 func TestSolve(t *testing.T) {
 	p := problem{errors: line, prior: []float64{math.Log(30), math.Log(.2)}}
 	best := p.solve(p.prior)
@@ -28,13 +29,13 @@ func TestSolve(t *testing.T) {
 	assert.Assert(t, math.Abs(math.Exp(best.x[1])-2) < .01, "%v", best)
 }
 
-// An unknown on which no error depends keeps its prior.
+// TestSolveKeepsThePrior checks that an unknown that influences no error keeps its prior.
 func TestSolveKeepsThePrior(t *testing.T) {
 	p := problem{errors: func(x []float64) []float64 { return line(x[:2]) }, prior: []float64{1, 1, .7}}
 	assert.Equal(t, p.solve(p.prior).x[2], .7)
 }
 
-// Where a trial is impossible the fit goes elsewhere. From an impossible start it cannot.
+// TestSolveImpossible checks that a fit avoids impossible trials, and that it fails if the start is impossible.
 func TestSolveImpossible(t *testing.T) {
 	p := problem{errors: func(x []float64) []float64 {
 		if x[0] > 1.5 {

@@ -32,7 +32,7 @@ func (t *Tally) add(off float64) {
 // Share returns n as a percentage of all values.
 func (t Tally) Share(n int) float64 { return 100 * float64(n) / float64(max(t.Values, 1)) }
 
-// Count returns the tally of predictions, over all their units.
+// Count returns a tally of all predicted values, in all units.
 func Count(all []Prediction) Tally {
 	var t Tally
 	for _, q := range all {
@@ -43,9 +43,9 @@ func Count(all []Prediction) Tally {
 	return t
 }
 
-// Summary prints a line for each profile: the shares of the values with an error of at
-// most 5, 10 and 20 %, and the median and largest held-out error in each unit. all has
-// the predictions by name.
+// Summary prints a line for each profile: the shares of values with an error of at most 5, 10 and 20 %, and the
+// median and largest held-out error in each unit. names gives the order; all has the predictions, keyed by
+// profile name.
 func Summary(w io.Writer, names []string, all map[string][]Prediction) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "profile\tvalues\t≤5%\t≤10%\t≤20%\theld-out error, median/most in %")
@@ -66,11 +66,11 @@ func Summary(w io.Writer, names []string, all map[string][]Prediction) {
 	tw.Flush()
 }
 
-// short returns a unit without the suffixes of latencies.
+// short returns a unit without the suffixes "-ns" and "-e2e".
 func short(unit string) string { return strings.TrimSuffix(strings.TrimSuffix(unit, "-ns"), "-e2e") }
 
-// Table prints a line for each held-out point: the error in each unit, in percent, and
-// the measured and predicted numbers of requests that were lost and that failed.
+// Table prints a line for each held-out point: the error in each unit in percent, and the measured and
+// predicted numbers of lost and of failed requests. A lost request is in no counter of the client.
 func Table(w io.Writer, all []Prediction) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	units := []string{}

@@ -6,13 +6,11 @@ import (
 	"time"
 )
 
-// poll is the average delay with which EvalScope's collector sees a result: it looks
-// once a second.
+// poll is the average time until EvalScope notices a result, because it looks for results once a second.
 const poll = 500 * time.Millisecond
 
-// evalscope returns the figures that EvalScope of October 2024 prints, by unit. The
-// two throughputs are over different times. Percentiles are values of the sorted
-// list.
+// evalscope returns the metrics that EvalScope of October 2024 prints, keyed by unit. Its two throughputs are
+// computed over different times. Its percentiles are elements of the sorted list.
 func (r run) evalscope() map[string]float64 {
 	var latencies []float64
 	var lastSuccess, last time.Duration
@@ -47,7 +45,7 @@ func (r run) evalscope() map[string]float64 {
 	return v
 }
 
-// mean returns the arithmetic mean.
+// mean returns the arithmetic mean of v.
 func mean(v []float64) float64 {
 	sum := 0.0
 	for _, x := range v {
@@ -67,9 +65,9 @@ func quantile(sorted []float64, share float64) float64 {
 	return sorted[i] + (at-math.Floor(at))*(sorted[i+1]-sorted[i])
 }
 
-// closed returns the figures, by unit, of a load tester that streams and computes
-// percentiles as NumPy does. With a window, only requests that have ended by then
-// count, and the window is the duration of the run.
+// closed returns the metrics, keyed by unit, of a load tester that streams, and that computes percentiles as
+// NumPy does. If window is not 0, only the requests that ended within window count, and window is the duration
+// of the run.
 func (r run) closed(window time.Duration) map[string]float64 {
 	var latencies, ttft, tpot, user []float64
 	var last time.Duration
@@ -100,7 +98,7 @@ func (r run) closed(window time.Duration) map[string]float64 {
 	if window > 0 {
 		last = window
 	}
-	last = max(last, 1) // an engine without costs takes no time
+	last = max(last, 1) // an engine whose times are all 0 takes no time
 	v["run-ns"] = float64(last)
 	v["requests"] = float64(n)
 	v["req/s"] = float64(n) / last.Seconds()
