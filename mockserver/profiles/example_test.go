@@ -9,8 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// How long the last of 201 requests that arrive at the same time waits for its first
-// token.
+// The example shows how long the last of 201 simultaneous requests waits for its first token.
 func Example() {
 	p, err := profiles.Load("mindie-qwen1.5-7b-910b4")
 	if err != nil {

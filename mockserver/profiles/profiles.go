@@ -17,14 +17,14 @@ import (
 //go:embed *.json
 var files embed.FS
 
-// A Profile is a measured server and the engine that was fitted to it.
+// A Profile describes a measured server and the engine that was fitted to it.
 type Profile struct {
-	// Name is the name of the profile. About says which server it is.
+	// Name is the name of the profile. About describes the server.
 	Name  string `json:"name"`
 	About string `json:"about"`
-	// Source is where the figures were published, or how they were measured.
+	// Source says where the metrics were published, or how they were measured.
 	Source Source `json:"source"`
-	// Known has what was known before the fit, one sentence each.
+	// Known lists what was known before the fit, one sentence each.
 	Known []string `json:"known,omitempty"`
 	// Engine is the fitted engine.
 	Engine engine.Profile `json:"engine"`
@@ -32,17 +32,17 @@ type Profile struct {
 	Fit Fit `json:"fit"`
 	// Points are the measured load points.
 	Points []Point `json:"points"`
-	// Folds are engines that were fitted without some of the points. The predictions
-	// of those points show how well the model predicts points that it has not seen.
+	// Folds has engines that were each fitted without some of the points. The predictions of the missing points
+	// show how well the model predicts points that it has not seen.
 	Folds []Fold `json:"folds,omitempty"`
-	// HeldOut has the errors of these predictions, by unit.
+	// HeldOut has the errors of these predictions, one element per unit.
 	HeldOut []Error `json:"held_out,omitempty"`
 }
 
-// A Source says where figures were published.
+// A Source says where metrics were published.
 type Source struct {
 	Study    string `json:"study"`
-	Lines    string `json:"lines,omitempty"` // lines of the study's text
+	Lines    string `json:"lines,omitempty"` // where in the study's text, in line numbers
 	Tool     string `json:"tool"`
 	Date     string `json:"date"`
 	Hardware string `json:"hardware"`
@@ -50,88 +50,86 @@ type Source struct {
 
 // A Fit says how an engine is fitted to the points.
 type Fit struct {
-	// Vary has the JSON names of the fields of the engine's profile that are fitted.
+	// Vary has the JSON names of the engine fields that are fitted.
 	Vary []string `json:"vary"`
-	// Start has what some of these fields are expected to be, which is known from
-	// elsewhere than the points. Each fit begins there, and a field stays there if the
-	// points do not determine it. Package calibrate has a rule for fields that are
-	// missing.
+	// Start has expected values of some of these fields, which are known from other sources than the points.
+	// Each fit starts there, and a field keeps its expected value if the points do not determine the field. For
+	// fields that are not in Start, package calibrate has default rules.
 	Start map[string]float64 `json:"start,omitempty"`
-	// Same has fields that are not fitted because they equal a fitted one.
+	// Same maps a field that is not fitted to a fitted field that always has the same value.
 	Same map[string]string `json:"same,omitempty"`
-	// Choose is a field with few possible values. Each fit takes the best of them.
+	// Choose is a field with few possible values. Each fit chooses the best of them.
 	Choose *Choice `json:"choose,omitempty"`
-	// Unidentified has the names of the fields that the points do not determine: if
-	// one is wrong by a factor of two, and the others are fitted again, the loss hardly
-	// changes. Such a field has the value that was expected of it.
+	// Unidentified has the names of the fields that the points do not determine: the loss hardly changes if
+	// such a field is wrong by a factor of two and the other fields are fitted again. The field then has its
+	// expected value.
 	Unidentified []string `json:"unidentified,omitempty"`
-	// HoldOut has the indices of the points that each fold holds out. If it is nil, each
-	// point is held out alone that is not the only one of its workload.
+	// HoldOut has the indexes of the points that each fold holds out. If it is nil, each point is a fold of its
+	// own, unless it is the only point of its workload.
 	HoldOut [][]int `json:"hold_out,omitzero"`
 	// Workloads are the workloads of the points.
 	Workloads []Workload `json:"workloads"`
 }
 
-// A Choice is a field of the engine's profile and its possible values.
+// A Choice is a field of the engine's profile together with its possible values.
 type Choice struct {
 	Field  string    `json:"field"`
 	Values []float64 `json:"values"`
 }
 
-// A Workload is what a client sends and how the client behaves.
+// A Workload describes what a client sends and how the client behaves.
 type Workload struct {
 	Name string `json:"name"`
-	// Client is "closed" for a closed loop, or "evalscope" for the behaviour of
-	// EvalScope in October 2024, which package calibrate describes.
+	// Client is "closed" for a closed loop, or "evalscope" for a client that behaves like EvalScope of October
+	// 2024; see package calibrate.
 	Client string `json:"client"`
-	// TimeoutSeconds is after how many seconds the client gives up a request, 0 for
-	// never.
+	// TimeoutSeconds is the time after which the client gives up a request. 0 means never.
 	TimeoutSeconds float64 `json:"timeout_s,omitzero"`
-	// WindowSeconds is for how many seconds a "closed" client sends, 0 for as long as
-	// there are requests.
+	// WindowSeconds is the time for which a "closed" client sends requests. 0 means until all requests are
+	// sent.
 	WindowSeconds float64 `json:"window_s,omitzero"`
-	// At most one of the next four describes the distribution of output lengths, whose
-	// mean each point states. Constant: all outputs have one length. Spread: the
-	// lengths are uniform within this share of the mean on either side. Exponential:
-	// the lengths have an exponential distribution. Lengths: the shape of the curve.
-	// Without any, the shape comes from the output lengths or, if they are not known,
-	// the latencies of the training point with the lowest concurrency.
+	// At most one of the next four fields is set. It describes the distribution of output lengths; each point
+	// has the mean. Constant means that all outputs have the same length. Spread means that the lengths are
+	// uniform within this share of the mean on either side. Exponential means that the distribution is
+	// exponential. Lengths has the shape of the distribution.
+	//
+	// If none is set, the shape comes from the training point with the lowest concurrency: from its output
+	// lengths or, if these are unknown, from its latencies.
 	Constant    bool           `json:"constant,omitzero"`
 	Spread      float64        `json:"spread,omitzero"`
 	Exponential bool           `json:"exponential,omitzero"`
 	Lengths     engine.Lengths `json:"lengths,omitempty"`
 }
 
-// A Point is one measured load point.
+// A Point is one load with its measured metrics.
 type Point struct {
 	Workload    string  `json:"workload"`
 	Concurrency int     `json:"concurrency"`
-	Requests    int     `json:"requests"` // sent
-	Prompt      float64 `json:"prompt"`   // mean, in tokens
-	// Asked has the lengths of prompts and outputs for which the client asked, in its
-	// own unit, if the points of a workload differ in them and the server's outputs have
-	// other lengths.
+	Requests    int     `json:"requests"` // number of requests sent
+	Prompt      float64 `json:"prompt"`   // mean prompt length, in tokens
+	// Asked has the prompt length and the output length for which the client asked, in the client's own unit.
+	// It is set only if the points of a workload differ in these lengths and the server's outputs have other
+	// lengths.
 	Asked []float64 `json:"asked,omitempty"`
-	// Output is the mean number of output tokens of the requests that succeeded.
+	// Output is the mean number of output tokens of the successful requests.
 	Output float64 `json:"output"`
-	// Lengths is the distribution of these lengths, if it is known.
+	// Lengths is the distribution of the number of output tokens, if it is known.
 	Lengths engine.Lengths `json:"lengths,omitempty"`
-	// Censored says that timeouts have removed long outputs from the mean in Output.
-	// The mean of the other training points is used instead.
+	// Censored says that Output is too low because timeouts removed long outputs. A fit uses the mean of the
+	// other training points instead.
 	Censored bool `json:"censored,omitzero"`
-	// Runaway has the ordinals, from 0, of requests whose output does not end by
-	// itself. RunawayTokens is the length of their output if it ended within the
-	// timeout.
+	// Runaway has the indexes of the requests whose output does not end by itself. RunawayTokens is the length
+	// of their output if it ended before the timeout.
 	Runaway       []int `json:"runaway,omitempty"`
 	RunawayTokens int   `json:"runaway_tokens,omitzero"`
-	// Values are the measured values by unit. Lines has their lines in the source.
+	// Values has the measured values, keyed by unit. Lines says in which lines of the source they are.
 	Values map[string]float64 `json:"values"`
 	Lines  string             `json:"lines,omitempty"`
 }
 
 // A Fold is an engine that was fitted without some of the points.
 type Fold struct {
-	// HeldOut has the indices of the points that the fit did not see.
+	// HeldOut has the indexes of the points that the fit did not see.
 	HeldOut []int `json:"held_out"`
 	// Engine has the values of the fields in [Fit.Vary], [Fit.Same] and [Fit.Choose].
 	Engine map[string]float64 `json:"engine"`
@@ -141,7 +139,7 @@ type Fold struct {
 type Error struct {
 	Unit   string  `json:"unit"`
 	Points int     `json:"points"`
-	Median float64 `json:"median_pct"` // of the absolute relative errors, in percent
+	Median float64 `json:"median_pct"` // median of the absolute relative errors, in percent
 	Most   float64 `json:"most_pct"`
 }
 
@@ -150,7 +148,7 @@ func Names() []string {
 	var names []string
 	entries, err := files.ReadDir(".")
 	if err != nil {
-		panic(err) // the files are embedded
+		panic(err) // cannot happen: the files are embedded
 	}
 	for _, e := range entries {
 		names = append(names, strings.TrimSuffix(e.Name(), ".json"))
@@ -159,7 +157,7 @@ func Names() []string {
 	return names
 }
 
-// Load returns the profile with that name. The error names it and all profiles.
+// Load returns the profile with this name. If there is none, the error lists the names of all profiles.
 func Load(name string) (Profile, error) {
 	data, err := files.ReadFile(name + ".json")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
@@ -171,8 +169,8 @@ func Load(name string) (Profile, error) {
 	return Parse(data)
 }
 
-// Parse reads a profile in the form of its file and validates its engine. The error
-// names the field, its value and what is allowed.
+// Parse reads a profile from the JSON of its file, and validates its engine. The error names the field, its
+// value and what is allowed.
 func Parse(data []byte) (Profile, error) {
 	var p Profile
 	dec := json.NewDecoder(bytes.NewReader(data))
