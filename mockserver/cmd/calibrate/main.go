@@ -64,7 +64,7 @@ type options struct {
 	check                     bool
 }
 
-// run is the command; it returns the exit status.
+// run runs the command and returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
 	var o options
 	return command.Command{
@@ -82,12 +82,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}.Run(args, stderr)
 }
 
-// fitting announces a fit, which takes long.
+// fitting prints that a fit begins, because a fit takes seconds.
 func fitting(w io.Writer, p profiles.Profile) {
 	fmt.Fprintf(w, "fitting %s to %d points\n", p.Name, len(p.Points))
 }
 
-// usage returns an error if the flags or arguments cannot be used.
+// usage returns an error if the flags or arguments are invalid.
 func (o *options) usage(fs *flag.FlagSet) error {
 	if fs.NArg() == 0 {
 		return errors.New("no file, want one or more; see -help")
@@ -158,7 +158,7 @@ func (o *options) do(files []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// observed returns a profile made from results, before the fit.
+// observed returns a profile with the load points of the result files. The profile is not fitted yet.
 func (o *options) observed(files []string) (profiles.Profile, error) {
 	p := profiles.Profile{
 		Name: o.name, Source: profiles.Source{Study: "observed", Tool: "llmbench", Lines: strings.Join(files, " ")},
@@ -202,7 +202,7 @@ func (o *options) observed(files []string) (profiles.Profile, error) {
 	return p, nil
 }
 
-// samples reads a file of results or records.
+// samples reads a file of benchmark results or of records.
 func (o *options) samples(file string, match []string) ([]calibrate.Sample, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -234,7 +234,7 @@ func report(w io.Writer, p profiles.Profile) error {
 	return nil
 }
 
-// replace replaces the contents of a file. If it fails the file is unchanged.
+// replace replaces the contents of a file. If it fails, the file is unchanged.
 func replace(file string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".calibrate-*")
 	if err != nil {
@@ -251,7 +251,7 @@ func replace(file string, data []byte) error {
 	return nil
 }
 
-// encode returns a profile in the form of its file.
+// encode returns the JSON of a profile, as in its file.
 func encode(p profiles.Profile) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

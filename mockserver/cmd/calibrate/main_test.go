@@ -13,8 +13,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
-// results returns results, at those concurrencies, of a server whose decode step takes
-// 20 ms plus 0.5 ms for each sequence.
+// results returns benchmark results at the given concurrencies. The decode step of the server takes 20 ms plus
+// 0.5 ms per sequence.
 func results(concurrencies ...int) string {
 	var b strings.Builder
 	for _, c := range concurrencies {
@@ -26,7 +26,8 @@ func results(concurrencies ...int) string {
 	return b.String()
 }
 
-// -new makes a profile from results. -check prints the same table for that profile.
+// TestCalibrate checks that -new makes a profile from results, and that -check prints the same table for that
+// profile.
 func TestCalibrate(t *testing.T) {
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "r.txt"), filepath.Join(dir, "p.json")

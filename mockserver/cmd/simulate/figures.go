@@ -9,12 +9,12 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// figures are what the requests of a load have measured, with times in nanoseconds.
+// figures collects the measurements of all requests of a load. Times are in nanoseconds.
 type figures struct {
 	ttft, tpot, e2e []float64
 	prompt, output  int
 	sent, refused   int
-	first, last     time.Duration // when the first request arrived and the last ended
+	first, last     time.Duration // when the first request arrived, and when the last one ended
 }
 
 func (f *figures) add(s *engine.Sequence) {
@@ -30,8 +30,8 @@ func (f *figures) add(s *engine.Sequence) {
 
 func (f *figures) requests() int { return len(f.e2e) + f.refused }
 
-// values returns the figures with llmbench's units and definitions, without the
-// percentiles for which there are too few requests.
+// values returns the metrics with the units and definitions of llmbench. It omits percentiles for which there
+// are too few requests.
 func (f *figures) values(c engine.Counts) []benchfmt.Value {
 	var v []benchfmt.Value
 	put := func(value float64, unit string) { v = append(v, benchfmt.Value{Value: value, Unit: unit}) }
@@ -42,7 +42,7 @@ func (f *figures) values(c engine.Counts) []benchfmt.Value {
 	}
 	put(float64(f.prompt)/n, "in-tok/req")
 	put(float64(f.output)/n, "out-tok/req")
-	elapsed := max(f.last-f.first, 1).Seconds() // an engine without costs takes no time
+	elapsed := max(f.last-f.first, 1).Seconds() // an engine whose times are all 0 takes no time
 	put(n/elapsed, "req/s")
 	put(float64(f.output)/elapsed, "output-tok/s")
 	for _, m := range []struct {

@@ -8,13 +8,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// A fleet is one or more replicas behind a router.
+// A fleet is one or more server replicas behind a router.
 type fleet struct {
 	replicas []*engine.Engine
 	router   router
 	figures  *figures
-	open     []int // requests at each replica that have not ended
-	ended    int   // requests that have ended since the closed loop last set it to 0
+	open     []int // number of unfinished requests at each replica
+	ended    int   // number of requests that ended since the closed loop last reset the counter
 }
 
 func newFleet(p engine.Profile, n int, routing string) (*fleet, error) {
@@ -38,8 +38,8 @@ func newFleet(p engine.Profile, n int, routing string) (*fleet, error) {
 	return f, nil
 }
 
-// submit sends a job to the replica that the router chooses. If the replica refuses
-// the job, submit counts that and returns no error.
+// submit sends a job to the replica that the router chooses. If the replica refuses the job, submit counts the
+// refusal and returns no error.
 func (f *fleet) submit(at time.Duration, j engine.Job) error {
 	for _, e := range f.replicas {
 		e.Advance(at)
@@ -62,8 +62,7 @@ func (f *fleet) submit(at time.Duration, j engine.Job) error {
 	return nil
 }
 
-// next returns the next instant at which a replica decides anything, and false if all
-// are idle.
+// next returns the next time at which any replica's state changes. ok is false if all replicas are idle.
 func (f *fleet) next() (at time.Duration, ok bool) {
 	for _, e := range f.replicas {
 		if t, busy := e.NextChange(); busy && (!ok || t < at) {
@@ -79,14 +78,14 @@ func (f *fleet) advance(to time.Duration) {
 	}
 }
 
-// drain serves the requests that are left.
+// drain serves the remaining requests.
 func (f *fleet) drain() {
 	for at, ok := f.next(); ok; at, ok = f.next() {
 		f.advance(at)
 	}
 }
 
-// openLoop serves requests at the times of their arrivals.
+// openLoop submits the requests at their arrival times and serves them.
 func (f *fleet) openLoop(load requests, report func(string)) error {
 	for r, err := range load {
 		if f.figures.sent%lookEvery == 0 {
@@ -103,10 +102,10 @@ func (f *fleet) openLoop(load requests, report func(string)) error {
 	return nil
 }
 
-// lookEvery is after how many requests an open loop reports its progress.
+// lookEvery is the number of requests after which an open loop reports its progress.
 const lookEvery = 4096
 
-// closedLoop serves n jobs with that concurrency.
+// closedLoop serves n jobs and keeps as many in flight as concurrency says.
 func (f *fleet) closedLoop(l lengths, concurrency, n int, report func(string)) error {
 	free := concurrency
 	for i := 0; i < n; {

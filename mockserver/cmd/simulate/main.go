@@ -70,7 +70,7 @@ type options struct {
 	eachReplicas, eachRate, eachConcurrency []float64
 }
 
-// run is the command; it returns the exit status.
+// run runs the command and returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
 	var o options
 	return command.Command{
@@ -94,13 +94,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}.Run(args, stderr)
 }
 
-// The largest values of a load.
+// The largest accepted values of a load.
 const (
 	mostReplicas = 10_000
 	mostRequests = 1_000_000_000
 )
 
-// usage reads the lists. It returns an error if the flags or arguments cannot be used.
+// usage parses the flags that are lists. It returns an error if the flags or arguments are invalid.
 func (o *options) usage(fs *flag.FlagSet) (err error) {
 	if fs.NArg() > 0 {
 		return fmt.Errorf("argument %q: want flags only", fs.Arg(0))
@@ -116,7 +116,7 @@ func (o *options) usage(fs *flag.FlagSet) (err error) {
 			return fmt.Errorf("-%s %d, want %d to %d", f.name, f.value, f.least, f.most)
 		}
 	}
-	for _, pair := range [][2]string{ // the second has no effect with the first
+	for _, pair := range [][2]string{ // the second flag would have no effect if the first is set
 		{"trace", "rate"}, {"trace", "concurrency"}, {"rate", "concurrency"}, {"trace", "requests"}, {"trace", "input"}, {"trace", "output"},
 	} {
 		if set[pair[0]] && set[pair[1]] {
@@ -172,7 +172,7 @@ func (o *options) simulate(stdout, stderr io.Writer) error {
 	return nil
 }
 
-// loads runs the loads on that many replicas.
+// loads runs all loads on the given number of replicas.
 func (o *options) loads(out *benchfmt.Writer, stderr io.Writer, p engine.Profile, replicas int) error {
 	l := lengths{p, o.input, o.output}
 	one := func(key string, send func(f *fleet, report func(string)) error) error {
@@ -221,10 +221,10 @@ func (o *options) loads(out *benchfmt.Writer, stderr io.Writer, p engine.Profile
 	return nil
 }
 
-// reportEvery is the least time between two reports of progress.
+// reportEvery is the minimum time between two progress reports.
 const reportEvery = 3 * time.Second
 
-// numbers reads a flag's comma-separated list of numbers above 0.
+// numbers parses a flag's comma-separated list of numbers above 0.
 func numbers(flag, list string, whole bool, most float64) ([]float64, error) {
 	var all []float64
 	for text := range strings.SplitSeq(list, ",") {
@@ -241,7 +241,7 @@ func numbers(flag, list string, whole bool, most float64) ([]float64, error) {
 	return all, nil
 }
 
-// clean returns a path without the characters that a benchmark's name cannot have.
+// clean replaces the characters of a path that a benchmark name must not contain.
 func clean(path string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || r == ' ' || r == '=' {

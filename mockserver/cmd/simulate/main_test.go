@@ -32,7 +32,7 @@ func TestSimulate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			args := append([]string{"-profile", "testdata/server.json"}, strings.Fields(tt.args)...)
-			synctest.Test(t, func(t *testing.T) { // on the fake clock no load takes long enough for a report of progress
+			synctest.Test(t, func(t *testing.T) { // on the fake clock, no load takes long enough for a progress report
 				if status := run(args, &stdout, &stderr); status != 0 || stderr.Len() > 0 {
 					t.Fatalf("simulate %s: status %d, %s, want 0 and nothing on standard error", tt.args, status, stderr.String())
 				}
@@ -103,8 +103,8 @@ func TestBadUsage(t *testing.T) {
 
 func quiet(string) {}
 
-// Twice as many replicas behind any router are not slower, and each request is served
-// once.
+// TestReplicas checks that twice as many replicas are not slower with any router, and that each request is
+// served exactly once.
 func TestReplicas(t *testing.T) {
 	p := engine.Profile{Step: 20_000, StepPerSeq: 500, PrefillPerToken: 100, MaxBatch: 8}
 	l := lengths{p, 100, 50}
@@ -129,7 +129,7 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// BenchmarkTrace serves a trace of an hour in the form of Azure's.
+// BenchmarkTrace serves a trace of one hour in Azure's format.
 func BenchmarkTrace(b *testing.B) {
 	p := engine.Profile{Step: 20_000, StepPerSeq: 300, PrefillPerToken: 40, MaxBatch: 128, KVBlocks: 20_000}
 	l := lengths{p, 1155, 211}
@@ -146,7 +146,7 @@ func BenchmarkTrace(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/20_000, "ns/request")
 }
 
-// The error of a line that cannot be used has its number.
+// TestBadTraces checks that the error for an invalid line has the line number.
 func TestBadTraces(t *testing.T) {
 	const head, line = "TIMESTAMP,ContextTokens,GeneratedTokens\n", "2023-11-16 18:15:46.6805900,374,44\n"
 	const ask = `{"timestamp":5,"input_length":9,"output_length":5,"hash_ids":[0]}` + "\n"
@@ -174,7 +174,7 @@ func TestBadTraces(t *testing.T) {
 	}
 }
 
-// FuzzTrace serves any trace or returns an error with the file's name.
+// FuzzTrace checks that any trace is either served or leads to an error with the file's name.
 func FuzzTrace(f *testing.F) {
 	for _, kind := range traces {
 		for _, file := range []string{"testdata/azure.csv", "testdata/mooncake.jsonl"} {
@@ -214,8 +214,8 @@ func FuzzTrace(f *testing.F) {
 	})
 }
 
-// For blocks of any size, two prompts have the same name of a block if and only if they
-// agree up to its end.
+// TestMooncakeBlocks checks, for several block sizes, that a block of two prompts has the same name if and only
+// if the prompts agree up to the end of the block.
 func TestMooncakeBlocks(t *testing.T) {
 	const text = `{"timestamp":0,"input_length":1300,"output_length":5,"hash_ids":[0,1,2]}
 {"timestamp":1,"input_length":1300,"output_length":5,"hash_ids":[0,1,3]}
@@ -251,7 +251,7 @@ func TestMooncakeBlocks(t *testing.T) {
 	}
 }
 
-// The load, including the lengths, depends only on the seed.
+// TestSeed checks that the load, including the lengths, depends only on the seed.
 func TestSeed(t *testing.T) {
 	out := func(seed string) string {
 		var stdout, stderr bytes.Buffer

@@ -17,22 +17,22 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// A request is a request of a load and the time of its arrival.
+// A request is a job of a load with its arrival time.
 type request struct {
 	at  time.Duration
 	job engine.Job
 }
 
-// requests yields the requests of a load in the order of arrival. An error ends it.
+// requests yields the requests of a load in the order of arrival. After an error there are no more.
 type requests = iter.Seq2[request, error]
 
-// lengths are the lengths of the jobs of a synthetic load.
+// lengths defines the prompt and output lengths of a synthetic load.
 type lengths struct {
 	profile       engine.Profile
-	input, output int // output is 0 for lengths from the profile
+	input, output int // in tokens; if output is 0, the profile's distribution is used
 }
 
-// job returns job i.
+// job returns the job with index i.
 func (l lengths) job(i int) (engine.Job, error) {
 	j := engine.Job{Prompt: l.input, Output: l.output}
 	if j.Output == 0 {
@@ -44,7 +44,7 @@ func (l lengths) job(i int) (engine.Job, error) {
 	return j, nil
 }
 
-// poisson returns an open loop of n requests with a mean rate per second.
+// poisson returns n requests of an open loop with Poisson arrivals, at a mean rate in requests per second.
 func poisson(l lengths, rate float64, n int, seed uint64) requests {
 	return func(yield func(request, error) bool) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -59,14 +59,14 @@ func poisson(l lengths, rate float64, n int, seed uint64) requests {
 	}
 }
 
-// longest is the largest duration of a trace.
+// longest is the longest accepted duration of a trace.
 const longest = 10_000 * time.Hour
 
-// traces are the kinds of traces.
+// traces lists the kinds of traces.
 var traces = []string{"azure", "mooncake"}
 
-// trace returns a recorded load, azure:PATH or mooncake:PATH, repeated that many times.
-// The blocks of prompts have names for a cache with blocks of that many tokens.
+// trace returns the requests of a recorded load, which is repeated the given number of times. spec is
+// azure:PATH or mooncake:PATH. block is the block size, in tokens, of the servers' prefix cache.
 func trace(spec string, repeat, block int) (requests, error) {
 	kind, path, _ := strings.Cut(spec, ":")
 	var read func(io.Reader, func(request, error) bool)
@@ -113,9 +113,8 @@ func trace(spec string, repeat, block int) (requests, error) {
 	}, nil
 }
 
-// azure reads a trace of Azure's LLM inference service. Each line is a request: the time
-// of arrival, and the tokens of the prompt and of the output.
-// https://github.com/Azure/AzurePublicDataset
+// azure reads a trace of Azure's LLM inference service (https://github.com/Azure/AzurePublicDataset). Each line
+// is a request: its arrival time, and its numbers of prompt tokens and output tokens.
 func azure(r io.Reader, yield func(request, error) bool) {
 	lines := csv.NewReader(r)
 	lines.ReuseRecord, lines.FieldsPerRecord = true, 3
@@ -131,7 +130,7 @@ func azure(r io.Reader, yield func(request, error) bool) {
 		}
 		at, err := time.Parse("2006-01-02 15:04:05.9999999", f[0])
 		if err != nil && n == 1 {
-			continue // the names of the columns
+			continue // the header
 		}
 		prompt, err2 := strconv.Atoi(f[1])
 		output, err3 := strconv.Atoi(f[2])
@@ -152,13 +151,15 @@ func azure(r io.Reader, yield func(request, error) bool) {
 	}
 }
 
-// mooncakeBlock is the number of tokens for which a hash id of a Mooncake trace stands.
+// mooncakeBlock is the number of tokens per hash id in a Mooncake trace.
 const mooncakeBlock = 512
 
-// mooncake reads a trace of Mooncake. Each line is a request in JSON, with the names of
-// the prompt's blocks. A name also stands for all blocks before. A block of the cache gets
-// its name from its last token: from the name of the trace's block with that token and the
-// token's position in it. https://github.com/kvcache-ai/Mooncake
+// mooncake reads a trace of Mooncake (https://github.com/kvcache-ai/Mooncake). Each line is a request in JSON
+// with the hash ids of the prompt's blocks. A hash id also identifies all blocks before its block.
+//
+// The blocks of the trace and of the simulated cache may differ in size. So a block of the cache is named after
+// its last token: the name is made of the hash id of the trace's block with that token, and of the token's
+// position in the trace's block.
 func mooncake(r io.Reader, block int, yield func(request, error) bool) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 16<<20)

@@ -6,13 +6,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// A router chooses the replica for a job. open has the number of requests at each
-// replica that have not ended.
+// A router chooses the replica for a job. open has the number of unfinished requests at each replica.
 type router interface {
 	choose(j engine.Job, open []int) int
 }
 
-// newRouter returns the router with that name.
+// newRouter returns the router with the given name.
 func newRouter(name string) (router, error) {
 	switch name {
 	case "round-robin":
@@ -33,8 +32,8 @@ func (r *roundRobin) choose(_ engine.Job, open []int) int {
 	return (r.last - 1) % len(open)
 }
 
-// leastOutstanding chooses the replica with the fewest requests; of several the first
-// after the replica that it chose before.
+// leastOutstanding chooses the replica with the fewest unfinished requests. If several have the fewest, it
+// chooses the first one after the previously chosen replica.
 type leastOutstanding struct{ last int }
 
 func (r *leastOutstanding) choose(_ engine.Job, open []int) int {
@@ -48,15 +47,16 @@ func (r *leastOutstanding) choose(_ engine.Job, open []int) int {
 	return best
 }
 
-// prefixAware chooses the replica that was last sent the longest beginning of the
-// prompt, unless that replica has more than twice as many requests, plus slack, as
-// another. It does not learn what a replica drops from its cache.
+// prefixAware chooses the replica that most recently got the longest prefix of the prompt, and so probably has
+// it in its cache. It passes over replicas that have more than twice as many requests as the least busy
+// replica, plus slack. If no replica is left, it chooses the least busy one. It does not know what a replica
+// has dropped from its cache.
 type prefixAware struct {
-	seen  map[uint64]int // name of a block to the replica that was last sent it
+	seen  map[uint64]int // maps the name of a block to the replica that most recently got the block
 	least leastOutstanding
 }
 
-// slack is how many requests beyond twice the number of another replica are allowed.
+// slack is the number of requests that a replica may have beyond twice the number of the least busy replica.
 const slack = 8
 
 func (r *prefixAware) choose(j engine.Job, open []int) int {
