@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// script is what k6 runs. It prints a result in Go benchmark format.
+// script is the script that k6 runs. It prints a result in Go benchmark format.
 //
 //go:embed k6.js
 var script string
 
-// maxBuild is the maximum time in which the programs are built. k6 takes minutes the first time.
+// maxBuild is the maximum time for building the programs. The first build of k6 takes minutes.
 const maxBuild = 30 * time.Minute
 
-// build builds the programs in a folder.
+// build builds the client and the mock server in the folder dir.
 func (b *bench) build(ctx context.Context, dir string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxBuild, fmt.Errorf("not built after %v", maxBuild))
 	defer cancel()
@@ -31,7 +31,7 @@ func (b *bench) build(ctx context.Context, dir string) error {
 	client := exec.CommandContext(ctx, "go", "test", "-c", "-o", b.client, "./scenarios")
 	if b.check == k6 {
 		client = exec.CommandContext(ctx, "go", "build", "-o", b.client, "./cmd/k6")
-		client.Dir = filepath.Join("llmbench", "k6") // a module of its own
+		client.Dir = filepath.Join("llmbench", "k6") // k6 is in a separate module
 	}
 	for _, c := range []*exec.Cmd{client, exec.CommandContext(ctx, "go", "build", "-o", b.mock, "./mockserver/cmd/mockserver")} {
 		if out, err := c.CombinedOutput(); err != nil {
@@ -41,7 +41,7 @@ func (b *bench) build(ctx context.Context, dir string) error {
 	return nil
 }
 
-// runClient runs the client, which writes its records to the folder out, and returns what it printed.
+// runClient runs the client and returns what it printed. The client writes its records to the folder out.
 func (b *bench) runClient(ctx context.Context, l load, url, out string) (string, error) {
 	out, err := filepath.Abs(out)
 	if err != nil {
@@ -67,8 +67,8 @@ func (b *bench) runClient(ctx context.Context, l load, url, out string) (string,
 		command = append([]string{"sh", "-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, b.cgroup}, command...)
 	}
 	c := pinned(ctx, b.clientCore, command...)
-	c.Stdin = strings.NewReader(script) // which only k6 reads
-	c.Dir = "scenarios"                 // as go test does
+	c.Stdin = strings.NewReader(script) // only k6 reads the script
+	c.Dir = "scenarios"                 // go test would run it there, too
 	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") || strings.HasPrefix(v, "K6_") })
 	for name, value := range variables {
 		c.Env = append(c.Env, "LLMBENCH_"+name+"="+value)
@@ -80,8 +80,8 @@ func (b *bench) runClient(ctx context.Context, l load, url, out string) (string,
 	return string(text), nil
 }
 
-// pinned returns a command that runs on one core, or on any if core is -1. The command ends when ctx ends, and
-// when this process does.
+// pinned returns a command that runs on the given core, or on any core if core is -1. The command ends when ctx
+// ends, and when this process ends.
 func pinned(ctx context.Context, core int, command ...string) *exec.Cmd {
 	if core >= 0 {
 		command = append([]string{"taskset", "-c", strconv.Itoa(core)}, command...)
@@ -92,11 +92,11 @@ func pinned(ctx context.Context, core int, command ...string) *exec.Cmd {
 	return c
 }
 
-// newCgroup makes a cgroup whose processes get 1 % of a CPU, and returns its folder. It needs root, and the
-// controller "cpu" of version 1 or 2.
+// newCgroup creates a cgroup whose processes get 1 % of a CPU, and returns its folder. It needs root and the
+// "cpu" controller of cgroup version 1 or 2.
 func newCgroup() (dir string, err error) {
 	for _, at := range []struct{ parent, file, limit string }{
-		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "1000"}, // of a period of 100 ms
+		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "1000"}, // 1 ms of each period of 100 ms
 		{"/sys/fs/cgroup", "cpu.max", "1000 100000"},
 	} {
 		dir, e := os.MkdirTemp(at.parent, "llmbench-verdict-")

@@ -1,53 +1,54 @@
-// Verdict measures both errors of a benchmark that judges its own figures: untrue figures that it
-// shows, and true figures that it withholds. It runs a client many times, and compares each
-// figure with the log of the mock server.
+// Verdict checks how well a benchmark judges its own metrics. Two kinds of error are possible: the benchmark
+// shows an untrue metric, or it withholds a true one. Verdict runs a client many times, and compares each
+// metric with the truth, which it computes from the log of the mock server.
 //
-// The mock server is a process of its own. Its log has the instants between which each token left the
-// server, so that each figure is known as a client without delays of its own would have measured
-// it. The truth is computed by the definitions of the client:
+// The mock server is a separate process. For each token, its log has the times between which the token left the
+// server. So each metric can be computed as a client without any delays would have measured it. The truth uses
+// the client's definitions of the metrics:
 //
-//   - t0 of a request is the instant at which the request reached the server: when
-//     the client had written it, or when the server's handler began, whichever was
-//     first.
-//   - A token has the instant of the server's write call. If the call took long, because
-//     the server itself was stopped, any instant from its begin to its end is true.
-//   - A rate is computed for workers which begin as planned, and send the next request as
-//     soon as the server has written the end of the answer before.
+//   - A request begins (t0) when it reaches the server. That is when the client had written it, or when the
+//     server's handler began, whichever was first.
+//   - A token is sent at the time of the server's write call. If the call took long, because the server itself
+//     was stopped, any time during the call counts as true.
+//   - For rates, the workers begin as planned, and send the next request as soon as the server has written the
+//     end of the previous response.
 //
-// What is run, and what is promised, is said by the first argument. Without one, the client is BenchmarkServe:
+// The first argument says which client runs and what is promised. Without an argument, the client is
+// BenchmarkServe, and the promises are:
 //
-//   - No figure that is shown differs from the truth by more than 5 %.
-//   - In healthy runs all figures within 2 % of the truth are shown at 2 ms a token and more.
-//   - In healthy runs 90 % of them are shown at 0.5 ms a token.
-//   - At 2 ms a token and more client-err-% is, in 90 of 100 runs, within a factor of 2 of the largest true error
-//     of a figure, or both are at most 2 %.
+//   - No metric that is shown differs from the truth by more than 5 %.
+//   - In healthy runs at 2 ms per token and more, all metrics within 2 % of the truth are shown.
+//   - In healthy runs at 0.5 ms per token, 90 % of the metrics within 2 % of the truth are shown.
+//   - At 2 ms per token and more, client-err-% is right in 90 of 100 runs: it is within a factor of 2 of the
+//     largest true error of a metric, or both are at most 2 %.
 //
-// A run is healthy if nothing runs beside the client, and the server's own mean TPOT is within 5 %, and its median
-// TTFT within 10 % and 2 ms, of what the server was told: a server that is later shares the client's lack of cores.
+// A run is healthy if nothing runs beside the client and if the server is about as fast as it was configured to
+// be: its own mean TPOT is within 5 % of the configured time, and its median TTFT within 10 % and 2 ms. A
+// slower server suffers from the same lack of CPU time as the client.
 //
-// With "starved" two of three clients have the whole machine, and one has 1 % of a CPU: it runs in a cgroup, which needs
-// root. Figures are shown in any case.
+// With "starved", two of three clients have the whole machine, and one has 1 % of a CPU. That client runs in a
+// cgroup, which needs root. All metrics are shown. The promises are:
 //
-//   - client-err-% is above 5 % for each starved client.
-//   - client-err-% is above 5 % for no other client whose figures are all within 2.5 % of the truth.
+//   - client-err-% is above 5 % for every starved client.
+//   - client-err-% is at most 5 % for every other client whose metrics are all within 2.5 % of the truth.
 //
-// With "k6" the client is k6 with the extension of llmbench/k6, and each VU is a stream.
+// With "k6", the client is k6 with the extension in llmbench/k6, and each virtual user (VU) is a stream. The
+// promise is:
 //
 //   - The median of llm_ttft is within 1 ms of the truth.
 //
-// The exit status is 0 if the promises hold, 1 if one is broken, and 2 if the runs
-// could not be made. The machine needs two idle cores, Linux and taskset.
+// The exit status is 0 if the promises hold, 1 if one is broken, and 2 if the runs could not be made. The
+// machine needs two idle cores, Linux and taskset.
 //
 // Usage:
 //
 //	go run ./.ci/verdict [starved | k6] [flags]
 //
-// There is a run for each combination of -ttft, -per-token, -streams, and what runs beside the client: -loops
-// and -build. They take turns until there are as many as -runs. Verdict writes a
-// JSON line for each run to results.jsonl in the folder of -dir, with the value, the
-// truth and the error of each figure. With -keep the folder also gets the output of
-// the client, its records and the server's log. The default, 48 loads with three
-// neighbours, takes half an hour.
+// There is a run for each combination of -ttft, -per-token, -streams and what runs beside the client (-loops
+// and -build). The combinations are repeated in turn until there are -runs runs. Verdict writes a JSON line for
+// each run to results.jsonl in the folder of -dir, with the value, the truth and the error of each metric. With
+// -keep, the folder also gets the client's output, its records and the server's log. By default there are 48
+// loads. Each runs alone, beside a busy loop and beside a build, which takes half an hour in total.
 package main
 
 import (
@@ -68,7 +69,7 @@ import (
 	"time"
 )
 
-// A check is what clients are run, and what is promised of them.
+// A check says which clients run and what is promised of them.
 type check string
 
 const (
@@ -77,7 +78,7 @@ const (
 	k6      check = "k6"
 )
 
-// options are the command line.
+// options holds the flags of the command line and the check.
 type options struct {
 	check                check
 	runs                 int
@@ -91,14 +92,15 @@ type options struct {
 }
 
 func main() {
-	// The children end with the thread that started them, which is this one.
+	// Child processes are killed when the thread that started them ends (Pdeathsig). So this goroutine must
+	// stay on its thread.
 	runtime.LockOSThread()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the command. It returns the exit status.
+// run runs the command and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -127,7 +129,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return broken
 }
 
-// defaults returns the options of a check.
+// defaults returns the default options of a check.
 func (c check) defaults() options {
 	const ms = time.Millisecond
 	o := options{check: c, ttft: []time.Duration{200 * ms}, perToken: []time.Duration{20 * ms}, loops: []int{0}}
@@ -143,7 +145,7 @@ func (c check) defaults() options {
 	return o
 }
 
-// parse reads the command line.
+// parse parses the command line.
 func parse(args []string, stderr io.Writer) (options, error) {
 	var c check
 	if len(args) > 0 && slices.Contains([]check{starved, k6}, check(args[0])) {
@@ -180,10 +182,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
-// shown returns the default of a flag as its description shows it.
+// shown formats the default of a list flag for the flag's description.
 func shown[T any](values []T) string { return strings.ReplaceAll(fmt.Sprint(values), " ", ",") }
 
-// list returns the function of a flag that is a list of values.
+// list returns a parser for a flag that is a comma-separated list of values, each at least least.
 func list[T cmp.Ordered](to *[]T, least T, parse func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		*to = nil

@@ -20,12 +20,13 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// A load is what the server does, how many streams ask it, and what runs beside the client.
+// A load says how fast the server responds, how many streams send requests to it, and what runs beside the
+// client.
 type load struct {
 	TTFT     time.Duration `json:"ttft_ns"`
 	PerToken time.Duration `json:"per_token_ns"`
 	Streams  int           `json:"streams"`
-	Loops    int           `json:"loops"`   // busy loops
+	Loops    int           `json:"loops"`   // number of busy loops
 	Build    bool          `json:"build"`   // a build of the standard library at nice 19
 	Starved  bool          `json:"starved"` // the client has 1 % of a CPU
 }
@@ -33,7 +34,7 @@ type load struct {
 // idle reports whether nothing runs beside the client.
 func (l load) idle() bool { return l.Loops == 0 && !l.Build && !l.Starved }
 
-// beside says what runs beside the client.
+// beside describes what runs beside the client.
 func (l load) beside() string {
 	switch {
 	case l.Starved:
@@ -52,7 +53,7 @@ func (l load) String() string {
 	return fmt.Sprintf("TTFT %v, %v a token, %d streams, beside %s", l.TTFT, l.PerToken, l.Streams, l.beside())
 }
 
-// loads returns all combinations.
+// loads returns all combinations of the options.
 func (o *options) loads() (all []load) {
 	for _, ttft := range o.ttft {
 		for _, token := range o.perToken {
@@ -73,10 +74,10 @@ func (o *options) loads() (all []load) {
 	return all
 }
 
-// maxRun is the maximum time of a run.
+// maxRun is the maximum duration of a run.
 const maxRun = 5 * time.Minute
 
-// measure makes the runs, and writes and returns their results.
+// measure makes all runs, writes their results to results.jsonl, and returns them.
 func measure(ctx context.Context, o options, progress io.Writer) ([]result, error) {
 	loads := o.loads()
 	if o.runs == 0 {
@@ -123,11 +124,11 @@ func measure(ctx context.Context, o options, progress io.Writer) ([]result, erro
 	return all, lines.Close()
 }
 
-// A bench makes runs.
+// A bench makes runs with the built programs.
 type bench struct {
 	options
 	client, mock string // paths of the programs
-	cgroup       string // the folder of a cgroup with 1 % of a CPU; "": none
+	cgroup       string // the folder of a cgroup with 1 % of a CPU; "" if there is none
 }
 
 // run makes one run.
@@ -140,7 +141,7 @@ func (b *bench) run(ctx context.Context, number int, l load) (r result, err erro
 		}
 		cancel()
 		for _, c := range children {
-			c.Wait() // the error says that cancel ended the child
+			c.Wait() // the error only says that cancel killed the child
 		}
 	}()
 	start := func(c *exec.Cmd) error {
@@ -199,7 +200,7 @@ func (b *bench) run(ctx context.Context, number int, l load) (r result, err erro
 	return r, err
 }
 
-// keepRun keeps the files of a run.
+// keepRun stores the output, the records and the log of a run in the folder of -dir.
 func (b *bench) keepRun(name, output, record string, log []mockserver.Entry) error {
 	path := filepath.Join(b.dir, name)
 	text, err := json.Marshal(log)
@@ -209,7 +210,7 @@ func (b *bench) keepRun(name, output, record string, log []mockserver.Entry) err
 	return errors.Join(os.WriteFile(path+".txt", []byte(output), 0o666), os.WriteFile(path+".mock.json", text, 0o666), os.Rename(record, path+".jsonl"))
 }
 
-// servingURL returns the URL in the first line of the mock server's output.
+// servingURL reads the first line of the mock server's output and returns the URL in it.
 func servingURL(r io.Reader) (string, error) {
 	var line []byte
 	for buf := make([]byte, 1); !bytes.HasSuffix(line, []byte("\n")); {
@@ -225,8 +226,7 @@ func servingURL(r io.Reader) (string, error) {
 	return url, nil
 }
 
-// readLog returns the log of the mock server, and the zero of its instants in
-// nanoseconds since 1970.
+// readLog returns the log of the mock server. Its times count from epoch, in nanoseconds since 1970.
 func readLog(ctx context.Context, url string) (log []mockserver.Entry, epoch int64, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/mock/log", nil)
 	if err != nil {
@@ -243,7 +243,7 @@ func readLog(ctx context.Context, url string) (log []mockserver.Entry, epoch int
 	return log, epoch, json.NewDecoder(resp.Body).Decode(&log)
 }
 
-// onlyFile returns the path of the file of records in dir.
+// onlyFile returns the path of the only file of records in dir.
 func onlyFile(dir string) (string, error) {
 	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err == nil && len(all) != 1 {
@@ -255,7 +255,7 @@ func onlyFile(dir string) (string, error) {
 	return all[0], nil
 }
 
-// figures returns the values in the output of a benchmark.
+// figures returns the metrics in the output of a benchmark, keyed by unit.
 func figures(output string) (map[string]float64, error) {
 	all, err := benchfile.Read(strings.NewReader(output), "the output of the client")
 	if err == nil && len(all) > 1 {
@@ -265,7 +265,7 @@ func figures(output string) (map[string]float64, error) {
 		return nil, err
 	}
 	values := map[string]float64{}
-	for _, one := range all { // none if the benchmark failed
+	for _, one := range all { // all is empty if the benchmark failed
 		for _, v := range one.Values {
 			values[v.Unit] = v.Value
 		}

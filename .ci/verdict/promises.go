@@ -12,32 +12,32 @@ import (
 
 // The limits of the promises, in percent.
 const (
-	maxShown    = 5 // the error of a figure that is shown
-	rightWithin = 2 // the error of a figure that should be shown
-	nearZero    = 2 // the error that client-err-% need not tell from 0
+	maxShown    = 5 // largest error that a shown metric may have
+	rightWithin = 2 // a metric with at most this error should be shown
+	nearZero    = 2 // client-err-% need not distinguish errors up to this size
 	minFast     = 90
 	minTold     = 90
 )
 
-// maxK6Off is how far the median TTFT of k6 may be from the truth.
+// maxK6Off is the largest accepted difference between k6's median TTFT and the truth.
 const maxK6Off = time.Millisecond
 
-// By how much the mean TPOT and the median TTFT of a healthy run's server may differ from what the server was told: a
-// share, and for the TTFT the time that the server takes to read a request and to wake up.
+// In a healthy run, the server's mean TPOT and median TTFT may differ from the configured times by these
+// shares. The TTFT may differ by ownTime more, because the server needs time to read a request and to wake up.
 const (
 	maxTPOTOff = 0.05
 	maxTTFTOff = 0.1
 	ownTime    = 2 * time.Millisecond
 )
 
-// The time of a token from which on every right figure should be shown, and from which on
-// minFast percent of them should be.
+// In healthy runs at slowToken per token or more, every right metric should be shown. From fastToken up to
+// slowToken, minFast percent of the right metrics should be shown.
 const (
 	slowToken = 2 * time.Millisecond
 	fastToken = 500 * time.Microsecond
 )
 
-// A promise is what should hold for the runs together.
+// A promise is a statement about all runs together, and whether it holds.
 type promise struct {
 	held bool
 	text string
@@ -50,7 +50,7 @@ func (p promise) String() string {
 	return "BROKEN: " + p.text
 }
 
-// promises returns whether the results of a check keep its promises.
+// promises evaluates the promises of a check for its results.
 func (c check) promises(all []result) []promise {
 	switch c {
 	case starved:
@@ -75,7 +75,8 @@ func (c check) promises(all []result) []promise {
 	}
 }
 
-// starvedPromises returns whether client-err-% tells starved clients from others.
+// starvedPromises evaluates the promises of the check "starved": client-err-% must distinguish starved clients
+// from others.
 func starvedPromises(all []result) []promise {
 	limited := only(all, func(r result) bool { return r.Starved })
 	other := only(all, func(r result) bool { return !r.Starved && r.worst() <= maxShown/2. })
@@ -86,21 +87,21 @@ func starvedPromises(all []result) []promise {
 	}
 }
 
-// only returns the results that are wanted.
+// only returns the results for which wanted is true.
 func only(all []result, wanted func(result) bool) []result {
 	return slices.DeleteFunc(slices.Clone(all), func(r result) bool { return !wanted(r) })
 }
 
-// A total is what counts in the results of some runs.
+// A total counts runs and metrics over several results.
 type total struct {
-	runs, told        int     // runs
-	figures, shown    int     // figures
-	right, rightShown int     // figures within rightWithin of the truth
-	wrong             int     // figures that are shown, and more than maxShown from the truth
-	worstShown        float64 // percent
+	runs, told        int     // number of runs, and of runs in which client-err-% was right
+	figures, shown    int     // number of metrics, and of metrics that were shown
+	right, rightShown int     // number of metrics within rightWithin of the truth, and how many of them were shown
+	wrong             int     // number of shown metrics with an error above maxShown
+	worstShown        float64 // largest error of a shown metric, in percent
 }
 
-// sum adds results.
+// sum returns the total over the results.
 func sum(all []result) (t total) {
 	for _, r := range all {
 		t.runs++
@@ -125,7 +126,7 @@ func sum(all []result) (t total) {
 	return t
 }
 
-// table returns the results of each time per token and neighbour as a table in Markdown.
+// table returns a Markdown table with a row for each time per token and each kind of work beside the client.
 func table(all []result) string {
 	type key struct {
 		token  time.Duration

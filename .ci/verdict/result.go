@@ -14,29 +14,30 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// A figure is one core unit of a run, or a unit that k6 prints.
+// A figure is the value of one metric in a run. The metrics are the core units of llmbench or, for k6, the
+// units that k6 prints.
 type figure struct {
 	Unit     string  `json:"unit"`
-	Measured float64 `json:"measured"` // as the benchmark shows it, or would show it
+	Measured float64 `json:"measured"` // the value that the benchmark shows, or would show if it did not withhold it
 	True     float64 `json:"true"`
-	Error    float64 `json:"err_pct"` // of Measured, in percent of True; not negative
+	Error    float64 `json:"err_pct"` // |Measured-True| in percent of True
 	Shown    bool    `json:"shown"`
 }
 
-// A result is what is known of a run.
+// A result describes the outcome of a run.
 type result struct {
 	load
 	Check       check    `json:"check"`
 	Run         int      `json:"run"`
-	Figures     []figure `json:"figures"`        // the largest error first
-	TrueTPOT    float64  `json:"true_tpot_ns"`   // mean, by the server's log
-	TrueTTFT    float64  `json:"true_ttft_ns"`   // median, by the server's log
-	ClientError *float64 `json:"client_err_pct"` // client-err-%; nil if it was left out
+	Figures     []figure `json:"figures"`        // sorted by error, the largest first
+	TrueTPOT    float64  `json:"true_tpot_ns"`   // mean, from the server's log
+	TrueTTFT    float64  `json:"true_ttft_ns"`   // median, from the server's log
+	ClientError *float64 `json:"client_err_pct"` // client-err-%; nil if the output lacks it
 	Withheld    []string `json:"withheld"`
-	Output      string   `json:"output"` // of the benchmark, without its lines about units
+	Output      string   `json:"output"` // output of the benchmark without its Unit lines
 }
 
-// newResult compares the output of a client with the truth.
+// newResult compares the output and the records of a client with the truth.
 func (c check) newResult(number int, l load, output, record string, log []mockserver.Entry, epoch int64) (result, error) {
 	r := result{load: l, Check: c, Run: number, Output: withoutUnits(output)}
 	shown, err := figures(output)
@@ -69,10 +70,10 @@ func (c check) newResult(number int, l load, output, record string, log []mockse
 		want := right[u.Name]
 		_, isShown := shown[u.Name]
 		wanted := u.Core
-		if c == k6 { // its records have further figures, by other rules
+		if c == k6 { // k6's records have more metrics than k6 prints, and define them differently
 			wanted = isShown
 		}
-		if !wanted || !isMeasured || want == 0 { // the share of failed requests is 0
+		if !wanted || !isMeasured || want == 0 { // want is 0 for the share of failed requests
 			continue
 		}
 		r.Figures = append(r.Figures, figure{u.Name, value, want, 100 * math.Abs(value/want-1), isShown})
@@ -81,7 +82,7 @@ func (c check) newResult(number int, l load, output, record string, log []mockse
 	return r, nil
 }
 
-// withoutUnits returns the output of a benchmark without the lines that describe units.
+// withoutUnits returns the output of a benchmark without its Unit lines.
 func withoutUnits(output string) string {
 	var rest strings.Builder
 	for line := range strings.Lines(output) {
@@ -92,25 +93,26 @@ func withoutUnits(output string) string {
 	return rest.String()
 }
 
-// healthy reports whether nothing ran beside the client, and the server was about as fast as it was told to
-// be. Otherwise the load takes more than the two cores, and each delay of the client is the server's, too.
+// healthy reports whether nothing ran beside the client and the server was about as fast as it was configured
+// to be. If it is false, the load needs more than the two cores, and whatever delays the client also delays the
+// server.
 func (r *result) healthy() bool {
 	off := func(is float64, want time.Duration) float64 { return math.Abs(is - float64(want)) }
 	return r.idle() && off(r.TrueTPOT, r.PerToken) <= maxTPOTOff*float64(r.PerToken) && off(r.TrueTTFT, r.TTFT) <= maxTTFTOff*float64(r.TTFT)+float64(ownTime)
 }
 
-// worst returns the largest true error of a figure, in percent, whether it is shown or not.
+// worst returns the largest error of any metric in percent, shown or not.
 func (r *result) worst() float64 { return r.Figures[0].Error }
 
-// wrong returns the figures that are shown and differ from the truth by more than maxShown.
+// wrong returns the shown metrics with an error above maxShown.
 func (r *result) wrong() []figure {
 	return slices.DeleteFunc(slices.Clone(r.Figures), func(f figure) bool { return !f.Shown || f.Error <= maxShown })
 }
 
-// accused reports whether client-err-% says that the client distorts its figures.
+// accused reports whether client-err-% says that the client distorts its metrics.
 func (r result) accused() bool { return r.ClientError != nil && *r.ClientError > maxShown }
 
-// told reports whether client-err-% tells the largest true error.
+// told reports whether client-err-% is close enough to the largest true error.
 func (r *result) told() bool {
 	if r.ClientError == nil {
 		return false
@@ -119,7 +121,7 @@ func (r *result) told() bool {
 	return said <= nearZero && worst <= nearZero || said <= 2*worst && worst <= 2*said
 }
 
-// String returns a line for a reader who watches the runs.
+// String returns a line that is printed when the run ends.
 func (r result) String() string {
 	text := fmt.Sprintf("%3d  %v: ", r.Run, r.load)
 	if r.Check == k6 {
@@ -133,7 +135,7 @@ func (r result) String() string {
 		said = fmt.Sprintf("%.2g", *r.ClientError)
 	}
 	text += fmt.Sprintf("client-err-%% %s, true %.2g (%s)", said, r.worst(), r.Figures[0].Unit)
-	if r.Check == starved { // all figures are shown
+	if r.Check == starved { // starved clients show all metrics
 		return text
 	}
 	if !r.told() {

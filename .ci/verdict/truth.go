@@ -14,12 +14,12 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
-// A sent is what the client's records say about when a request was sent. Instants count
-// from Epoch.
+// A sent is a request in the client's records, with the times at which it was sent and answered. All times
+// count from Epoch.
 type sent struct {
 	ID      string
-	Epoch   int64           `json:"epoch_unix_ns"` // since 1970
-	Wrote   time.Duration   `json:"wrote_ns"`      // 0: unknown
+	Epoch   int64           `json:"epoch_unix_ns"` // nanoseconds since 1970
+	Wrote   time.Duration   `json:"wrote_ns"`      // when the client had written the request; 0 if unknown
 	First   time.Duration   `json:"first_ns"`
 	Gaps    []time.Duration `json:"gaps_ns"`
 	Outcome sample.Outcome
@@ -36,15 +36,15 @@ func readSent(path string) (all []sent, err error) {
 		if err := json.Unmarshal(line, &l); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		if l.ID != "" { // neither the head nor the end
+		if l.ID != "" { // the file's first and last lines have no ID
 			all = append(all, l)
 		}
 	}
 	return all, nil
 }
 
-// truth returns the figures of the requests as a client without delays would have measured
-// them. The instants of the log count from epoch.
+// truth returns the metrics of the requests as a client without delays would have measured them. The times in
+// the log count from epoch.
 func truth(requests []sent, log []mockserver.Entry, epoch int64, streams int) (map[string]float64, error) {
 	entries := map[string]*mockserver.Entry{}
 	for i := range log {
@@ -61,8 +61,8 @@ func truth(requests []sent, log []mockserver.Entry, epoch int64, streams int) (m
 	return sample.Summarize(sample.All(samples...), perfectElapsed(samples, streams), sample.SLO{}).Metrics, nil
 }
 
-// trueSample returns the sample of a request on the clock of the log. The client's instants
-// count from epoch of that clock.
+// trueSample returns the true sample of a request. Its times are on the clock of the log, on which the client's
+// epoch is the given epoch.
 func trueSample(r sent, e *mockserver.Entry, epoch time.Duration) sample.Sample {
 	reached := e.Accepted
 	if r.Wrote > 0 {
@@ -81,33 +81,33 @@ func trueSample(r sent, e *mockserver.Entry, epoch time.Duration) sample.Sample 
 	return s
 }
 
-// onTheWire returns when each token of an answer left the server. That is between the instant before
-// the server's write and the end of the write, which differ where the server was stopped. An instant
-// of the client between the two cannot be shown to be wrong, and is taken for true; any other is
-// taken for the nearest of the two.
+// onTheWire returns when each token of a response left the server. A token leaves between the start and the end
+// of the server's write call; the two are far apart if the server was stopped meanwhile. A time of the client
+// between them cannot be proved wrong, so it is taken as true. A time of the client outside is replaced by the
+// nearer of the two.
 func onTheWire(r sent, e *mockserver.Entry, epoch time.Duration) []time.Duration {
 	tokens := slices.Clone(e.Tokens)
 	if len(r.Gaps) != len(tokens)-1 {
 		return tokens
 	}
-	seen := make([]time.Duration, 0, len(tokens)) // by the client
+	seen := make([]time.Duration, 0, len(tokens)) // when the client saw each token
 	at := epoch + r.First
 	for _, gap := range append([]time.Duration{0}, r.Gaps...) {
 		at += gap
 		seen = append(seen, at)
 	}
 	for _, w := range e.SlowWrites {
-		for i := w.Token; i >= 0 && e.Tokens[i] == e.Tokens[w.Token]; i-- { // tokens of one write
+		for i := w.Token; i >= 0 && e.Tokens[i] == e.Tokens[w.Token]; i-- { // all tokens of the same write
 			tokens[i] = min(max(seen[i], e.Tokens[i]), e.Tokens[i]+w.Took)
 		}
 	}
 	return tokens
 }
 
-// perfectElapsed returns the time that workers without delays take for the requests. The
-// workers begin as a closed loop plans it. Each request takes as long as it took in truth.
+// perfectElapsed returns how long workers without delays would take for the requests. The workers begin at the
+// planned times of a closed loop. Each request takes its true time.
 func perfectElapsed(samples []sample.Sample, workers int) (elapsed time.Duration) {
-	var free []time.Duration // when each worker can send its next request
+	var free []time.Duration // the time at which each worker can send its next request
 	for k := range min(workers, len(samples)) {
 		free = append(free, time.Duration(k)*llmbench.DefaultStagger)
 	}

@@ -19,8 +19,8 @@ import (
 
 const ms = time.Millisecond
 
-// TestTruth computes the figures of two workers with two requests each. The epoch of the
-// client is 1 s after the server's epoch.
+// TestTruth computes the metrics of two workers with two requests each. The client's epoch is 1 s after the
+// server's epoch.
 func TestTruth(t *testing.T) {
 	const epoch = int64(1e18)
 	var requests []sent
@@ -37,14 +37,15 @@ func TestTruth(t *testing.T) {
 			PromptTokens: 7, OutputTokens: 3,
 		})
 	}
-	add(1000*ms, 0)       // the client does not know when it had written the request
+	add(1000*ms, 0)       // the client has no time at which the request was written
 	add(1002*ms, 1001*ms) // the server was late
-	add(1200*ms, 1300*ms) // the client was late, after it had written the request
+	add(1200*ms, 1300*ms) // the client was late, but only after it had written the request
 	add(1400*ms, 1400*ms)
 	log = append(log, mockserver.Entry{ID: "of the warm-up"})
 	got, err := truth(requests, log, epoch, 2)
 	assert.NilError(t, err)
-	// Perfect workers begin at 0 and 200 µs. The first sends the requests of 160 ms, 160 ms.
+	// Workers without delays begin at 0 and 200 µs. The second worker ends last: it sends a request of 161 ms
+	// and then one of 160 ms.
 	elapsed := llmbench.DefaultStagger + 161*ms + 160*ms
 	for unit, want := range map[string]float64{
 		"p50-ttft-ns": 100e6, "mean-ttft-ns": 100.25e6, "mean-tpot-ns": 25e6, "p50-e2e-ns": 150e6, "mean-itl-ns": 25e6,
@@ -60,7 +61,7 @@ func TestTruth(t *testing.T) {
 	assert.ErrorContains(t, err, `"stalled"`)
 }
 
-// TestOnTheWire checks when tokens left the server: at its write, or where the client saw them if the
+// TestOnTheWire checks when tokens left the server: at the server's write, or when the client saw them if the
 // write took long.
 func TestOnTheWire(t *testing.T) {
 	e := &mockserver.Entry{Tokens: []time.Duration{100 * ms, 120 * ms, 120 * ms, 140 * ms}, SlowWrites: []mockserver.SlowWrite{{Token: 2, Took: 10 * ms}, {Token: 3, Took: 2 * ms}}}
@@ -126,7 +127,7 @@ func TestPromises(t *testing.T) {
 		"| all     | all    | 3    | 3       | 2          | 1              | 2     | 1                   | 6 %                 | 3                            |\n")
 }
 
-// TestOtherPromises checks the promises about starved clients and about k6.
+// TestOtherPromises checks the promises of the checks "starved" and "k6".
 func TestOtherPromises(t *testing.T) {
 	run := func(isStarved bool, said, off float64) result {
 		return result{load: load{Starved: isStarved}, ClientError: &said, Figures: []figure{{"a", 1, 1, off, true}}}
@@ -158,7 +159,8 @@ func TestOtherPromises(t *testing.T) {
 	}
 }
 
-// TestK6 makes a run with k6, which it builds. How far its TTFT is from the truth depends on the machine.
+// TestK6 builds k6 and makes one run with it. It does not check the error of the TTFT, which depends on the
+// machine.
 func TestK6(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds k6")
@@ -173,7 +175,7 @@ func TestK6(t *testing.T) {
 	}
 }
 
-// TestRun makes a run of each of two loads. What the runs show depends on the machine.
+// TestRun makes one run for each of two loads. It does not check the metrics, which depend on the machine.
 func TestRun(t *testing.T) {
 	if _, err := exec.LookPath("taskset"); err != nil || runtime.NumCPU() < 2 {
 		t.Skipf("want taskset and two CPUs: %v, %d CPUs", err, runtime.NumCPU())
@@ -196,7 +198,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestArguments checks the answers to bad arguments.
+// TestArguments checks the errors for bad arguments.
 func TestArguments(t *testing.T) {
 	for args, want := range map[string]string{
 		"-streams=0":                  `invalid value "0" for flag -streams: "0"; want values of at least 1`,
