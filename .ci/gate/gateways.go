@@ -8,18 +8,18 @@ import (
 	"path/filepath"
 )
 
-// gateways is a repository with 20 versions of a gateway, and what measures them.
+// gateways is a repository with 20 versions of a gateway, together with the programs that measure them.
 type gateways struct {
-	dir             string // its working tree
+	dir             string // the repository's working tree
 	cache           string
-	mock, scenarios string // programs
+	mock, scenarios string // paths of the programs
 	equal           int    // the number of comparisons of equal versions so far
 }
 
-// The commits, numbered from 1, that differ from their parent.
+// Commits are numbered from 1. delayCommit and cpuCommit are the commits that differ from their parent.
 const commits, delayCommit, cpuCommit = 20, 8, 14
 
-// prepareGateways makes the repository in a folder, from the sources of this project in tree.
+// prepareGateways creates the repository in a folder. tree has the sources of this project.
 func prepareGateways(ctx context.Context, tree, folder string) (*gateways, error) {
 	g := &gateways{dir: filepath.Join(folder, "gateways"), cache: filepath.Join(folder, "cache"), mock: filepath.Join(folder, "mockserver"), scenarios: filepath.Join(folder, "scenarios.test")}
 	if _, err := command(ctx, tree, "go", "build", "-trimpath", "-o", g.mock, "./mockserver/cmd/mockserver"); err != nil {
@@ -65,7 +65,7 @@ func prepareGateways(ctx context.Context, tree, folder string) (*gateways, error
 	return g, nil
 }
 
-// checkOut checks out a version that differs from its parent as the kind says.
+// checkOut checks out a version that differs from its parent in the way that k says.
 func (g *gateways) checkOut(ctx context.Context, k kind) error {
 	number := map[kind]int{buildDelay: delayCommit, buildCPU: cpuCommit}[k]
 	if k == buildEqual {
@@ -78,13 +78,13 @@ func (g *gateways) checkOut(ctx context.Context, k kind) error {
 	return err
 }
 
-// flags returns the flags of benchgate ab that compare the version that is checked out with its parent.
+// flags returns the flags with which benchgate ab compares the checked-out version with its parent.
 func (g *gateways) flags() []string {
 	return []string{"-base=HEAD~1", "-build=go build -o {out}/gateway .", "-bench-from=" + g.scenarios,
 		"-command=" + g.mock + " -ttft 20ms -addr 127.0.0.1:{port} & {out}/gateway -listen 127.0.0.1:{port} -upstream http://127.0.0.1:{upstream}"}
 }
 
-// env returns the variables of the load.
+// env returns the environment variables that define the load.
 func (g *gateways) env() []string {
 	return []string{"LLMBENCH_CACHE=" + g.cache, "LLMBENCH_CONCURRENCY=1", "LLMBENCH_REQUESTS=24", "LLMBENCH_WARMUP=4", "LLMBENCH_INPUT=16", "LLMBENCH_OUTPUT=32", "LLMBENCH_CLIENT_BOUND=report"}
 }

@@ -1,37 +1,35 @@
-// Gate runs "benchgate ab" on this repository many times, with versions of which it knows
-// how they differ, and shows what benchgate says. Seven kinds of comparisons take turns:
+// Gate tests "benchgate ab". It compares versions of this repository whose differences are known, many times,
+// and checks the verdicts of benchgate. Seven kinds of comparisons take turns:
 //
-//   - equal: both versions are the same, and BenchmarkServe runs against the mock server;
-//   - slower: the mock server of the new version needs 5 % more time per token;
-//   - row: of eight benchmarks, one needs 5 % more time per token in the new version, and
-//     another one is noisy: its time per token has a standard deviation of 4 % between
-//     processes, on both sides.
-//   - gateway: the gateway of scenarios/example waits 3 ms before it forwards a request, and the
-//     benchmark measures it and the server behind it, as its users would.
-//   - build-equal, build-delay, build-cpu: benchgate ab -build with a gateway in a repository of 20 commits, each of
-//     which is compared with its parent: most change nothing, one adds 5 ms of work to a request, and one doubles the
-//     CPU time of a request without a longer latency.
+//   - equal: both versions are the same. BenchmarkServe runs against the mock server.
+//   - slower: in the new version, the mock server needs 5 % more time per token.
+//   - row: there are eight benchmarks. In the new version, one of them needs 5 % more time per token. Another
+//     one is noisy on both sides: its time per token varies between processes with a standard deviation of 4 %.
+//   - gateway: in the new version, the gateway of scenarios/example waits 3 ms before it forwards a request.
+//     The benchmark measures the gateway together with the server behind it, as the gateway's users would.
+//   - build-equal, build-delay, build-cpu: benchgate ab -build compares versions of a gateway in a repository
+//     with 20 commits. It compares a commit with its parent. Most commits change nothing, one adds 5 ms of work
+//     to a request, and one doubles the CPU time of a request without a longer latency.
 //
-// The versions are made from HEAD in a clone in a temporary folder; uncommitted changes
-// are left out. Each benchmark has three gated units, and with -build also the CPU time, by which build-cpu
-// must be found. The gateways must be found by their TTFT, throughput or CPU time.
+// The versions are made from HEAD, in a clone in a temporary folder. Uncommitted changes are ignored. Each
+// benchmark has three gated units. With -build, the CPU time is gated as well; build-cpu can only be found by
+// its CPU time. The other regressions of gateways may be found by their TTFT, throughput or CPU time.
 //
 // Usage:
 //
 //	go run ./.ci/gate [flags]
 //
-// Gate prints a line for each comparison when it ends. At the end, or after Ctrl-C, it prints a
-// table of all verdicts, rounds and times. The folder of -dir gets both, in results.txt, and also
-// the samples and the reports of each comparison. A verdict is
+// Gate prints a line for each comparison when it ends. At the end, or after Ctrl-C, it prints a table of all
+// verdicts, rounds and times. The lines and the table also go to results.txt in the folder of -dir. The same
+// folder gets the samples and the reports of each comparison. A verdict is
 //
-//	right   a pass of equal versions, a regression of what is slower and of nothing else
-//	noisy   cannot judge, because of noise alone
-//	missed  a pass although the new version is slower
+//	right   for equal versions: pass; otherwise: a regression of what is slower, and of nothing else
+//	noisy   cannot judge, only because of noise
+//	missed  pass, although the new version is slower
 //	wrong   a regression of what is not slower, or anything else
 //
-// The times include the builds, and the first builds are slow.
-// The exit status is 0 if no verdict is wrong or missed, 1 if one is, and 2 if the comparisons
-// could not be made. The machine should be idle.
+// The times include the builds, and the first builds are slow. The exit status is 0 if no verdict is wrong or
+// missed, 1 if one is, and 2 if the comparisons could not be made. The machine should be idle.
 package main
 
 import (
@@ -60,7 +58,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the command. It returns the exit status.
+// run runs the command and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -82,7 +80,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// parse reads the command line.
+// parse parses the command line.
 func parse(args []string, stderr io.Writer) (options, error) {
 	o := options{counts: map[kind]*int{}}
 	fs := flag.NewFlagSet("gate", flag.ContinueOnError)
@@ -119,8 +117,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, err
 }
 
-// compareAll makes all comparisons. It prints a line for each, and a table at the end. When ctx
-// ends, it stops early.
+// compareAll makes all comparisons. It prints a line for each, and a table at the end. If ctx ends, it stops
+// early.
 func (o options) compareAll(ctx context.Context, stdout io.Writer) (all []comparison, err error) {
 	for _, old := range []string{"results.txt", "runs"} {
 		if err := os.RemoveAll(filepath.Join(o.dir, old)); err != nil {
@@ -159,7 +157,7 @@ func (o options) compareAll(ctx context.Context, stdout io.Writer) (all []compar
 	return all, nil
 }
 
-// order returns the kinds of all comparisons, evenly mixed.
+// order returns the kind of each comparison. The kinds are evenly mixed.
 func (o options) order() (all []kind) {
 	done := map[kind]int{}
 	for {

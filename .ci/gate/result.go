@@ -9,8 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
-// A kind says how the versions of a comparison differ. The comment of the command explains each
-// kind.
+// A kind says how the versions of a comparison differ. The package comment explains each kind.
 type kind string
 
 const (
@@ -24,10 +23,10 @@ const (
 	buildCPU   kind = "build-cpu"
 )
 
-// kinds are all kinds, in the order of the table.
+// kinds lists all kinds, in the order of the table.
 var kinds = []kind{equal, slower, row, gateway, buildEqual, buildDelay, buildCPU}
 
-// A finding says whether a verdict is right. The comment of the command explains each finding.
+// A finding says whether a verdict is right. The package comment explains each finding.
 type finding string
 
 const (
@@ -43,10 +42,10 @@ type comparison struct {
 	finding finding
 	report  gate.Report
 	last    string        // the last line of the report
-	took    time.Duration // includes the builds
+	took    time.Duration // duration, including the builds
 }
 
-// find returns whether the verdict of a report is right for a kind of comparison.
+// find returns whether a report's verdict is right for this kind of comparison.
 func find(k kind, r gate.Report) finding {
 	if len(r.Problems) > 0 || len(r.Rows) == 0 {
 		return wrong
@@ -65,7 +64,7 @@ func find(k kind, r gate.Report) finding {
 	return right
 }
 
-// isSlower reports whether a row is worse in the new version.
+// isSlower reports whether a row is really worse in the new version.
 func isSlower(k kind, r gate.Row) bool {
 	speed := r.Unit == "mean-tpot-ns" || r.Unit == "output-tok/s"
 	switch k {
@@ -83,16 +82,16 @@ func isSlower(k kind, r gate.Row) bool {
 	return false
 }
 
-// heading stands above the lines of comparisons.
+// heading is the header line above the lines of comparisons.
 const heading = "  run  versions     verdict       finding  rounds    time  last line of the report"
 
-// line returns the line of a comparison. It begins with the number.
+// line returns the line that is printed for a comparison. It begins with the number.
 func (c comparison) line(number int) string {
 	return fmt.Sprintf("%5d  %-11s  %-12s  %-7s  %6d  %6s  %s", number, c.kind, c.report.Verdict, c.finding, c.report.Samples, c.took.Round(time.Second), c.last)
 }
 
-// table summarizes comparisons by kind: how many verdicts there are of each finding, and the median
-// and the largest of the rounds and of the times.
+// table summarizes comparisons by kind: the number of verdicts per finding, and the median and the maximum of
+// the rounds and of the times.
 func table(all []comparison) string {
 	var b strings.Builder
 	b.WriteString("versions     runs  right  noisy  missed  wrong  rounds (most)    time  (most)\n")

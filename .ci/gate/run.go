@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// rowsTest is a benchmark of eight mock servers that is added to the clone. NOISY and SLOW are
-// replaced by the numbers of rows, or by -1 for no row.
+// rowsTest is a benchmark of eight mock servers, which is added to the clone. The words NOISY and SLOW in it
+// are replaced by row numbers, or by -1 for no row.
 const rowsTest = `package scenarios
 
 import (
@@ -45,13 +45,13 @@ func BenchmarkGateRows(b *testing.B) {
 }
 `
 
-// slowRow and noisyRow are the rows that differ from the others.
+// slowRow is the row that is slower in the new version, and noisyRow is the row that is noisy.
 const slowRow, noisyRow = 2, 5
 
-// A repository is the clone in which versions are compared.
+// A repository is the clone in which the versions are compared.
 type repository struct {
 	dir, tree, benchgate string
-	gateways             *gateways // nil if none is compared
+	gateways             *gateways // nil if no gateways are compared
 }
 
 // prepare clones the repository, adds the benchmark with rows, and builds benchgate.
@@ -89,7 +89,7 @@ func prepare(ctx context.Context, o options) (r *repository, err error) {
 
 func (r *repository) remove() { os.RemoveAll(r.dir) }
 
-// write changes the working tree into the new version of a kind of comparison.
+// write changes the working tree into the new version for a kind of comparison.
 func (r *repository) write(k kind) error {
 	const mock, slowMock = "1500 * time.Microsecond", "1575 * time.Microsecond"
 	if err := r.replace("mockserver/config.go", mock, slowMock, k == slower); err != nil {
@@ -111,7 +111,7 @@ func (r *repository) write(k kind) error {
 	return os.WriteFile(filepath.Join(r.tree, "scenarios", "gaterows_test.go"), []byte(text), 0o666)
 }
 
-// replace changes a text, which the file contains exactly once, into its slow or its normal form.
+// replace sets a text, which the file contains exactly once, to its slow or its normal form.
 func (r *repository) replace(file, normal, slow string, isSlow bool) error {
 	path := filepath.Join(r.tree, file)
 	text, err := os.ReadFile(path)
@@ -139,7 +139,7 @@ func (r *repository) compare(ctx context.Context, o options, k kind, out string)
 	switch k {
 	case row:
 		suite[0] = "-bench=GateRows"
-	case gateway: // as in a module of a user, without any variable
+	case gateway: // as in a user's own module, without any environment variable
 		dir, suite, env = filepath.Join(r.tree, "scenarios", "example"), []string{"-bench=Gateway", "-trimpath", "."}, nil
 	case buildEqual, buildDelay, buildCPU:
 		if err := r.gateways.checkOut(ctx, k); err != nil {
@@ -150,7 +150,7 @@ func (r *repository) compare(ctx context.Context, o options, k kind, out string)
 	args := append([]string{"ab", fmt.Sprintf("-n=%d", o.n), fmt.Sprintf("-max=%d", o.max), "-timeout=5m", "-out=" + out, "-units=" + o.units}, flags...)
 	cmd := exec.CommandContext(ctx, r.benchgate, append(append(args, "--", "-benchtime=1x"), suite...)...)
 	cmd.Dir = dir
-	// After Ctrl-C at a terminal benchgate gets two signals. It ignores the second one.
+	// After Ctrl-C at a terminal, benchgate gets two signals and ignores the second one.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
 	cmd.Env = append(cmd.Environ(), env...)
@@ -178,7 +178,7 @@ func (r *repository) compare(ctx context.Context, o options, k kind, out string)
 	return c, err
 }
 
-// command runs a command in dir and returns its stdout.
+// command runs a command in dir and returns its standard output.
 func command(ctx context.Context, dir, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
