@@ -52,6 +52,45 @@ func ReadSide(path string, o Options) (*Side, error) {
 	return s, nil
 }
 
+// ReadSides reads the sides of a comparison as [ReadSide] does, and returns their texts in Go benchmark format
+// too. It is an error if two sides have no load in common.
+func ReadSides(paths []string, o Options) (sides []*Side, texts []*Text, err error) {
+	var files []*File
+	for _, path := range paths {
+		s, err := ReadSide(path, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		sides, files = append(sides, s), append(files, s.Files...)
+	}
+	Distinguish(sides...)
+	if len(sides) == 2 {
+		if err := Unequal(sides[0], sides[1]); err != nil {
+			return nil, nil, err
+		}
+	}
+	units := UnitLines(files)
+	for _, s := range sides {
+		texts = append(texts, s.Text(units))
+	}
+	return sides, texts, nil
+}
+
+// ReadTogether reads several paths as [ReadSide] does, and returns all their results as one text in Go
+// benchmark format, with the notes about the files.
+func ReadTogether(paths []string, o Options) (text []byte, notes []string, err error) {
+	all := &Side{}
+	for _, path := range paths {
+		s, err := ReadSide(path, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		all.Files, all.Notes = append(all.Files, s.Files...), append(all.Notes, s.Notes...)
+	}
+	Distinguish(all)
+	return all.Text(UnitLines(all.Files)).Bytes, all.AllNotes(), nil
+}
+
 // ReadFiles reads the files of a folder or a pattern. Files that are no results are in Others. It returns the
 // errors of all files that are no samples.
 func ReadFiles(path string, paths []string, o Options) (*Side, error) {

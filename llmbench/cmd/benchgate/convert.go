@@ -120,17 +120,9 @@ func (c *converter) run(paths []string) error {
 
 // read returns the results of files in Go benchmark format.
 func (c *converter) read(paths []string) ([]byte, error) {
-	all := &resultfile.Side{}
-	for _, path := range paths {
-		s, err := resultfile.ReadSide(path, c.options)
-		if err != nil {
-			return nil, err
-		}
-		all.Files, all.Notes = append(all.Files, s.Files...), append(all.Notes, s.Notes...)
-	}
-	resultfile.Distinguish(all)
-	c.note(all.AllNotes())
-	return all.Text(resultfile.UnitLines(all.Files)).Bytes, nil
+	text, notes, err := resultfile.ReadTogether(paths, c.options)
+	c.note(notes)
+	return text, err
 }
 
 // verdict converts a report to JUnit's XML.

@@ -75,19 +75,11 @@ func resultsOf(paths []string, stdin io.Reader, o resultfile.Options, stderr io.
 		}
 		paths = []string{temporary.Name()}
 	}
-	all := &resultfile.Side{}
-	for _, path := range paths {
-		s, err := resultfile.ReadSide(path, o)
-		if err != nil {
-			return nil, err
-		}
-		all.Files, all.Notes = append(all.Files, s.Files...), append(all.Notes, s.Notes...)
-	}
-	resultfile.Distinguish(all)
-	for _, note := range all.AllNotes() {
+	text, notes, err := resultfile.ReadTogether(paths, o)
+	for _, note := range notes {
 		fmt.Fprintln(stderr, "benchgate: note:", note)
 	}
-	return all.Text(resultfile.UnitLines(all.Files)).Bytes, nil
+	return text, err
 }
 
 // fromGit asks git for the commit or the commit time if neither about nor the text gives it. An unknown commit

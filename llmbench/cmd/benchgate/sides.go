@@ -19,27 +19,8 @@ type inputs struct {
 // readInputs reads the sides, each of which is a file, a pattern or a folder. It returns an error if a file is
 // not a valid sample, or if the two sides have no load in common.
 func readInputs(o resultfile.Options, paths []string) (*inputs, error) {
-	in := &inputs{}
-	var files []*resultfile.File
-	for _, path := range paths {
-		s, err := resultfile.ReadSide(path, o)
-		if err != nil {
-			return nil, err
-		}
-		in.sides = append(in.sides, s)
-		files = append(files, s.Files...)
-	}
-	resultfile.Distinguish(in.sides...)
-	if len(in.sides) == 2 {
-		if err := resultfile.Unequal(in.sides[0], in.sides[1]); err != nil {
-			return nil, err
-		}
-	}
-	units := resultfile.UnitLines(files)
-	for _, s := range in.sides {
-		in.texts = append(in.texts, s.Text(units))
-	}
-	return in, nil
+	sides, texts, err := resultfile.ReadSides(paths, o)
+	return &inputs{sides, texts}, err
 }
 
 // file returns side i as an input of package gate.

@@ -80,24 +80,14 @@ func (o *options) judge() (*gate.Report, error) {
 	if len(found) != 1 {
 		return nil, fmt.Errorf("-base %s: %d benchmark files: want one to compare, or a folder or a pattern in quotes with samples of another tool", o.base, len(found))
 	}
-	var sides []*resultfile.Side
-	var files []*resultfile.File
-	for _, path := range []string{o.base, found[0]} {
-		side, err := resultfile.ReadSide(path, resultfile.Options{})
-		if err != nil {
-			return nil, err
-		}
-		sides, files = append(sides, side), append(files, side.Files...)
-	}
-	resultfile.Distinguish(sides...)
-	if err := resultfile.Unequal(sides[0], sides[1]); err != nil {
+	sides, texts, err := resultfile.ReadSides([]string{o.base, found[0]}, resultfile.Options{})
+	if err != nil {
 		return nil, err
 	}
-	units := resultfile.UnitLines(files)
-	file := func(s *resultfile.Side) gate.File {
-		return gate.File{Name: s.Path, Data: bytes.NewReader(s.Text(units).Bytes)}
+	file := func(i int) gate.File {
+		return gate.File{Name: sides[i].Path, Data: bytes.NewReader(texts[i].Bytes)}
 	}
-	return gate.Compare(gate.File{}, file(sides[0]), file(sides[1]), gate.Options{})
+	return gate.Compare(gate.File{}, file(0), file(1), gate.Options{})
 }
 
 // benchmarks returns the paths of benchmark results, which are all paths but the files of records. If there are
