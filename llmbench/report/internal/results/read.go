@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile"
 )
 
@@ -76,7 +77,7 @@ func (d *Data) read(path string) error {
 	return d.files(path, found)
 }
 
-// extensions are those of files of folders that are read.
+// extensions are the extensions of the files that are read in folders.
 var extensions = []string{".jsonl", ".txt", ".bench", ".json", ".csv", ".yaml", ".yml"}
 
 // folder reads the files of a folder.
@@ -115,23 +116,26 @@ func (d *Data) files(path string, paths []string) error {
 	}
 	samples := *side
 	samples.Files = nil
-	own := map[string]bool{} // files of benchmarks and records
+	benchmarks := map[string]*resultfile.File{} // in Go benchmark format, by path
 	for _, f := range side.Files {
 		if f.Tool != "" {
 			samples.Files = append(samples.Files, f)
 		} else {
-			own[f.Path] = true
+			benchmarks[f.Path] = f
 		}
 	}
 	for _, p := range paths {
-		ext := filepath.Ext(p)
-		switch {
-		case own[p] || slices.Contains([]string{".jsonl", ".txt", ".bench"}, ext) && slices.Contains(side.Others, p):
-			if err := d.file(p); err != nil {
-				return err
-			}
-		case slices.Contains(side.Others, p):
+		other, err := slices.Contains(side.Others, p), error(nil)
+		switch f := benchmarks[p]; {
+		case f != nil:
+			err = d.benchmarks(f)
+		case other && slices.Contains([]string{".jsonl", ".txt", ".bench"}, filepath.Ext(p)):
+			err = d.file(p)
+		case other:
 			d.notRead(p, "no result file that is known")
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return d.samples(&samples)
@@ -154,17 +158,9 @@ func (d *Data) samples(side *resultfile.Side) error {
 	}
 	d.Rows = append(d.Rows, rows...)
 	for _, f := range side.Files {
-		d.Sources = append(d.Sources, Source{f.Path, fmt.Sprintf("%s: %s", f.Tool, count(len(f.Results), "result"))})
+		d.Sources = append(d.Sources, Source{f.Path, fmt.Sprintf("%s: %s", f.Tool, human.Plural(len(f.Results), "result"))})
 	}
 	return nil
-}
-
-// count returns a number and its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // without says that n benchmarks of a file have no result.
@@ -177,8 +173,8 @@ func without(n int) string {
 
 // file reads a file of a tool, of benchmarks or of records.
 func (d *Data) file(path string) error {
-	if slices.ContainsFunc(d.Sources, func(s Source) bool { return filepath.Clean(s.Path) == filepath.Clean(path) }) {
-		return nil // the file was already read
+	if d.has(path) {
+		return nil
 	}
 	f, err := resultfile.Read(path, tools)
 	switch {
@@ -188,6 +184,20 @@ func (d *Data) file(path string) error {
 		return err
 	case f.Tool != "":
 		return d.samples(&resultfile.Side{Path: path, Files: []*resultfile.File{f}})
+	}
+	return d.benchmarks(f)
+}
+
+// has reports whether the file was already read.
+func (d *Data) has(path string) bool {
+	return slices.ContainsFunc(d.Sources, func(s Source) bool { return filepath.Clean(s.Path) == filepath.Clean(path) })
+}
+
+// benchmarks adds the results of a file in Go benchmark format, unless the file was already read.
+func (d *Data) benchmarks(f *resultfile.File) error {
+	path := f.Path
+	if d.has(path) {
+		return nil
 	}
 	data := (&resultfile.Side{Path: path, Files: []*resultfile.File{f}}).Text(nil).Bytes
 	if n := len(data); n > 0 && data[n-1] != '\n' {
