@@ -38,7 +38,7 @@ func (f *results) checkRuns(partial bool) {
 		n, line := i+1, strings.TrimSuffix(string(b), "\r")
 		start := strings.HasPrefix(line, "goos:")
 		switch {
-		case line == "FAIL", strings.HasPrefix(line, "FAIL\t"), strings.HasPrefix(strings.TrimLeft(line, " \t"), "--- FAIL"):
+		case IsFailure(line):
 			f.problemf(n, "%q: want a run without failures", line)
 			clear(inRun)
 			begun = 0
@@ -66,4 +66,10 @@ func (f *results) checkRuns(partial bool) {
 // problemf adds a problem of the whole file.
 func (f *results) problemf(line int, format string, args ...any) {
 	f.problems = append(f.problems, Problem{File: f.name, Line: line, Message: fmt.Sprintf(format, args...)})
+}
+
+// IsFailure reports whether a line of a test binary's output, without its line end, says that a test or a
+// benchmark failed: FAIL, or "--- FAIL" at any indentation.
+func IsFailure(line string) bool {
+	return line == "FAIL" || strings.HasPrefix(line, "FAIL\t") || strings.HasPrefix(strings.TrimLeft(line, " \t"), "--- FAIL")
 }

@@ -82,13 +82,9 @@ func Stated(text []byte) (About, error) {
 	return a, nil
 }
 
-// merge returns a copy of a whose unknown fields are filled in from the configuration lines of text. It is an
-// error if a and text disagree.
-func (a About) merge(text []byte) (About, error) {
-	in, err := Stated(text)
-	if err != nil {
-		return a, err
-	}
+// merge returns a copy of a whose unknown fields are filled in from in, which the configuration lines of a text
+// give. It is an error if a and in disagree.
+func (a About) merge(in About) (About, error) {
 	for _, key := range ours {
 		asked, stated := a.get(key), in.get(key)
 		switch {
@@ -116,24 +112,25 @@ func (a About) check() error {
 	return nil
 }
 
-// lines returns the configuration lines of a that text does not have yet.
-func (a About) lines(text []byte) []byte {
+// lines returns the configuration lines of a that a text does not have, whose own lines give stated.
+func (a About) lines(stated About) []byte {
 	var b []byte
 	for _, key := range ours {
-		if value := a.get(key); value != "" && !hasSetting(text, key) {
+		if value := a.get(key); value != "" && stated.get(key) == "" {
 			b = fmt.Appendf(b, "%s: %s\n", key, value)
 		}
 	}
 	return b
 }
 
-func hasSetting(text []byte, key string) bool {
+// date returns the value of the first line "date:" of a text, or "".
+func date(text []byte) string {
 	for line := range bytes.Lines(text) {
-		if k, value, ok := setting(line); ok && k == key && value != "" {
-			return true
+		if key, value, ok := setting(line); ok && key == "date" && value != "" {
+			return value
 		}
 	}
-	return false
+	return ""
 }
 
 // setting splits a configuration line into key and value, as benchfmt does. If ok is false, line is no

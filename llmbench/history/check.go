@@ -251,9 +251,9 @@ func (c *checker) epoch(group []Cell, run *Run) (number int, why string) {
 	for i, unit := range c.equal {
 		before := epochs[number][i]
 		if rule := c.rules[unit]; rule.Points && len(before) > 0 {
-			if drop := (watched[i] - middle(before)) * sign(rule) / 100; drop > rule.Margin {
+			if drop := (watched[i] - median(before)) * sign(rule) / 100; drop > rule.Margin {
 				return 0, fmt.Sprintf("%s is %.4g, but the median of %s is %.4g: want a loss of at most %.4g percentage points",
-					c.unit(unit), watched[i], count(len(before), "earlier run"), middle(before), 100*rule.Margin)
+					c.unit(unit), watched[i], count(len(before), "earlier run"), median(before), 100*rule.Margin)
 			}
 		}
 	}
@@ -267,18 +267,11 @@ func (c *checker) epoch(group []Cell, run *Run) (number int, why string) {
 // unlike reports whether the values of any unit with same= differ from the epoch's values.
 func (c *checker) unlike(watched []float64, e epoch) bool {
 	for i, unit := range c.equal {
-		if c.rules[unit].Same() && c.rules[unit].Unlike(watched[i], middle(e[i]), unit) {
+		if c.rules[unit].Same() && c.rules[unit].Unlike(watched[i], median(e[i]), unit) {
 			return true
 		}
 	}
 	return false
-}
-
-// middle returns the median of values, which must not be empty.
-func middle(values []float64) float64 {
-	s := slices.Clone(values)
-	slices.Sort(s)
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
 // id returns the number of a series, and assigns the next number to a new one.

@@ -49,7 +49,7 @@ func (p *project) runs(t testing.TB) []*Run {
 		if p.edit != nil {
 			lines = p.edit(night, lines)
 		}
-		text := string(about.lines(nil)) + unitLines + "gpu: H100\npkg: example.com/serving\n" + strings.Join(lines, "\n") + "\n"
+		text := string(about.lines(About{})) + unitLines + "gpu: H100\npkg: example.com/serving\n" + strings.Join(lines, "\n") + "\n"
 		run, err := p.reader.Read(fmt.Sprintf("run%d", night), []byte(text))
 		assert.NilError(t, err)
 		runs = append(runs, run)
@@ -77,7 +77,7 @@ func BenchmarkCheck(b *testing.B) {
 		p.reader = NewReader()
 		for i, run := range runs {
 			var err error
-			runs[i], err = p.reader.Read(run.Name, []byte(string(run.About.lines(nil))+unitLines+"gpu: H100\npkg: example.com/serving\n"+texts[i]+"\n"))
+			runs[i], err = p.reader.Read(run.Name, []byte(string(run.About.lines(About{}))+unitLines+"gpu: H100\npkg: example.com/serving\n"+texts[i]+"\n"))
 			assert.NilError(b, err)
 		}
 		_, err := p.reader.Check(runs, defaults)
@@ -168,7 +168,7 @@ func TestOneCellAsksForReruns(t *testing.T) {
 		for i := range reruns[0] {
 			about := runs[39].About
 			about.RerunOf = runs[39].Name
-			run, err := p.reader.Read(fmt.Sprintf("again%d", i), []byte(string(about.lines(nil))+unitLines+
+			run, err := p.reader.Read(fmt.Sprintf("again%d", i), []byte(string(about.lines(About{}))+unitLines+
 				"gpu: H100\npkg: example.com/serving\nBenchmarkServing/concurrency=2-8 1 1000 output-tok/s "+tpot+" mean-tpot-ns\n"))
 			assert.NilError(t, err)
 			all = append(all, run)

@@ -31,6 +31,12 @@ var unnamable = regexp.MustCompile(`[^0-9A-Za-z._]`)
 // unfinishedStart and unfinishedEnd are the prefix and the suffix of files that Add is still writing.
 const unfinishedStart, unfinishedEnd = ".add-", ".tmp"
 
+// unfinished reports whether a file has the name of a run that Add is still writing, or was writing when it
+// was killed.
+func unfinished(name string) bool {
+	return strings.HasPrefix(name, unfinishedStart) && strings.HasSuffix(name, unfinishedEnd)
+}
+
 // Add writes a run to the folder and returns the name of the new file. It creates the folder if necessary. The
 // text has results in Go benchmark format; Add puts the configuration lines of about in front of the text
 // unless the text already has them.
@@ -39,17 +45,20 @@ const unfinishedStart, unfinishedEnd = ".add-", ".tmp"
 // name begins with ".add-". If the folder already has a run with the same text and settings, Add returns that
 // run's name and an error that wraps [os.ErrExist].
 func (d Dir) Add(text []byte, about About, now time.Time) (string, error) {
-	about, err := about.merge(text)
+	stated, err := Stated(text)
+	if err == nil {
+		about, err = about.merge(stated)
+	}
 	if err != nil {
 		return "", err
 	}
-	head := about.lines(text)
+	head := about.lines(stated)
 	sum := sha256.Sum256(slices.Concat(head, text))
 	name := fmt.Sprintf("%s-%s-%x.txt", about.Time.UTC().Format(layout), short(about.Commit), sum[:8])
 	if _, err := os.Lstat(filepath.Join(string(d), name)); err == nil {
 		return name, fmt.Errorf("%s: the history has this run: %w", name, os.ErrExist)
 	}
-	if !hasSetting(text, "date") {
+	if date(text) == "" {
 		head = fmt.Appendf(head, "date: %s\n", now.UTC().Format(time.RFC3339))
 	}
 	whole := slices.Concat(head, []byte("\n"), text)
@@ -124,7 +133,7 @@ func (d Dir) List() (Listing, error) {
 		switch name := e.Name(); {
 		case named.MatchString(name) && !e.IsDir():
 			l.Runs = append(l.Runs, name)
-		case strings.HasPrefix(name, unfinishedStart) && strings.HasSuffix(name, unfinishedEnd):
+		case unfinished(name):
 			l.Unfinished = append(l.Unfinished, name)
 		case name != ".git":
 			l.Others = append(l.Others, name)
@@ -137,8 +146,7 @@ func (d Dir) List() (Listing, error) {
 // or does not exist.
 func (d Dir) Remove(names []string) error {
 	for _, name := range names {
-		own := named.MatchString(name) || strings.HasPrefix(name, unfinishedStart) && strings.HasSuffix(name, unfinishedEnd)
-		if !own || filepath.Base(name) != name {
+		if own := named.MatchString(name) || unfinished(name); !own || filepath.Base(name) != name {
 			return fmt.Errorf("%q: want the name of a file of the history, as prune prints it; nothing was deleted", name)
 		}
 		if _, err := os.Lstat(filepath.Join(string(d), name)); err != nil {

@@ -14,6 +14,5 @@
 //
 // Package golang.org/x/perf/benchseries draws the series of the Go project. It is not used here, because each
 // of its points is the ratio of a version to a baseline from the same run, and a nightly run of an inference
-// server has no such baseline. The files are read by benchfmt, benchproc and benchmath, on which benchseries is
-// built.
+// server has no such baseline. The files are read by benchfmt and benchproc, on which benchseries is built, too.
 package history

@@ -136,7 +136,7 @@ func (c *checker) explain(night int, result watch.Result, r *Report, last bool) 
 		}
 	}
 	if len(result.Detectable) > 0 {
-		r.Detectable = rounded(math.Expm1(middle(result.Detectable)))
+		r.Detectable = rounded(math.Expm1(median(result.Detectable)))
 	}
 	for _, id := range result.Judged {
 		if !moved[id] {

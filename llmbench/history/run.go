@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
-	"golang.org/x/perf/benchmath"
 	"golang.org/x/perf/benchproc"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
@@ -100,13 +99,9 @@ func (r *Reader) Read(name string, text []byte) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	run := &Run{Name: name, About: about, Cells: make([]Cell, 0, r.cells)}
+	run := &Run{Name: name, About: about, Date: date(text), Cells: make([]Cell, 0, r.cells)}
 	for line := range bytes.Lines(text) {
-		if key, value, ok := setting(line); ok && key == "date" && run.Date == "" {
-			run.Date = value
-		}
-		line = bytes.TrimSpace(line)
-		run.Failed = run.Failed || bytes.Equal(line, []byte("FAIL")) || bytes.HasPrefix(line, []byte("--- FAIL")) || bytes.HasPrefix(line, []byte("FAIL\t"))
+		run.Failed = run.Failed || gate.IsFailure(string(bytes.TrimRight(line, "\r\n")))
 	}
 	in := benchfmt.NewReader(bytes.NewReader(text), name)
 	cells := cellIndex{at: make(map[Cell]int, r.cells)}
@@ -174,8 +169,9 @@ func (r *Reader) add(run *Run, cells *cellIndex, rec *benchfmt.Result) error {
 
 // median returns the median of values, which must not be empty.
 func median(values []float64) float64 {
-	s := benchmath.NewSample(values, &benchmath.DefaultThresholds)
-	return benchmath.AssumeNothing.Summary(s, 0.95).Center
+	s := slices.Clone(values)
+	slices.Sort(s)
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
 // benchmarkName returns the row's benchmark name without the prefix "Benchmark", preceded by the package and a
