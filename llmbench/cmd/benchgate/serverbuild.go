@@ -37,10 +37,11 @@ func (o *servers) buildServers(ctx context.Context, sides []side, commits [2]str
 	if err != nil {
 		return err
 	}
-	prefix := ""
-	if prefix, err = command(ctx, "", "git", "rev-parse", "--show-prefix"); err != nil {
+	prefix, err := command(ctx, "", "git", "rev-parse", "--show-prefix")
+	if err != nil {
 		return err
 	}
+	var built [2]string                     // the folder for {out} of each side
 	for i := range slices.Backward(sides) { // the working tree first, so that a wrong command is reported for it
 		s := &sides[i]
 		log := o.folder.join(s.name + "-build.txt")
@@ -75,11 +76,11 @@ func (o *servers) buildServers(ctx context.Context, sides []side, commits [2]str
 			}
 			return fmt.Errorf("the server of %s cannot be built: %w", what, err)
 		}
+		built[i] = out
 		s.env = []string{"LLMBENCH_BACKEND=process", "LLMBENCH_COMMAND=" + o.command, "LLMBENCH_BUILD=" + out}
-		s.server = strings.Join(append(s.env, o.buildText), "\n")
 	}
-	for _, s := range sides {
-		if err := readAll(ctx, s.env[2][len("LLMBENCH_BUILD="):]); err != nil {
+	for _, out := range built {
+		if err := readAll(ctx, out); err != nil {
 			return err
 		}
 	}

@@ -165,13 +165,14 @@ func (o *servers) prepare(ctx context.Context, s suite) (sides [2]side, clean fu
 		return sides, clean, err
 	}
 	sides[1].binaries, sides[0].source = sides[0].binaries, commits[0]
+	if o.kind() == "-build" {
+		err = o.buildServers(ctx, sides[:], commits)
+	}
 	for i := range sides {
 		sides[i].version = o.versions[i]
 		sides[i].server = strings.Join(append(sides[i].env, o.buildText), "\n")
 	}
-	if o.kind() == "-build" {
-		err = o.buildServers(ctx, sides[:], commits)
-	} else if sides[0].server == sides[1].server {
+	if o.kind() != "-build" && sides[0].server == sides[1].server {
 		fmt.Fprintln(o.stderr, sameSides)
 	}
 	return sides, clean, err
