@@ -249,7 +249,7 @@ func (s *started) readVersion(ctx context.Context, p Program) {
 		}
 		v, err := probe.Server{Target: s.target}.Field(ctx, spec.Version)
 		if err != nil {
-			s.logf("its version cannot be read: %v", err)
+			s.logf("the version of the server cannot be read: %v", err)
 			continue
 		}
 		s.target.Config["server-version"] = v

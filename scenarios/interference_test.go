@@ -17,9 +17,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
-// TestInterference measures simulated servers in virtual time, and compares all figures with those of the tokens that
-// the engine computes without a client, within 0.1 ms. The servers differ by how they process a long prompt, and so
-// does the longest gap of the stream, whose formula is known.
+// TestInterference measures simulated servers in virtual time. The same engine computes the tokens once more without
+// a client, and every metric of the measurement must be within 0.1 ms of the metric of these tokens. The servers differ
+// in how they process a long prompt. A formula gives the longest gap of the stream for each of them.
 func TestInterference(t *testing.T) {
 	e := episodes{count: 2, in: 32, out: 32, long: 2048, interval: 20 * time.Millisecond, shorts: 16, pause: 200 * time.Millisecond}
 	base := engine.Profile{Step: 1500, Prefill: 5000, PrefillPerToken: 50, MaxBatch: 32}

@@ -12,7 +12,7 @@ import (
 )
 
 // A release has this test binary as the program llmbench, for machines without Go. The binary then has the flags of
-// "go test", which are those of a test binary without "test." (https://pkg.go.dev/cmd/go#hdr-Testing_flags).
+// "go test": a flag -test.x of the test binary is -x (https://pkg.go.dev/cmd/go#hdr-Testing_flags).
 
 // commandHelp is what llmbench -help prints. %s is the list of scenarios.
 const commandHelp = `usage: LLMBENCH_URL=http://127.0.0.1:8000 llmbench -bench=Serve [flags] >results.txt
@@ -22,7 +22,7 @@ const commandHelp = `usage: LLMBENCH_URL=http://127.0.0.1:8000 llmbench -bench=S
 Llmbench measures a server that runs at LLMBENCH_URL, or a simulated server without it. It prints results in Go benchmark
 format, which benchgate, benchreport and benchstat read, and a table for people on standard error.
 
-The flags are those of go test; the most useful are:
+The flags are the flags of go test; the most useful are:
 
   -bench regexp      run these scenarios: %s
   -benchtime Nx      measure N passes (1x)
@@ -53,7 +53,7 @@ func isCommand(path string) bool {
 	return strings.HasPrefix(base, "llmbench") && !strings.HasSuffix(base, ".test")
 }
 
-// command returns the arguments of the test binary for those of llmbench. If end is set, the process has to end with the
+// command returns the arguments of the test binary for the arguments of llmbench. If end is set, the process has to end with the
 // status instead.
 func command(args []string, lookup func(string) *flag.Flag, stdout, stderr io.Writer) (full []string, status int, end bool) {
 	if version.Asked(args) {

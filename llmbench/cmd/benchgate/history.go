@@ -76,7 +76,7 @@ func commonFlags(fs *flag.FlagSet, least, maxFail *float64) (units *string, igno
 		}
 		return nil
 	})
-	return fs.String("units", "", "also read Unit lines from this `file`; its margins override those of the newest run"), ignore
+	return fs.String("units", "", "also read Unit lines from this `file`; its margins override the margins in the newest run"), ignore
 }
 
 // readHistory reads all runs of a folder. It is an error if there are none.

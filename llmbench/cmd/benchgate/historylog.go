@@ -80,7 +80,7 @@ func orDash(s string) string {
 const historyPruneUsage = "usage: benchgate history prune [-dir folder] [-keep count] [-before date]\n" +
 	"       benchgate history prune [-dir folder] -f name...\n" +
 	"\n" +
-	"Prune prints the names of runs that may be deleted: all but the newest -keep, those of commits before -before, and\n" +
+	"Prune prints the names of runs that may be deleted: all but the newest -keep, runs of commits before -before, and\n" +
 	"files that no add has finished. It deletes nothing. With -f it deletes the named files; \"-f -\" reads the names from\n" +
 	"standard input:\n" +
 	"\n" +

@@ -135,7 +135,7 @@ func parse(args []string, stdout, stderr io.Writer) (options, error) {
 	return o, fs.Parse(args)
 }
 
-// flags returns the flags. Their default values are those of o, and parsing changes o.
+// flags returns the flags. Their default values are the values in o, and parsing changes o.
 func (o *options) flags() (fs *flag.FlagSet, profile *string) {
 	fs = flag.NewFlagSet("mockserver", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
