@@ -83,7 +83,7 @@ func fixture(t *testing.T) (measure func(name, value string), units string) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("skipped: no git")
 	}
-	t.Setenv("GOFLAGS", "-mod=mod -ldflags=-s") // without debug information, a test is linked in half the time
+	t.Setenv("GOFLAGS", "-mod=mod -ldflags=-s -trimpath") // without debug information, a test is linked in half the time
 	t.Setenv("GOWORK", "off")
 	dir := t.TempDir()
 	t.Chdir(dir)
