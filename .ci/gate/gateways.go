@@ -13,7 +13,9 @@ type gateways struct {
 	dir             string // the repository's working tree
 	cache           string
 	mock, scenarios string // paths of the programs
+	source          []byte // of the gateway
 	equal           int    // the number of comparisons of equal versions so far
+	bisected        int    // the number of bisections so far
 }
 
 // Commits are numbered from 1. delayCommit and cpuCommit are the commits that differ from their parent.
@@ -32,37 +34,40 @@ func prepareGateways(ctx context.Context, tree, folder string) (*gateways, error
 	if err != nil {
 		return nil, err
 	}
-	if _, err := command(ctx, "", "git", "init", "-q", g.dir); err != nil {
-		return nil, err
+	g.source = source
+	return g, g.history(ctx, g.dir, commits, map[int][2]string{delayCommit: {"checks = 4", "checks = 9"}, cpuCommit: {"audits = 0", "audits = 30"}})
+}
+
+// history creates a repository with this number of versions of the gateway, each a commit with a tag. In a version
+// that changes lists, its first text is replaced by its second one, and stays so.
+func (g *gateways) history(ctx context.Context, dir string, count int, changes map[int][2]string) error {
+	if _, err := command(ctx, "", "git", "init", "-q", dir); err != nil {
+		return err
 	}
-	for number := 1; number <= commits; number++ {
-		old, new := "", ""
-		switch number {
-		case delayCommit:
-			old, new = "checks = 4", "checks = 9"
-		case cpuCommit:
-			old, new = "audits = 0", "audits = 30"
+	source := g.source
+	for number := 1; number <= count; number++ {
+		if change, ok := changes[number]; ok {
+			if bytes.Count(source, []byte(change[0])) != 1 {
+				return fmt.Errorf("the gateway: want %q once", change[0])
+			}
+			source = bytes.Replace(source, []byte(change[0]), []byte(change[1]), 1)
 		}
-		if old != "" && bytes.Count(source, []byte(old)) != 1 {
-			return nil, fmt.Errorf("the gateway: want %q once", old)
-		}
-		source = bytes.Replace(source, []byte(old), []byte(new), min(len(old), 1))
 		for name, text := range map[string]string{"go.mod": "module example.com/gateway\n\ngo 1.24\n", "main.go": string(source), "README": fmt.Sprintf("Version %d.\n", number)} {
-			if err := os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o666); err != nil {
-				return nil, err
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+				return err
 			}
 		}
-		if _, err := command(ctx, g.dir, "git", "add", "--all"); err != nil {
-			return nil, err
+		if _, err := command(ctx, dir, "git", "add", "--all"); err != nil {
+			return err
 		}
-		if _, err := command(ctx, g.dir, "git", "-c", "user.name=gate", "-c", "user.email=gate@example.com", "commit", "-qm", fmt.Sprint(number)); err != nil {
-			return nil, err
+		if _, err := command(ctx, dir, "git", "-c", "user.name=gate", "-c", "user.email=gate@example.com", "commit", "-qm", fmt.Sprint(number)); err != nil {
+			return err
 		}
-		if _, err := command(ctx, g.dir, "git", "tag", fmt.Sprint("v", number)); err != nil {
-			return nil, err
+		if _, err := command(ctx, dir, "git", "tag", fmt.Sprint("v", number)); err != nil {
+			return err
 		}
 	}
-	return g, nil
+	return nil
 }
 
 // checkOut checks out a version that differs from its parent in the way that k says.
@@ -81,7 +86,12 @@ func (g *gateways) checkOut(ctx context.Context, k kind) error {
 // flags returns the flags with which benchgate ab compares the checked-out version with its parent.
 func (g *gateways) flags() []string {
 	return []string{"-base=HEAD~1", "-build=go build -o {out}/gateway .", "-bench-from=" + g.scenarios,
-		"-command=" + g.mock + " -ttft 20ms -addr 127.0.0.1:{port} & {out}/gateway -listen 127.0.0.1:{port} -upstream http://127.0.0.1:{upstream}"}
+		"-command=" + g.command("20ms")}
+}
+
+// command returns the command that starts a gateway and, behind it, the mock server with this TTFT.
+func (g *gateways) command(ttft string) string {
+	return g.mock + " -ttft " + ttft + " -addr 127.0.0.1:{port} & {out}/gateway -listen 127.0.0.1:{port} -upstream http://127.0.0.1:{upstream}"
 }
 
 // env returns the environment variables that define the load.

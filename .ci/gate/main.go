@@ -1,5 +1,5 @@
 // Gate tests "benchgate ab". It compares versions of this repository whose differences are known, many times,
-// and checks the verdicts of benchgate. Seven kinds of comparisons take turns:
+// and checks the verdicts of benchgate. Eight kinds of comparisons take turns:
 //
 //   - equal: both versions are the same. BenchmarkServe runs against the mock server.
 //   - slower: in the new version, the mock server needs 5 % more time per token.
@@ -10,6 +10,8 @@
 //   - build-equal, build-delay, build-cpu: benchgate ab -build compares versions of a gateway in a repository
 //     with 20 commits. It compares a commit with its parent. Most commits change nothing, one adds 5 ms of work
 //     to a request, and one doubles the CPU time of a request without a longer latency.
+//   - bisect: benchgate bisect searches 30 commits of the gateway, of which one adds about 5 % to the TTFT. The
+//     verdict is right if that commit is named. The column "rounds" has the pairs of the search.
 //
 // The versions are made from HEAD, in a clone in a temporary folder. Uncommitted changes are ignored. Each
 // benchmark has three gated units. With -build, the CPU time is gated as well; build-cpu can only be found by
@@ -92,6 +94,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	o.counts[buildEqual] = fs.Int("build-equal", 10, "`number` of comparisons of servers of equal commits")
 	o.counts[buildDelay] = fs.Int("build-delay", 10, "`number` of comparisons with a server that needs 5 ms more a request")
 	o.counts[buildCPU] = fs.Int("build-cpu", 10, "`number` of comparisons with a server that needs twice the CPU time")
+	o.counts[bisection] = fs.Int("bisect", 0, "`number` of bisections of 30 commits; each takes some minutes")
 	fs.StringVar(&o.units, "units", "", "`file` of margins, as of benchgate ab, such as benchgate aa prints on this machine")
 	fs.IntVar(&o.n, "n", 10, "`count` of samples of each side, as of benchgate ab")
 	fs.IntVar(&o.max, "max", 0, "maximum `count` of samples of each side, as of benchgate ab (default -n)")

@@ -21,10 +21,12 @@ const (
 	buildEqual kind = "build-equal"
 	buildDelay kind = "build-delay"
 	buildCPU   kind = "build-cpu"
+
+	bisection kind = "bisect"
 )
 
 // kinds lists all kinds, in the order of the table.
-var kinds = []kind{equal, slower, row, gateway, buildEqual, buildDelay, buildCPU}
+var kinds = []kind{equal, slower, row, gateway, buildEqual, buildDelay, buildCPU, bisection}
 
 // A finding says whether a verdict is right. The package comment explains each finding.
 type finding string

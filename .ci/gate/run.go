@@ -81,7 +81,7 @@ func prepare(ctx context.Context, o options) (r *repository, err error) {
 	if _, err := command(ctx, r.tree, "go", "build", "-trimpath", "-o", r.benchgate, "./llmbench/cmd/benchgate"); err != nil {
 		return nil, err
 	}
-	if *o.counts[buildEqual]+*o.counts[buildDelay]+*o.counts[buildCPU] > 0 {
+	if *o.counts[buildEqual]+*o.counts[buildDelay]+*o.counts[buildCPU]+*o.counts[bisection] > 0 {
 		r.gateways, err = prepareGateways(ctx, r.tree, r.dir)
 	}
 	return r, err
@@ -130,6 +130,9 @@ func (r *repository) replace(file, normal, slow string, isSlow bool) error {
 
 // compare makes one comparison, and keeps the samples in the folder out.
 func (r *repository) compare(ctx context.Context, o options, k kind, out string) (c comparison, err error) {
+	if k == bisection {
+		return r.bisect(ctx, o, out)
+	}
 	if err := r.write(k); err != nil {
 		return c, err
 	}
@@ -148,23 +151,15 @@ func (r *repository) compare(ctx context.Context, o options, k kind, out string)
 		dir, suite, flags, env = r.gateways.dir, []string{"-bench=Serve"}, r.gateways.flags(), r.gateways.env()
 	}
 	args := append([]string{"ab", fmt.Sprintf("-n=%d", o.n), fmt.Sprintf("-max=%d", o.max), "-timeout=5m", "-out=" + out, "-units=" + o.units}, flags...)
-	cmd := exec.CommandContext(ctx, r.benchgate, append(append(args, "--", "-benchtime=1x"), suite...)...)
-	cmd.Dir = dir
-	// After Ctrl-C at a terminal, benchgate gets two signals and ignores the second one.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = time.Minute
-	cmd.Env = append(cmd.Environ(), env...)
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
 	began := time.Now()
-	err = cmd.Run()
-	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+	state, output, err := r.run(ctx, dir, env, append(append(args, "--", "-benchtime=1x"), suite...))
+	if err != nil {
 		return c, err
 	}
 	c = comparison{kind: k, took: time.Since(began)}
 	text, err := os.ReadFile(filepath.Join(out, "report.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return c, fmt.Errorf("benchgate made no report, %v:\n%s", cmd.ProcessState, &output)
+		return c, fmt.Errorf("benchgate made no report, %v:\n%s", state, output)
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &c.report)
@@ -176,6 +171,23 @@ func (r *repository) compare(ctx context.Context, o options, k kind, out string)
 	lines := strings.Split(strings.TrimSpace(string(last)), "\n")
 	c.finding, c.last = find(k, c.report), lines[len(lines)-1]
 	return c, err
+}
+
+// run runs benchgate in dir and returns how it ended and what it printed.
+func (r *repository) run(ctx context.Context, dir string, env, args []string) (*os.ProcessState, string, error) {
+	cmd := exec.CommandContext(ctx, r.benchgate, args...)
+	cmd.Dir = dir
+	// After Ctrl-C at a terminal, benchgate gets two signals and ignores the second one.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	cmd.Env = append(cmd.Environ(), env...)
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	err := cmd.Run()
+	if _, exited := errors.AsType[*exec.ExitError](err); exited {
+		err = nil
+	}
+	return cmd.ProcessState, output.String(), err
 }
 
 // command runs a command in dir and returns its standard output.

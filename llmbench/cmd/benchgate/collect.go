@@ -211,7 +211,7 @@ func (c *collector) compareRounds(rs *rounds, last int) (*gate.Report, error) {
 		if texts[i], err = rs.text(s, last); err != nil {
 			return nil, err
 		}
-		paths[i] = c.folder.join(s.name + ".txt")
+		paths[i] = rs.folder.join(s.name + ".txt")
 		if err := writeFile(paths[i], texts[i]); err != nil {
 			return nil, err
 		}

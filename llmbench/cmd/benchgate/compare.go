@@ -39,8 +39,7 @@ func (c *comparison) flags(fs *flag.FlagSet) {
 		}
 		return nil
 	})
-	fs.StringVar(&c.units, "units", "", "also read Unit lines from this `file`; its margins override those in the results")
-	fs.Float64Var(&c.Alpha, "alpha", gate.DefaultAlpha, "the largest `probability` that equal versions end in a regression")
+	c.ruleFlags(fs)
 	fs.Func("added", "the `policy` for benchmarks that only new has: allow shows them and judges the others, fail makes the verdict \"cannot judge\" (default allow)", policy(&c.FailAdded, "fail", "allow"))
 	fs.Func("removed", "the `policy` for benchmarks that only old has, as of -added (default fail)", policy(&c.AllowRemoved, "allow", "fail"))
 	fs.BoolVar(&c.Partial, "partial", false, "accept runs without PASS, as in filtered or published files; otherwise the verdict is \"cannot judge\"")
@@ -52,6 +51,12 @@ func (c *comparison) flags(fs *flag.FlagSet) {
 		}
 		return nil
 	})
+}
+
+// ruleFlags adds the flags that say what is allowed.
+func (c *comparison) ruleFlags(fs *flag.FlagSet) {
+	fs.StringVar(&c.units, "units", "", "also read Unit lines from this `file`; its margins override those in the results")
+	fs.Float64Var(&c.Alpha, "alpha", gate.DefaultAlpha, "the largest `probability` that equal versions end in a regression")
 	fs.Func("ignore", "allow these `keys` of configuration lines to differ, a comma-separated list, besides "+strings.Join(gate.Ignored(), ", "), func(v string) error {
 		c.Ignore = append(c.Ignore, strings.Split(v, ",")...)
 		return nil

@@ -11,6 +11,7 @@
 //	benchgate ab -base-url URL -head-url URL [flags] -- -bench regexp …
 //	benchgate ab -base-image image -head-image image [flags] -- -bench regexp …
 //	benchgate aa [flags] -- -bench regexp [go test flags] [packages]
+//	benchgate bisect -good commit -bad commit -build command -command command [flags] -- -bench regexp …
 //	benchgate convert [-to format] [-out folder] [-max-fail share] file...
 //	benchgate history command [flags]
 //	benchgate version
@@ -167,6 +168,36 @@
 // base-build.txt and head-build.txt in the folder of samples. All files in {out} of both sides are read once before the
 // first round, so that none has to be read from the disk; a model is not.
 //
+// # The first commit that is worse
+//
+// benchgate bisect finds the first commit whose server is worse than allowed, among the commits after a good one
+// up to a bad one. Of a merge, only the first parent counts:
+//
+//	benchgate bisect -good v1.4.0 -bad main -build command -command command -- -bench=Chat -benchtime=1x ./scenarios
+//
+// First it compares the bad commit with the good one, as benchgate ab does. It follows the row that is most clearly
+// worse. Then it measures one commit after another in pairs with the good one: each time the commit whose result is
+// expected to tell most for the time that it takes, with its build. As soon as one commit is the first worse one with
+// a probability of 90 %, that commit is measured in pairs with its parent. The search ends when these pairs show that
+// the commit is worse than its parent by more than the margin. Package bisect describes the method and what it cites.
+// The probability that a commit is named which is not worse than its parent by more than the margin is at most -alpha,
+// over all pairs and steps together.
+//
+// The flags -build, -command, -bench-from, -units, -ignore, -alpha, -seed, -timeout and -format are as above, and:
+//
+//	-good commit            a commit that is not worse than allowed, an ancestor of -bad
+//	-bad commit             a commit that is worse than allowed (HEAD)
+//	-n count                as for ab, for the good and the bad commit (10)
+//	-max count              as for ab (50)
+//	-pairs count            the largest number of further pairs (300)
+//	-out folder             keep the samples and the state in this folder, and continue with them
+//
+// A commit that cannot be built, that fails twice, or whose results cannot be compared is skipped. The report has each
+// commit with its probability, its change from the good commit and the number of its pairs. The exit status is 0 if a
+// commit is named. It is 2 if benchgate cannot judge: if the bad commit is not shown to be worse, if the noise allows no
+// answer within -pairs, if the commits before the first worse one cannot be measured, or after Ctrl-C; the same
+// command with -out continues.
+//
 // # The working tree against itself
 //
 // benchgate aa runs one binary as both sides, for all -n rounds, with the same flags
@@ -313,6 +344,7 @@ const usage = "usage: benchgate [flags] old new\n" +
 	"       benchgate ab -base-url URL -head-url URL [flags] -- -bench regexp …\n" +
 	"       benchgate ab -base-image image -head-image image [flags] -- -bench regexp …\n" +
 	"       benchgate aa [flags] -- -bench regexp [go test flags] [packages]\n" +
+	"       benchgate bisect -good commit -bad commit -build command -command command [flags] -- -bench regexp …\n" +
 	"       benchgate convert [-to format] [-out folder] [-max-fail share] file...\n" +
 	"       benchgate history command [flags]\n" +
 	"       benchgate version\n" +
@@ -338,6 +370,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return ab(args[1:], stdout, stderr)
 		case "aa":
 			return aa(args[1:], stdout, stderr)
+		case "bisect":
+			return bisectCommand(args[1:], stdout, stderr)
 		case "convert":
 			return convert(args[1:], stdout, stderr)
 		case "history":

@@ -114,29 +114,22 @@ func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bo
 	last := ""
 	secondFirst := r.secondFirst(n)
 	for round := 1; round <= n; round++ {
-		order := []side{r.sides[0], r.sides[1]}
-		if secondFirst[round-1] {
-			slices.Reverse(order)
-		}
-		if err := r.keepOrder(order, round); err != nil {
-			return err
-		}
 		began := time.Now()
 		var results []string
 		fresh := false
-		for _, s := range order {
+		err := r.pair(ctx, round, secondFirst[round-1], func(s side) {
 			bar.describe(fmt.Sprintf("round %d: %s", round, s.name), last)
-			took, kept, err := r.sample(ctx, s, round)
+		}, func(s side, took time.Duration, kept bool) {
 			bar.advance()
-			switch {
-			case err != nil:
-				return fmt.Errorf("round %d: %s: %w", round, cmp.Or(s.version, s.name), err)
-			case kept:
+			if kept {
 				results = append(results, s.name+" kept")
-			default:
-				fresh = true
-				results = append(results, fmt.Sprintf("%s %.1fs", s.name, took.Seconds()))
+				return
 			}
+			fresh = true
+			results = append(results, fmt.Sprintf("%s %.1fs", s.name, took.Seconds()))
+		})
+		if err != nil {
+			return err
 		}
 		if fresh {
 			spent += time.Since(began)
@@ -151,6 +144,27 @@ func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bo
 		if enough, err := after(round); enough || err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// pair takes the two samples of a round. It calls before ahead of each sample; and after with how long the sample
+// took, or that the folder had it already.
+func (r *rounds) pair(ctx context.Context, round int, secondFirst bool, before func(side), after func(s side, took time.Duration, kept bool)) error {
+	order := []side{r.sides[0], r.sides[1]}
+	if secondFirst {
+		slices.Reverse(order)
+	}
+	if err := r.keepOrder(order, round); err != nil {
+		return err
+	}
+	for _, s := range order {
+		before(s)
+		took, kept, err := r.sample(ctx, s, round)
+		if err != nil {
+			return fmt.Errorf("round %d: %s: %w", round, cmp.Or(s.version, s.name), err)
+		}
+		after(s, took, kept)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 // commits returns the commits of the base and of the working tree. The latter is "" if the working tree has
 // uncommitted changes. It also sets o.versions.
 func (o *servers) commits(ctx context.Context) (commits [2]string, err error) {
-	if commits[0], err = resolve(ctx, o.base); err != nil {
+	if commits[0], err = resolve(ctx, "-base", o.base); err != nil {
 		return commits, err
 	}
 	o.versions[0] = fmt.Sprintf("the base, %.12s", commits[0])
@@ -44,31 +44,18 @@ func (o *servers) buildServers(ctx context.Context, sides []side, commits [2]str
 	var built [2]string                     // the folder for {out} of each side
 	for i := range slices.Backward(sides) { // the working tree first, so that a wrong command is reported for it
 		s := &sides[i]
-		log := o.folder.join(s.name + "-build.txt")
-		out := o.folder.join(s.name + "-out")
 		what := o.versions[i]
 		if i == 0 {
 			what += " (-base=" + o.base + ")"
 		}
 		if commits[i] == "" { // uncommitted changes have no hash to use as a cache key
+			built[i] = o.folder.join(s.name + "-out")
 			fmt.Fprintf(o.stderr, "building the server of %s: %s\n", what, o.buildText)
-			if err = os.RemoveAll(out); err == nil {
-				err = o.runBuild(ctx, "", out, log)
+			if err = os.RemoveAll(built[i]); err == nil {
+				err = o.runBuild(ctx, "", built[i], o.folder.join(s.name+"-build.txt"))
 			}
 		} else {
-			key := buildKey(commits[i], prefix, o.buildText)
-			out, err = cache.get(ctx, key, func(state string) { fmt.Fprintf(o.stderr, "the server of %s: %s\n", what, state) }, func(out string) error {
-				fmt.Fprintf(o.stderr, "building the server of %s: %s\n", what, o.buildText)
-				tree, err := checkOut(ctx, commits[i], o.folder.join("_"+s.name+"-src"))
-				if err != nil {
-					return err
-				}
-				tree.tellEmpty(o.stderr, what)
-				if err := tree.makeRepository(ctx); err != nil {
-					return err
-				}
-				return o.runBuild(ctx, tree.dir, out, log)
-			})
+			built[i], err = o.buildCommit(ctx, cache, prefix, commits[i], s.name, what)
 		}
 		if err != nil {
 			if ctx.Err() != nil {
@@ -76,8 +63,7 @@ func (o *servers) buildServers(ctx context.Context, sides []side, commits [2]str
 			}
 			return fmt.Errorf("the server of %s cannot be built: %w", what, err)
 		}
-		built[i] = out
-		s.env = []string{"LLMBENCH_BACKEND=process", "LLMBENCH_COMMAND=" + o.command, "LLMBENCH_BUILD=" + out}
+		s.env = o.buildEnv(built[i])
 	}
 	for _, out := range built {
 		if err := readAll(ctx, out); err != nil {
@@ -85,6 +71,30 @@ func (o *servers) buildServers(ctx context.Context, sides []side, commits [2]str
 		}
 	}
 	return nil
+}
+
+// buildEnv returns the environment variables with which the benchmarks start the server in the folder out.
+func (o *servers) buildEnv(out string) []string {
+	return []string{"LLMBENCH_BACKEND=process", "LLMBENCH_COMMAND=" + o.command, "LLMBENCH_BUILD=" + out}
+}
+
+// buildCommit builds the server of a commit, or finds it in the cache, and returns the folder for {out}. prefix is
+// the working directory's path in the repository. The build's files in the folder of samples begin with name;
+// what describes the commit in messages.
+func (o *servers) buildCommit(ctx context.Context, cache buildCache, prefix, commit, name, what string) (out string, err error) {
+	key := buildKey(commit, prefix, o.buildText)
+	return cache.get(ctx, key, func(state string) { fmt.Fprintf(o.stderr, "the server of %s: %s\n", what, state) }, func(out string) error {
+		fmt.Fprintf(o.stderr, "building the server of %s: %s\n", what, o.buildText)
+		tree, err := checkOut(ctx, commit, o.folder.join("_"+name+"-src"))
+		if err != nil {
+			return err
+		}
+		tree.tellEmpty(o.stderr, what)
+		if err := tree.makeRepository(ctx); err != nil {
+			return err
+		}
+		return o.runBuild(ctx, tree.dir, out, o.folder.join(name+"-build.txt"))
+	})
 }
 
 // plainPath matches the paths that a shell reads as one word.

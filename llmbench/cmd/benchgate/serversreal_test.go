@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,23 +112,33 @@ func testInterruptedServers(t *testing.T, args []string, cache string) {
 	stderr, err := cmd.StderrPipe()
 	assert.NilError(t, err)
 	assert.NilError(t, cmd.Start())
-	var progress strings.Builder
-	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		progress.WriteString(lines.Text() + "\n")
-		if strings.HasPrefix(lines.Text(), "round 1 of ") {
-			poll.WaitOn(t, func(poll.LogT) poll.Result {
-				if runtime.GOOS != "linux" || len(programs(t, cache)) > 0 {
-					return poll.Success()
-				}
-				return poll.Continue("no server was started")
-			}, poll.WithTimeout(time.Minute))
-			assert.NilError(t, cmd.Process.Signal(os.Interrupt))
+	progress := untilLine(t, stderr, "round 1 of ", func() {
+		poll.WaitOn(t, func(poll.LogT) poll.Result {
+			if runtime.GOOS != "linux" || len(programs(t, cache)) > 0 {
+				return poll.Success()
+			}
+			return poll.Continue("no server was started")
+		}, poll.WithTimeout(time.Minute))
+		assert.NilError(t, cmd.Process.Signal(os.Interrupt))
+	})
+	_ = cmd.Wait()
+	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, progress)
+	assert.Assert(t, strings.Contains(progress, "continues with these samples"), progress)
+	assert.Equal(t, len(programs(t, cache)), 0, "%q", programs(t, cache))
+}
+
+// untilLine reads all of r and returns it. It calls do once, after the first line with the prefix.
+func untilLine(t *testing.T, r io.Reader, prefix string, do func()) string {
+	t.Helper()
+	var all strings.Builder
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		all.WriteString(lines.Text() + "\n")
+		if strings.HasPrefix(lines.Text(), prefix) && do != nil {
+			do()
+			do = nil
 		}
 	}
-	_ = cmd.Wait()
-	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, progress.String())
-	assert.Assert(t, strings.Contains(progress.String(), "continues with these samples"), progress.String())
-	assert.Equal(t, len(programs(t, cache)), 0, "%q", programs(t, cache))
+	return all.String()
 }
 
 // programs returns the command lines of running processes whose programs are below a folder. It works on Linux

@@ -20,11 +20,11 @@ type tree struct {
 	remove func()
 }
 
-// resolve returns the full hash of the commit ref. Errors call ref the value of -base.
-func resolve(ctx context.Context, ref string) (string, error) {
+// resolve returns the full hash of the commit ref. Errors call ref the value of the flag name.
+func resolve(ctx context.Context, name, ref string) (string, error) {
 	commit, err := command(ctx, "", "git", "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("-base=%s: want a commit of this repository (was it fetched?): %w", ref, err)
+		err = fmt.Errorf("%s=%s: want a commit of this repository (was it fetched?): %w", name, ref, err)
 	}
 	return strings.TrimSpace(commit), err
 }
@@ -40,7 +40,7 @@ func (t tree) tellEmpty(w io.Writer, side string) {
 // The working directory must be in the repository. The folder is not registered as a git worktree, so several
 // commands may call checkOut at the same time.
 func checkOut(ctx context.Context, ref, path string) (tree, error) {
-	commit, err := resolve(ctx, ref)
+	commit, err := resolve(ctx, "-base", ref)
 	if err != nil {
 		return tree{}, err
 	}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// noisyTest is the benchmark of serverTest with noise: values that differ by up to 1 %.
+var noisyTest = strings.NewReplacer(`	"testing"
+`, `	"math/rand/v2"
+	"testing"
+`, `	b.ReportMetric(number, "x/op")
+`, `	b.ReportMetric(number*(1+0.02*(rand.Float64()-0.5)), "x/op")
+`).Replace(serverTest)
+
+// bisectFixture creates a repository of commits that change the number of a server to each of values. It returns
+// the hashes of the commits, and the path of a test binary and of the file of -units.
+func bisectFixture(t *testing.T, values ...string) (hashes []string, binary, units string) {
+	t.Helper()
+	change, units := serverFixture(t)
+	assert.NilError(t, os.WriteFile("fixture_test.go", []byte(noisyTest), 0o666))
+	binary = filepath.Join(t.TempDir(), "any.test")
+	_, err := command(t.Context(), "", "go", "test", "-c", "-o", binary, ".")
+	assert.NilError(t, err)
+	assert.NilError(t, os.Remove("fixture_test.go"))
+	for _, value := range values {
+		change(value)
+		commit(t)
+		hashes = append(hashes, git(t, "rev-parse", "HEAD"))
+	}
+	return hashes, binary, units
+}
+
+// TestBisect bisects a history with a commit that does not build and one whose server cannot be measured, stops
+// after a few pairs, and continues.
+func TestBisect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
+	if apart(t) {
+		return
+	}
+	hashes, binary, units := bisectFixture(t, "100", "100", "no build", "100", "x", "100", "105", "105", "106", "105")
+	out := t.TempDir()
+	args := func(out string, flags ...string) []string {
+		return append(append([]string{"bisect", "-good=" + hashes[0], "-build=grep -qv build value && cp value {out}", "-command={out}/server --port {port}",
+			"-units=" + units, "-bench-from=" + binary, "-out=" + out}, flags...), "--", "-bench=Server", "-benchtime=1x")
+	}
+
+	// -pairs ends the search early, and the same folder continues it.
+	status, stdout, stderr := benchgate(args(out, "-seed=1", "-pairs=3")...)
+	assert.Equal(t, status, exitCannotJudge, "%s%s", stdout, stderr)
+	assert.Assert(t, strings.Contains(stdout, "cannot judge: "), stdout)
+	status, stdout, stderr = benchgate(args(out, "-format=json")...)
+	assert.Equal(t, status, 0, "%s%s", stdout, stderr)
+	var r bisectReport
+	assert.NilError(t, json.Unmarshal([]byte(stdout), &r))
+	assert.Equal(t, r.Verdict, bisectFound)
+	assert.Equal(t, r.First, hashes[6])
+	assert.Equal(t, r.Parent, hashes[5])
+	assert.Equal(t, len(r.Commits), 9)
+	assert.Assert(t, r.Change > 0.03 && r.Change < 0.07, "%v", r.Change)
+	assert.Assert(t, r.Commits[5].Probability >= 0.95 && r.Commits[5].Confirmed > 0, "%+v", r.Commits[5])
+	for _, format := range []string{"txt", "md", "json"} {
+		text, err := os.ReadFile(filepath.Join(out, "report."+format))
+		assert.NilError(t, err)
+		assert.Assert(t, strings.Contains(string(text), hashes[6][:12]), "%s", text)
+	}
+
+	// A third run finds everything in the folder.
+	status, stdout, stderr = benchgate(args(out)...)
+	assert.Equal(t, status, 0, "%s%s", stdout, stderr)
+	assert.Assert(t, strings.HasPrefix(stdout, hashes[6][:12]+" is the first commit that is worse than allowed: Server"), stdout)
+	assert.Assert(t, !strings.Contains(stderr, "\npair "), stderr)
+	noSources(t, out)
+	left, err := filepath.Glob(filepath.Join(out, "_*"))
+	assert.NilError(t, err)
+	assert.Equal(t, len(left), 0, "%q", left)
+}
+
+// TestBisectCannotJudge checks what ends without a commit.
+func TestBisectCannotJudge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
+	if apart(t) {
+		return
+	}
+	hashes, binary, units := bisectFixture(t, "100", "no build", "105", "100.5")
+	for _, c := range []struct {
+		name   string
+		flags  []string
+		stdout string // a part of it
+		stderr string
+	}{
+		{"only a skipped commit before it", []string{"-good=" + hashes[0], "-bad=" + hashes[2]},
+			fmt.Sprintf("cannot judge which of 2 commits is the first that is worse than allowed, because only the last of them can be measured: %.12s, %.12s\n", hashes[1], hashes[2]), "skipped: commit "},
+		{"no loss", []string{"-good=" + hashes[0]}, "cannot judge: the bad commit is not shown to be worse than allowed: pass after ", ""},
+		{"the bad commit does not build", []string{"-good=" + hashes[0], "-bad=" + hashes[1]}, "", fmt.Sprintf("benchgate: the server of the bad commit, %.12s cannot be built: ", hashes[1])},
+		{"no ancestor", []string{"-good=" + hashes[2], "-bad=" + hashes[0]}, "", "is no ancestor of -bad="},
+		{"the same commit", []string{"-good=HEAD"}, "", "-good=HEAD and -bad=HEAD are the same commit"},
+		{"no commit", []string{"-good=nosuch"}, "", "benchgate: -good=nosuch: want a commit of this repository"},
+		{"no good commit", nil, "", "benchgate: -good: not set"},
+		{"no pairs", []string{"-good=HEAD", "-pairs=0"}, "", "benchgate: -pairs: 0, want at least 1"},
+	} {
+		all := append([]string{"bisect", "-build=grep -qv build value && cp value {out}", "-command={out}/server --port {port}",
+			"-units=" + units, "-bench-from=" + binary, "-out=" + t.TempDir()}, c.flags...)
+		status, stdout, stderr := benchgate(append(all, "--", "-bench=Server", "-benchtime=1x")...)
+		assert.Equal(t, status, exitCannotJudge, "%s: %s%s", c.name, stdout, stderr)
+		assert.Assert(t, strings.Contains(stdout, c.stdout), "%s: %s%s", c.name, stdout, stderr)
+		assert.Assert(t, strings.Contains(stderr, c.stderr), "%s: %s", c.name, stderr)
+	}
+	_, _, stderr := benchgate("bisect", "-good=HEAD", "--", "-bench=.")
+	assert.Assert(t, strings.HasPrefix(stderr, "benchgate: -build: not set"), stderr)
+}
+
+// TestInterruptedBisect checks that Ctrl-C in a pair prints what is known.
+func TestInterruptedBisect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
+	if apart(t) {
+		return
+	}
+	hashes, binary, units := bisectFixture(t, "100", "100", "100", "105", "105")
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	cmd := exec.CommandContext(t.Context(), self, "bisect", "-good="+hashes[0], "-build=cp value {out}", "-command={out}/server", "-units="+units, "-bench-from="+binary,
+		"-out="+t.TempDir(), "--", "-bench=Server", "-benchtime=1x")
+	cmd.Env = append(os.Environ(), "BENCHGATE_TEST_MAIN=1")
+	var stdout strings.Builder
+	cmd.Stdout = &stdout
+	stderr, err := cmd.StderrPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	progress := untilLine(t, stderr, "pair 1 of at most 300: ", func() { assert.NilError(t, cmd.Process.Signal(os.Interrupt)) })
+	_ = cmd.Wait()
+	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, progress)
+	assert.Assert(t, strings.HasPrefix(stdout.String(), "cannot judge: interrupted after "), "%s%s", &stdout, progress)
+	assert.Assert(t, strings.Contains(stdout.String(), hashes[2][:12]), "%s", &stdout)
+}
+
+// TestBisectReport checks the report in all formats.
+func TestBisectReport(t *testing.T) {
+	change, again := 0.0512, -0.001
+	at := time.Date(2026, 11, 26, 21, 17, 16, 0, time.UTC)
+	r := &bisectReport{Verdict: bisectFound, Summary: "bbbbbbbbbbbb is the first commit that is worse than allowed", First: "bbbbbbbbbbbbbb", Parent: "aaaaaaaaaaaaaa",
+		Name: "Server-8", Unit: "x/op", Margin: 0.02, Change: 0.05, Alpha: 0.025, Noise: 0.0123, Pairs: 17, Good: "gggggggggggggg", Bad: "bbbbbbbbbbbbbb",
+		Commits: []bisectCommit{
+			{Commit: "cccccccccccccc", Time: at, Subject: "cache"},
+			{Commit: "aaaaaaaaaaaaaa", Time: at, Subject: "a | b", Probability: 0.0105, Change: &again, Pairs: 9},
+			{Commit: "dddddddddddddd", Time: at, Subject: "typo", Skipped: "the server cannot be built: exit status 1\nmain.go:1"},
+			{Commit: "bbbbbbbbbbbbbb", Time: at, Subject: "parse twice", Probability: 0.9893, Change: &change, Confirmed: 8},
+		}}
+	want := map[string]string{"text": `bbbbbbbbbbbb is the first commit that is worse than allowed
+
+Server-8 x/op; the change is from the good commit, gggggggggggg; a pair has a standard deviation of 1.2%
+
+probability  change  pairs  with its parent  commit        date        subject
+1.1%         -0.1%   9      0                aaaaaaaaaaaa  2026-11-26  a | b
+0.0%         -       0      0                dddddddddddd  2026-11-26  typo (skipped: the server cannot be built: exit status 1)
+98.9%        +5.1%   0      8                bbbbbbbbbbbb  2026-11-26  parse twice
+
+of 1 further commits, each has a probability of less than 0.1%
+
+bbbbbbbbbbbb is the first commit that is worse than allowed
+`, "md": `### 🔎 benchgate bisect: found
+
+bbbbbbbbbbbb is the first commit that is worse than allowed
+
+` + "`Server-8` `x/op`; the change is from the good commit, `gggggggggggg`" + `; a pair has a standard deviation of 1.2%.
+
+| probability | change | pairs | with its parent | commit | date | subject |
+| --- | --- | --- | --- | --- | --- | --- |
+| 1.1% | -0.1% | 9 | 0 | aaaaaaaaaaaa | 2026-11-26 | a \| b |
+| 0.0% | - | 0 | 0 | dddddddddddd | 2026-11-26 | typo (skipped: the server cannot be built: exit status 1) |
+| 98.9% | +5.1% | 0 | 8 | bbbbbbbbbbbb | 2026-11-26 | parse twice |
+
+of 1 further commits, each has a probability of less than 0.1%
+`}
+	for format, text := range want {
+		var b strings.Builder
+		assert.NilError(t, bisectFormats[format](r, &b))
+		assert.Equal(t, b.String(), text)
+	}
+}

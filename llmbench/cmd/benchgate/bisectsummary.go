@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/bisect"
+)
+
+// A looker is a bisection whose ends were compared.
+type looker struct {
+	*bisection
+	search *bisect.Search
+	row    bisectRow
+}
+
+func (b *bisection) newReport() *bisectReport {
+	return &bisectReport{Verdict: bisectCannotJudge, Alpha: b.Alpha, Good: b.commits[0].hash, Bad: b.commits[len(b.commits)-1].hash}
+}
+
+// report returns the report of a search that ends with summary.
+func (l *looker) report(summary string) *bisectReport {
+	r := l.newReport()
+	r.Summary, r.Name, r.Unit, r.Margin, r.Noise, r.Pairs = summary, l.row.Name, l.row.Unit, *l.row.Margin, rounded4(l.search.Noise()), len(l.state.Pairs)
+	if c, ok := l.search.Named(); ok && c.New == c.Old+1 {
+		r.Verdict, r.First, r.Parent = bisectFound, l.commits[c.New].hash, l.commits[c.Old].hash
+		r.Change = l.change(c)
+	}
+	for number, c := range l.commits {
+		if number == 0 {
+			continue
+		}
+		all := bisectCommit{Commit: c.hash, Time: c.time.UTC(), Subject: c.subject, Probability: rounded4(l.search.Probability(number)), Skipped: l.state.Skipped[number]}
+		against := bisect.Comparison{New: number}
+		if pairs := l.search.Pairs(against); len(pairs) > 0 {
+			change := l.change(against)
+			all.Change = &change
+		}
+		for _, pair := range l.state.Pairs {
+			switch {
+			case pair == against:
+				all.Pairs++
+			case pair.New == number:
+				all.Confirmed++
+			}
+		}
+		r.Commits = append(r.Commits, all)
+	}
+	return r
+}
+
+// change returns the median change of a comparison, as a share.
+func (l *looker) change(c bisect.Comparison) float64 {
+	pairs := slices.Sorted(slices.Values(l.search.Pairs(c)))
+	if len(pairs) == 0 {
+		return 0
+	}
+	return rounded4(l.row.change((pairs[(len(pairs)-1)/2] + pairs[len(pairs)/2]) / 2))
+}
+
+// margin returns how far the row may change, with its sign, as text.
+func (l *looker) marginText() string { return fmt.Sprintf("%+.3g%%", 100*l.row.change(l.row.margin)) }
+
+// noise describes the loss and its noise.
+func (l *looker) noise() string {
+	bad := bisect.Comparison{New: len(l.commits) - 1}
+	return fmt.Sprintf("%s changes by %+.1f%%, where %s is allowed, and a pair has a standard deviation of %.1f%%", l.row.title(), 100*l.change(bad), l.marginText(), 100*l.search.Noise())
+}
+
+// favorite names the most probable commit.
+func (l *looker) favorite() string {
+	best := 1
+	for number := 1; number < len(l.commits); number++ {
+		if l.search.Probability(number) > l.search.Probability(best) {
+			best = number
+		}
+	}
+	return fmt.Sprintf("the first worse commit is %.12s with a probability of %.0f%%", l.commits[best].hash, 100*l.search.Probability(best))
+}
+
+// pairsText returns a number of pairs as text.
+func pairsText(pairs float64) string {
+	switch {
+	case !(pairs < 1e5):
+		return "more than 100000"
+	case pairs < 20:
+		return fmt.Sprintf("%.0f", math.Ceil(pairs))
+	}
+	return fmt.Sprintf("%.2g", math.Ceil(pairs))
+}
+
+// conclude returns the summary of a search that needs no further pairs.
+func (l *looker) conclude() string {
+	c, ok := l.search.Named()
+	switch {
+	case !ok:
+		return "cannot judge: no further pair can tell more; " + l.favorite()
+	case c.New > c.Old+1:
+		var names []string
+		for number := c.Old + 1; number <= c.New; number++ {
+			names = append(names, fmt.Sprintf("%.12s", l.commits[number].hash))
+		}
+		return fmt.Sprintf("cannot judge which of %d commits is the first that is worse than allowed, because only the last of them can be measured: %s", len(names), strings.Join(names, ", "))
+	}
+	return fmt.Sprintf("%.12s is the first commit that is worse than allowed: %s %+.1f%% against its parent (median of %d pairs; worse than %s with a confidence of %.4g%%): %s",
+		l.commits[c.New].hash, l.row.title(), 100*l.change(c), len(l.search.Pairs(c)), l.marginText(), 100*(1-l.Alpha), l.commits[c.New].subject)
+}
+
+// exhausted returns the summary of a search that has taken all allowed pairs.
+func (l *looker) exhausted() string {
+	text := fmt.Sprintf("cannot judge: %d pairs were not enough (-pairs): %s; %s", l.limit, l.noise(), l.favorite())
+	for c := range l.confirmations() {
+		if len(l.search.Pairs(c)) >= 8 && math.Abs(l.change(c)) <= math.Abs(l.row.change(l.row.margin)) {
+			return text + fmt.Sprintf(", but changes by only %+.1f%% against its parent: do several commits share the loss?", 100*l.change(c))
+		}
+	}
+	return text + fmt.Sprintf("; about %s further pairs are needed", pairsText(l.search.Needed()))
+}
+
+// confirmations returns the comparisons of candidates with their predecessors.
+func (l *looker) confirmations() map[bisect.Comparison]bool {
+	all := map[bisect.Comparison]bool{}
+	for _, c := range l.state.Pairs {
+		if c.Confirm {
+			all[c] = true
+		}
+	}
+	return all
+}
