@@ -18,7 +18,7 @@ const bisectCommits = 30
 const bisectUnits = `Unit p50-ttft-ns better=lower gate=2%
 Unit output-tok/s better=higher gate=99%
 Unit mean-tpot-ns better=lower gate=99%
-Unit srv-cpu-s/ktok better=lower gate=300%
+Unit srv-cpu-s/ktok better=lower gate=99%
 `
 
 // bisect makes a repository in which one version is slower, and searches that version. It keeps the samples in the

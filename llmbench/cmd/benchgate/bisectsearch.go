@@ -33,7 +33,7 @@ func (b *bisection) begin(ends *gate.Report) (*looker, *bisectReport, error) {
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
 	r := b.newReport()
 	if ends.Verdict != gate.Regression {
-		r.Summary = "cannot judge: the bad commit is not shown to be worse than allowed: " + lines[len(lines)-1]
+		r.Summary = "cannot judge: the bad commit is not shown to be worse than allowed: " + strings.TrimPrefix(lines[len(lines)-1], "cannot judge ")
 		return nil, r, nil
 	}
 	l := &looker{bisection: b}
