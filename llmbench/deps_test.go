@@ -63,7 +63,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/env", "", ""},
 	{"llmbench/gate", "llmbench/gate/internal/decide golang.org/x/perf", ""},
 	{"llmbench/gate/internal/decide", "github.com/aclements/go-moremath", ""},
-	{"llmbench/history", "llmbench/benchfile llmbench/gate llmbench/history/internal/change llmbench/history/internal/watch golang.org/x/perf", ""},
+	{"llmbench/history", "llmbench/benchfile llmbench/gate llmbench/history/internal/change llmbench/history/internal/watch golang.org/x/perf", "golang.org/x/net"},
 	{"llmbench/history/internal/change", "github.com/aclements/go-moremath", ""},
 	{"llmbench/history/internal/watch", "github.com/aclements/go-moremath", ""},
 	{"llmbench/internal/audit", "llmbench/sample", ""},

@@ -18,6 +18,7 @@ const historyUsage = "usage: benchgate history add [flags] [file...]\n" +
 	"       benchgate history log [-dir folder]\n" +
 	"       benchgate history prune [-dir folder] [-keep count] [-before date]\n" +
 	"       benchgate history prune [-dir folder] -f name...\n" +
+	"       benchgate history show [-o page.html] [-atom feed.xml] [flags]\n" +
 	"\n" +
 	"History keeps the results of many runs in a folder, one file per run.\n"
 
@@ -26,7 +27,7 @@ const historyDir = "benchhistory"
 
 // historyCommands are the subcommands of "benchgate history".
 var historyCommands = map[string]func(args []string, stdin io.Reader, stdout, stderr io.Writer) int{
-	"add": historyAdd, "changes": historyChanges, "check": historyCheck, "log": historyLog, "prune": historyPrune,
+	"add": historyAdd, "changes": historyChanges, "check": historyCheck, "log": historyLog, "prune": historyPrune, "show": historyShow,
 }
 
 // historyCommand runs "benchgate history" and returns the exit status.
@@ -41,9 +42,9 @@ func historyCommand(args []string, stdin io.Reader, stdout, stderr io.Writer) in
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err == nil && len(args) == 0:
-		err = errors.New("history: no command: want add, changes, check, log or prune")
+		err = errors.New("history: no command: want add, changes, check, log, prune or show")
 	case err == nil:
-		err = fmt.Errorf("history: %q: want add, changes, check, log or prune", args[0])
+		err = fmt.Errorf("history: %q: want add, changes, check, log, prune or show", args[0])
 	}
 	return fail(stderr, err)
 }

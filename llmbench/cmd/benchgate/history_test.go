@@ -107,7 +107,7 @@ func TestHistoryErrors(t *testing.T) {
 		want string
 	}{
 		{nil, "history: no command: want add"},
-		{[]string{"show"}, `history: "show": want add`},
+		{[]string{"draw"}, `history: "draw": want add`},
 		{[]string{"log", "-dir", empty}, "no runs: want files that benchgate history add wrote"},
 		{[]string{"log", "x"}, `history log: "x": want no arguments`},
 		{[]string{"log", "-dir", filepath.Join(empty, "none")}, "none"},

@@ -215,6 +215,7 @@
 //	changes         print where units changed in the whole history
 //	log             print a line for each run
 //	prune           print the names of runs that may be deleted; -f deletes the files whose names follow
+//	show            show all series and what changed, as text or as a page (-o); -atom writes a feed
 //
 // Each has the flag -dir for the folder (benchhistory), and -help lists the others.
 //

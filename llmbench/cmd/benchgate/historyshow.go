@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/history"
+)
+
+const historyShowUsage = "usage: benchgate history show [flags]\n" +
+	"\n" +
+	"Show shows all series of the gated units and what changed, the last week first: as text, or with -o as a page.\n"
+
+// historyShow runs "benchgate history show".
+func historyShow(args []string, _ io.Reader, stdout, stderr io.Writer) int {
+	fs, dir := historyFlags("show")
+	o := history.CheckOptions{}
+	var opts history.PageOptions
+	units, ignore := commonFlags(fs, &o.Min, &o.MaxFail)
+	fs.Float64Var(&o.Nights, "nights", 100, "allow one run with a false alarm in this `number` of runs")
+	out := fs.String("o", "", "write an HTML page to this `file`")
+	atom := fs.String("atom", "", "write a feed of the changes for the worse to this `file`, in Atom format")
+	fs.StringVar(&opts.Title, "title", "Benchmark history", "the `title` of the page and the feed")
+	fs.Func("commits", "link commits to this `URL`, in which {commit} stands for the hash", func(v string) error {
+		if !strings.Contains(v, "{commit}") || !strings.HasPrefix(v, "https://") && !strings.HasPrefix(v, "http://") {
+			return errors.New("want a URL that begins with https:// or http:// and has {commit}")
+		}
+		opts.Commits = v
+		return nil
+	})
+	rest, err := cli.Parse(fs, historyShowUsage, args, stdout, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err == nil && len(rest) > 0:
+		err = fmt.Errorf("history show: %q: want no arguments", rest[0])
+	case err == nil && *units != "":
+		o.Units, err = os.ReadFile(*units)
+	}
+	var all *history.Overview
+	if err == nil {
+		var r *history.Reader
+		var runs []*history.Run
+		if r, runs, err = readHistory(*dir, *ignore); err == nil {
+			all, err = r.Overview(runs, o)
+		}
+	}
+	if err == nil {
+		err = writeOverview(all, opts, *out, *atom, stdout)
+	}
+	if err != nil {
+		return fail(stderr, err)
+	}
+	return 0
+}
+
+// writeOverview writes the files out and atom, unless their names are "". Without out, it writes text to stdout.
+func writeOverview(all *history.Overview, opts history.PageOptions, out, atom string, stdout io.Writer) error {
+	for _, f := range []struct {
+		path  string
+		write func(io.Writer, history.PageOptions) error
+	}{{out, all.HTML}, {atom, all.Atom}} {
+		if f.path == "" {
+			continue
+		}
+		var b bytes.Buffer
+		if err := f.write(&b, opts); err != nil {
+			return err
+		}
+		if err := writeFile(f.path, b.Bytes()); err != nil {
+			return err
+		}
+	}
+	if out != "" {
+		return nil
+	}
+	return all.Text(stdout)
+}

@@ -1,0 +1,188 @@
+package history
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+)
+
+func (p *project) overview(t testing.TB) *Overview {
+	t.Helper()
+	runs := p.runs(t)
+	o, err := p.reader.Overview(runs, defaults)
+	assert.NilError(t, err)
+	return o
+}
+
+// changed is a history with an improvement long ago, a new baseline, and a change for the worse in the last week.
+func changed() *project {
+	return &project{nights: 60, rows: 3, noise: 0.01, step: func(night, row int) float64 {
+		switch {
+		case row == 1 && night >= 54:
+			return 0.06
+		case row == 0 && night >= 20:
+			return -0.06
+		}
+		return 0
+	}, edit: func(night int, lines []string) []string {
+		if night >= 40 {
+			lines[2] = strings.Replace(lines[2], "BenchmarkServing", "gpu: H200\nBenchmarkServing", 1)
+		}
+		return lines
+	}}
+}
+
+var pageOptions = PageOptions{Title: "serving <nightly>", Commits: "https://example.com/commit/{commit}"}
+
+func TestOverviewText(t *testing.T) {
+	var b strings.Builder
+	assert.NilError(t, changed().overview(t).Text(&b))
+	golden.Assert(t, b.String(), "overview.text")
+}
+
+// TestOverviewAgreesWithCheck checks that the overview of the newest run says what Check says, and that no change
+// is lost or drawn in a wrong place.
+func TestOverviewAgreesWithCheck(t *testing.T) {
+	p := changed()
+	o, r := p.overview(t), p.check(t)
+	assert.DeepEqual(t, o.report.Summary, r.Summary)
+	worse, better, baselines := 0, 0, 0
+	for i := range o.panels {
+		panel := &o.panels[i]
+		assert.Equal(t, len(panel.points), 60)
+		assert.Equal(t, panel.levels[0].from, 0)
+		assert.Equal(t, panel.levels[len(panel.levels)-1].to, 60)
+		for _, s := range panel.shifts {
+			switch {
+			case s.worse:
+				worse++
+				assert.Assert(t, strings.Contains(panel.Benchmark, "concurrency=2-") && s.first >= 52 && s.last <= 56, "%s %+v", panel.Benchmark, s)
+			default:
+				better++
+				assert.Assert(t, strings.Contains(panel.Benchmark, "concurrency=1-") && s.first >= 18 && s.last <= 22, "%s %+v", panel.Benchmark, s)
+			}
+		}
+		for _, x := range panel.points {
+			if x.baseline {
+				baselines++
+				assert.Equal(t, x.night, 40)
+			}
+		}
+	}
+	assert.Equal(t, worse, 2)
+	assert.Equal(t, better, 2)
+	assert.Equal(t, baselines, 3)
+	for _, e := range o.recent() {
+		assert.Assert(t, e.night >= 52)
+	}
+}
+
+// TestOverviewHTML parses the page.
+func TestOverviewHTML(t *testing.T) {
+	var b strings.Builder
+	o := changed().overview(t)
+	assert.NilError(t, o.HTML(&b, pageOptions))
+	doc, err := html.Parse(strings.NewReader(b.String()))
+	assert.NilError(t, err)
+	figures, links, ids := 0, 0, map[string]bool{}
+	for n := range doc.Descendants() {
+		for _, a := range n.Attr {
+			switch {
+			case a.Key == "id":
+				assert.Assert(t, !ids[a.Val], a.Val)
+				ids[a.Val] = true
+			case a.Key == "data-points":
+				figures++
+				var points [][5]any
+				assert.NilError(t, json.Unmarshal([]byte(a.Val), &points))
+				assert.Equal(t, len(points), 60)
+			case a.Key == "href" && strings.HasPrefix(a.Val, "https://example.com/commit/"):
+				links++
+			case a.Key == "href" && strings.HasPrefix(a.Val, "#"):
+			case a.Key == "href":
+				assert.Equal(t, a.Val, "data:,")
+			}
+		}
+	}
+	assert.Equal(t, figures, 9)
+	assert.Assert(t, links > 3)
+	assert.Assert(t, strings.Contains(b.String(), "<title>serving &lt;nightly&gt;</title>"))
+	assert.Assert(t, !regexp.MustCompile(`NaN|Inf\b|ZgotmplZ`).MatchString(b.String()))
+	if path := os.Getenv("LLMBENCH_HISTORY_PAGE"); path != "" { // to look at it
+		assert.NilError(t, os.WriteFile(path, []byte(b.String()), 0o666))
+	}
+}
+
+// TestLargeOverview writes a page with 10,000 points of equal values.
+func TestLargeOverview(t *testing.T) {
+	p := &project{nights: 1112, rows: 3}
+	var b strings.Builder
+	assert.NilError(t, p.overview(t).HTML(&b, PageOptions{Title: "large"}))
+	assert.Assert(t, b.Len() < 2e6, "%d bytes", b.Len())
+	assert.Assert(t, strings.Contains(b.String(), "Nothing changed in the last week."))
+}
+
+// TestOneRun shows a history that has just begun.
+func TestOneRun(t *testing.T) {
+	o := (&project{nights: 1, rows: 1}).overview(t)
+	var b strings.Builder
+	assert.NilError(t, o.Text(&b))
+	assert.NilError(t, o.HTML(&b, PageOptions{}))
+	assert.NilError(t, o.Atom(&b, PageOptions{}))
+	assert.Assert(t, strings.Contains(b.String(), "1 new baseline"), b.String())
+}
+
+func TestAtom(t *testing.T) {
+	p := changed()
+	runs := p.runs(t)
+	feed := func(runs []*Run) atomFeed {
+		o, err := p.reader.Overview(runs, defaults)
+		assert.NilError(t, err)
+		var b strings.Builder
+		assert.NilError(t, o.Atom(&b, pageOptions))
+		var f atomFeed
+		assert.NilError(t, xml.Unmarshal([]byte(b.String()), &f))
+		return f
+	}
+	f := feed(runs)
+	assert.Equal(t, f.Title, pageOptions.Title)
+	assert.Equal(t, len(f.Entries), 1)
+	entry := f.Entries[0]
+	assert.Assert(t, strings.HasPrefix(entry.Title, "worse: example.com/serving.Serving/concurrency=2-"), entry.Title)
+	assert.Assert(t, strings.Contains(entry.Content.Text, "after commit "), entry.Content.Text)
+	assert.Assert(t, strings.HasPrefix(entry.Link.Href, "https://example.com/commit/"), entry.Link.Href)
+	for _, text := range []string{f.Updated, entry.Updated} {
+		_, err := time.Parse(time.RFC3339, text)
+		assert.NilError(t, err)
+	}
+	// The entry keeps its identifier when runs are added.
+	before := feed(runs[:59])
+	assert.Equal(t, len(before.Entries), 1)
+	assert.Equal(t, before.Entries[0].ID, entry.ID)
+	assert.Assert(t, regexp.MustCompile(`^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(entry.ID), entry.ID)
+}
+
+// BenchmarkOverview makes a page of 1,000 runs with 200 series.
+func BenchmarkOverview(b *testing.B) {
+	p := project{nights: 1000, rows: 67, noise: 0.02}
+	runs := p.runs(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		o, err := p.reader.Overview(runs, defaults)
+		assert.NilError(b, err)
+		f, err := os.Create(filepath.Join(b.TempDir(), "page.html"))
+		assert.NilError(b, err)
+		assert.NilError(b, o.HTML(f, PageOptions{Title: fmt.Sprint(b.N)}))
+		assert.NilError(b, f.Close())
+	}
+}
