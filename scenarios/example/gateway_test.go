@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -100,6 +101,49 @@ func TestGateway(t *testing.T) {
 			t.Errorf("%s: %s (%v), %d deltas, %d prompt and %d output tokens; the server's log has %d and %d (found: %t)",
 				s.ID, s.Outcome, s.Err, s.Deltas, s.PromptTokens, s.OutputTokens, e.PromptTokens, e.OutputTokens, found)
 		}
+	}
+}
+
+// TestGatewayLosesNoAnswer sends requests at 64 streams to two servers: to one that answers at once, and to one that
+// closes each connection after an answer, as llama.cpp does. A plain ReverseProxy loses many answers of the
+// second one. Here every request must get its whole answer.
+func TestGatewayLosesNoAnswer(t *testing.T) {
+	for name, closes := range map[string]bool{"at once": false, "closes connections": true} {
+		t.Run(name, func(t *testing.T) {
+			srv, err := mockserver.New(mockserver.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			upstream := httptest.NewUnstartedServer(srv)
+			upstream.Config.ConnState = func(c net.Conn, s http.ConnState) {
+				if s == http.StateIdle && closes {
+					c.Close()
+				}
+			}
+			upstream.Start()
+			t.Cleanup(upstream.Close)
+			to, err := url.Parse(upstream.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			front := httptest.NewServer(New(to, key))
+			t.Cleanup(front.Close)
+			requests, err := benchdata.Prompts{Input: 1000, Output: 3, Seed: 1}.Requests(64 * 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err := llmbench.Pass(t.Context(), t.Name(),
+				llmbench.Target{URL: front.URL, Model: "mock", Header: http.Header{"Authorization": {"Bearer " + key}}},
+				llmbench.Load{Requests: requests, Concurrency: 64, ClientBound: llmbench.BoundReported})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for s := range result.All() {
+				if s.Outcome != sample.OK {
+					t.Errorf("%s: %s: %v", s.ID, s.Outcome, s.Err)
+				}
+			}
+		})
 	}
 }
 
