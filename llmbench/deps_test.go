@@ -21,7 +21,7 @@ const module = "github.com/seed-2b9cec6d/llmbench/"
 //
 // A new package needs a row.
 var allowed = []struct{ pkg, imports, tests string }{
-	{"backends", "backends/internal/child backends/internal/facts backends/internal/launch backends/internal/probe backends/internal/program backends/internal/secret backends/internal/serverlog backends/metrics llmbench llmbench/dialect llmbench/env llmbench/sample mockserver github.com/kballard/go-shellquote golang.org/x/mod", "backends/internal/llamatest backends/internal/llamatest/tinygguf backends/internal/nginxtest backends/internal/scenariostest llmbench/arrivals mockserver/profiles mockserver/shape golang.org/x/perf"},
+	{"backends", "backends/internal/child backends/internal/facts backends/internal/launch backends/internal/probe backends/internal/program backends/internal/secret backends/internal/serverlog backends/metrics llmbench llmbench/dialect llmbench/env llmbench/sample mockserver mockserver/router github.com/kballard/go-shellquote golang.org/x/mod", "backends/internal/llamatest backends/internal/llamatest/tinygguf backends/internal/nginxtest backends/internal/scenariostest llmbench/arrivals mockserver/engine mockserver/fault mockserver/profiles mockserver/shape golang.org/x/perf"},
 	{"backends/container", "backends backends/container/internal/engine backends/internal/launch backends/internal/probe backends/internal/secret backends/internal/serverlog backends/metrics llmbench github.com/moby/moby/api", "backends/internal/facts backends/internal/llamatest backends/internal/llamatest/tinygguf backends/internal/need backends/internal/ollamatest backends/internal/scenariostest github.com/moby/moby/client golang.org/x/perf mockserver/memnet"},
 	{"backends/container/internal/standin", "backends/internal/facts mockserver", ""},
 	{"backends/container/internal/engine", "backends/internal/serverlog github.com/containerd/errdefs github.com/gofrs/flock github.com/moby/moby/api github.com/moby/moby/client github.com/testcontainers/testcontainers-go", ""},
@@ -106,7 +106,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"mockserver/cmd/internal/command", "", ""},
 	{"mockserver/cmd/internal/flagdoc", "", ""},
 	{"mockserver/cmd/mockserver", "mockserver mockserver/cmd/internal/command mockserver/fault mockserver/shape", ""},
-	{"mockserver/cmd/simulate", "mockserver mockserver/cmd/internal/command mockserver/engine golang.org/x/perf", "mockserver/cmd/internal/flagdoc"},
+	{"mockserver/cmd/simulate", "mockserver mockserver/cmd/internal/command mockserver/engine mockserver/router golang.org/x/perf", "mockserver/cmd/internal/flagdoc"},
 	{"mockserver/engine", "", ""},
 	{"mockserver/fault", "", ""},
 	{"mockserver/internal/frame", "mockserver/shape", "mockserver/internal/jsontext"},
@@ -118,6 +118,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"mockserver/memnet", "", ""},
 	{"mockserver/oracle", "", ""},
 	{"mockserver/profiles", "mockserver/engine", ""},
+	{"mockserver/router", "", "mockserver mockserver/engine mockserver/fault"},
 	{"mockserver/shape", "mockserver/internal/strictjson", ""},
 	{"scenarios", "benchdata benchdata/tokenizer llmbench llmbench/arrivals llmbench/dialect llmbench/env llmbench/sample llmbench/search scenarios/internal/agree scenarios/internal/limits scenarios/internal/patient", "backends backends/container benchdata/questions llmbench/gate llmbench/version mockserver mockserver/engine mockserver/fault mockserver/memnet mockserver/oracle mockserver/profiles mockserver/shape scenarios/internal/chunkclient github.com/kballard/go-shellquote golang.org/x/perf golang.org/x/sys"},
 	{"scenarios/internal/agree", "llmbench llmbench/sample", ""},

@@ -17,7 +17,8 @@ func (x *exchange) answer() {
 		x.abort()
 		return
 	}
-	x.rec.Admitted = admitted
+	x.admitted()
+	x.rec.Admitted, x.rec.CachedTokens = admitted, x.place.Cached()
 	x.queued = max(admitted-x.arrived, 0) // an engine's rounding may put the admission just before the arrival
 	x.rec.Tokens = make([]time.Duration, 0, x.req.Output)
 	contentType := "application/json"
@@ -50,9 +51,8 @@ func (x *exchange) whole() {
 	x.out.Unframed = true
 	x.pending = x.req.Output
 	switch x.fault.Kind {
-	case fault.Reset:
-		x.rec.finish(x.clock.Now())
-		hangUp(x.w, true)
+	case fault.Reset, fault.Die:
+		x.reset()
 		return
 	case fault.FIN:
 		x.halfOfWhole()

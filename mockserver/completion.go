@@ -28,6 +28,10 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Rou
 	arrived := s.clock.Now()
 	route = route.Resolve(body)
 	blocks := vocab.NewBlocks(s.cfg.prefixBlock())
+	if rec.Adapter = s.loras.of(body); rec.Adapter != "" {
+		blocks.Begin(rec.Adapter)
+		route.Model = rec.Adapter
+	}
 	var req wire.Request
 	fail := bodyError(err)
 	if fail == nil {
@@ -60,6 +64,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Rou
 	case fault.Short:
 		req.CutShort()
 	}
+	rec.Waiting = s.plan.Waiting()
 	place, err := s.plan.Join(pace.Job{
 		Ordinal: rec.Ordinal, Arrived: arrived, Prompt: req.Prompt, Prefix: blocks.Names(),
 		Output: deadlines(hit, req.Output), Endless: hit.Holds(),
@@ -68,9 +73,13 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Rou
 		s.refuse(w, rec, s.joinError(err), route.Dialect)
 		return
 	}
+	ctx, release := s.death.during(r.Context())
+	defer release()
+	running, ended := s.loras.begin(rec.Adapter)
+	defer ended()
 	x := &exchange{
 		clock: s.clock, alarm: pace.Alarm{Clock: s.clock}, place: place, dialect: route.Dialect, req: req, fault: hit, rec: rec,
-		arrived: arrived, out: frame.New(s.cfg.Shape, route.Dialect.DocumentEnd), ctx: r.Context(), w: w,
+		arrived: arrived, out: frame.New(s.cfg.Shape, route.Dialect.DocumentEnd), ctx: ctx, w: w, admitted: running, die: s.death.happen,
 	}
 	x.conn, _ = r.Context().Value(connKey{}).(*sendConn)
 	x.enc = route.Dialect.Encode(s.answer(x, route.Model))
@@ -81,6 +90,9 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Rou
 	}
 	x.answer()
 	s.meter.observe(rec, arrived, x.queued, req.Finish)
+	if rec.Aborted && s.death.happened() {
+		hangUp(w, true)
+	}
 }
 
 // bodyError returns the answer to a request whose body could not be read, and nil if err

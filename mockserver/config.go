@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +51,19 @@ type Config struct {
 	// FullStatus is the HTTP status, 429 or 503, of the answer when the engine's queue is
 	// full; 0 means 503.
 	FullStatus int
+	// RetryAfter is the value of the header Retry-After in answers with status 429 or 503,
+	// rounded up to whole seconds. 0 means one second in answers with status 429, and no
+	// header in others.
+	RetryAfter time.Duration
+
+	// LoRA has the names of the server's LoRA adapters. A request whose "model" is one of
+	// them uses the adapter: its answer has the adapter's name, and its prompt shares no
+	// blocks of the prefix cache with other adapters or with the model. An adapter costs no
+	// time. With LoRA, /metrics has vLLM's vllm:lora_requests_info.
+	LoRA []string
+	// MaxLoRA is the value of the label max_lora of that metric: how many adapters a batch
+	// may have; 0 means all of LoRA. It does not limit the batch.
+	MaxLoRA int
 
 	// Flavor says which server's format POST /generate has; empty means that the body of
 	// each request decides.
@@ -199,6 +213,12 @@ func (c Config) Validate() error {
 	if err := c.validateEngine(); err != nil {
 		return err
 	}
+	if c.RetryAfter < 0 {
+		return fmt.Errorf("retry_after: %v, want 0s or more", c.RetryAfter)
+	}
+	if err := c.validateLoRA(); err != nil {
+		return err
+	}
 	if err := c.Shape.Validate(); err != nil {
 		return fmt.Errorf("shape.%w", err)
 	}
@@ -235,6 +255,19 @@ func (c Config) validateEngine() error {
 	}
 	if err := c.Engine.Validate(); err != nil {
 		return fmt.Errorf("engine.%w", err)
+	}
+	return nil
+}
+
+// validateLoRA returns an error if the adapters are invalid.
+func (c Config) validateLoRA() error {
+	for i, name := range c.LoRA {
+		if name == "" || strings.ContainsAny(name, ", ") || name == c.Model || slices.Contains(c.LoRA[:i], name) {
+			return fmt.Errorf("lora[%d]: %q, want different names without commas and spaces, none of which is the model's", i, name)
+		}
+	}
+	if c.MaxLoRA < 0 || c.MaxLoRA > 0 && len(c.LoRA) == 0 {
+		return fmt.Errorf("max_lora: %d with %d adapters, want 0 (all) or more, and adapters in lora", c.MaxLoRA, len(c.LoRA))
 	}
 	return nil
 }

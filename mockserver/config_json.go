@@ -20,6 +20,9 @@ type configJSON struct {
 	OutputTokens   int                 `json:"output_tokens,omitzero"`
 	Engine         *engine.Profile     `json:"engine,omitempty"`
 	FullStatus     int                 `json:"full_status,omitzero"`
+	RetryAfter     strictjson.Duration `json:"retry_after,omitzero"`
+	LoRA           []string            `json:"lora,omitempty"`
+	MaxLoRA        int                 `json:"max_lora,omitzero"`
 	Flavor         Flavor              `json:"flavor,omitzero"`
 	Jitter         float64             `json:"jitter,omitzero"`
 	Seed           uint64              `json:"seed,omitzero"`
@@ -35,7 +38,7 @@ func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(toJSON(c)) }
 // unknown name is an error. UnmarshalJSON does not validate the result.
 func (c *Config) UnmarshalJSON(data []byte) error {
 	j := toJSON(*c)
-	j.Faults = nil // else the decoder would write into c's array, which copies of c share
+	j.Faults, j.LoRA = nil, nil // else the decoder would write into c's arrays, which copies of c share
 	if c.Engine != nil {
 		j.Engine = new(*c.Engine)
 	}
@@ -46,10 +49,15 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 	if j.Faults != nil {
 		faults = j.Faults
 	}
+	lora := c.LoRA
+	if j.LoRA != nil {
+		lora = j.LoRA
+	}
 	*c = Config{
 		Model: j.Model, TTFT: time.Duration(j.TTFT), PerPromptToken: time.Duration(j.PerPromptToken),
 		PerToken: time.Duration(j.PerToken), Slots: j.Slots, OutputTokens: j.OutputTokens,
-		Engine: j.Engine, FullStatus: j.FullStatus, Flavor: j.Flavor, Jitter: j.Jitter, Seed: j.Seed, Speed: j.Speed, Shape: j.Shape, Faults: faults, Oracle: c.Oracle,
+		Engine: j.Engine, FullStatus: j.FullStatus, RetryAfter: time.Duration(j.RetryAfter), LoRA: lora, MaxLoRA: j.MaxLoRA,
+		Flavor: j.Flavor, Jitter: j.Jitter, Seed: j.Seed, Speed: j.Speed, Shape: j.Shape, Faults: faults, Oracle: c.Oracle,
 	}
 	return nil
 }
@@ -58,6 +66,7 @@ func toJSON(c Config) configJSON {
 	return configJSON{
 		Model: c.Model, TTFT: strictjson.Duration(c.TTFT), PerPromptToken: strictjson.Duration(c.PerPromptToken),
 		PerToken: strictjson.Duration(c.PerToken), Slots: c.Slots, OutputTokens: c.OutputTokens,
-		Engine: c.Engine, FullStatus: c.FullStatus, Flavor: c.Flavor, Jitter: c.Jitter, Seed: c.Seed, Speed: c.Speed, Shape: c.Shape, Faults: c.Faults,
+		Engine: c.Engine, FullStatus: c.FullStatus, RetryAfter: strictjson.Duration(c.RetryAfter), LoRA: c.LoRA, MaxLoRA: c.MaxLoRA,
+		Flavor: c.Flavor, Jitter: c.Jitter, Seed: c.Seed, Speed: c.Speed, Shape: c.Shape, Faults: c.Faults,
 	}
 }

@@ -15,7 +15,7 @@
 //	POST   /completion                           llama.cpp, with its timings
 //	POST   /api/chat, /api/generate              Ollama, lines of JSON
 //	POST   /v2/models/{model}/generate_stream    Triton; /generate is not streamed
-//	GET    /v1/models                            the one model it serves
+//	GET    /v1/models                            the one model it serves, and its LoRA adapters
 //	GET    /, /api/version, /api/tags, /api/ps   used by Ollama's clients
 //	POST   /api/show                             the same, for any model name
 //	GET    /health, /v2/health/ready             200 and no body
@@ -99,6 +99,12 @@
 //	Ollama                                            a line with "done":true
 //	Triton, vLLM's demonstration server and MindIE's
 //	version of that server                            only the end of the body
+//
+// # Several servers
+//
+// A [Fleet] is several servers in one process, such as the replicas behind a router. Package router has
+// routers to compare others with. A [Usage] sums up a log: which requests found a full or a dead server, how
+// much of the prompts was cached, and how long the queue was at their arrival.
 //
 // # Limits
 //

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
 )
 
@@ -36,6 +37,10 @@ var endpoints = map[string]endpoint{
 // ServeHTTP answers one request. The package comment lists the endpoints.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	accepted := s.clock.Now()
+	if s.death.happened() && r.URL.Path != "/mock/log" {
+		s.hangUpDead(w, r, accepted)
+		return
+	}
 	if route, ok := wire.RouteFor(r.URL.Path, s.cfg.Flavor); ok {
 		if allowed(w, r, "POST") {
 			s.complete(w, r, route, accepted)
@@ -64,16 +69,18 @@ func allowed(w http.ResponseWriter, r *http.Request, list string) bool {
 }
 
 func models(s *Server, w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, fmt.Appendf(nil,
-		`{"object":"list","data":[{"id":%s,"object":"model","created":%d,"owned_by":"mockserver"}]}`,
-		s.model, s.clock.Epoch.Unix()))
+	body := fmt.Appendf(nil, `{"object":"list","data":[{"id":%s,"object":"model","created":%d,"owned_by":"mockserver"}`, s.model, s.clock.Epoch.Unix())
+	for _, name := range s.cfg.LoRA {
+		body = fmt.Appendf(body, `,{"id":%s,"object":"model","created":%d,"owned_by":"mockserver","parent":%s}`, jsontext.Quote(name), s.clock.Epoch.Unix(), s.model)
+	}
+	writeJSON(w, http.StatusOK, append(body, "]}"...))
 }
 
 func healthy(*Server, http.ResponseWriter, *http.Request) {}
 
 func metrics(s *Server, w http.ResponseWriter, r *http.Request) { s.meter.handler.ServeHTTP(w, r) }
 
-func resetPrefixCache(s *Server, _ http.ResponseWriter, _ *http.Request) { s.plan.ResetPrefixCache() }
+func resetPrefixCache(s *Server, _ http.ResponseWriter, _ *http.Request) { s.ResetPrefixCache() }
 
 func mockLog(s *Server, w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodDelete {

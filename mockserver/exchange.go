@@ -31,6 +31,9 @@ type exchange struct {
 	began   time.Duration // when the last observed write began
 	carries bool          // the last observed write has tokens
 
+	admitted func() // called when the request has its slot
+	die      func() // ends the server
+
 	ctx  context.Context // ends with the client's connection or the server
 	w    http.ResponseWriter
 	rc   *http.ResponseController

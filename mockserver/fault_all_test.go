@@ -94,7 +94,7 @@ func oneFault(t *testing.T, client *http.Client, s *Server, url string, kind fau
 		}()
 	}
 	status, body, err := exchangeOver(ctx, client, url+d.path, fmt.Sprintf(d.body, 4))
-	broken := kind == fault.Reset || kind == fault.FIN
+	broken := kind == fault.Reset || kind == fault.Die || kind == fault.FIN
 	if !hangs && broken != (err != nil) {
 		t.Errorf("%s: status %d, %v, %q", d.name, status, err, body)
 	}

@@ -42,6 +42,13 @@ type Entry struct {
 	// PromptTokens is the length of the prompt. OutputTokens is the length of Tokens.
 	PromptTokens int `json:"prompt_tokens"`
 	OutputTokens int `json:"output_tokens"`
+	// CachedTokens is how many tokens of the prompt came from the prefix cache when the
+	// request got its slot.
+	CachedTokens int `json:"cached_tokens,omitzero"`
+	// Waiting is how many other requests waited for a slot when the request arrived.
+	Waiting int `json:"waiting,omitzero"`
+	// Adapter is the LoRA adapter that the request named, empty for none.
+	Adapter string `json:"adapter,omitzero"`
 	// Status is the HTTP status that was sent, 0 if none was sent.
 	Status int `json:"status"`
 	// Fault is the kind of the request's fault, empty for none.
@@ -49,9 +56,11 @@ type Entry struct {
 	// Swapped is the ordinal of the request with which this one exchanged answers because of the fault
 	// swap; 0 if the request got its own answer.
 	Swapped uint64 `json:"swapped,omitzero"`
-	// Aborted is true if the answer was cut short because the client hung up or the
-	// server stopped.
+	// Aborted is true if the answer was cut short because the client hung up, the server
+	// stopped, or another request made the server die.
 	Aborted bool `json:"aborted"`
+	// Dead is true if the request came after the server had died of the fault die.
+	Dead bool `json:"dead,omitzero"`
 }
 
 // slowWrite is the least duration of a write in SlowWrites.

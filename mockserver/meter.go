@@ -30,15 +30,25 @@ var (
 	requestBounds  = []float64{.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
 )
 
-// newMeter returns the meter of a server. p is the server's plan. draft is the number of tokens in a
-// speculative draft; 0 means no speculative decoding.
-func newMeter(model string, p pace.Plan, draft int) *meter {
+// newMeter returns the meter of a server. p is the server's plan, and loras are its adapters, which may be
+// nil.
+func newMeter(cfg *Config, p pace.Plan, loras *adapters) *meter {
 	reg := prometheus.NewRegistry()
-	labels := prometheus.Labels{"model_name": model, "engine": "0"}
-	vllm := prometheus.WrapRegistererWith(labels, prometheus.WrapRegistererWithPrefix("vllm:", reg))
+	labels := prometheus.Labels{"model_name": cfg.Model, "engine": "0"}
+	prefixed := prometheus.WrapRegistererWithPrefix("vllm:", reg)
+	vllm := prometheus.WrapRegistererWith(labels, prefixed)
 	registerPlan(vllm, p)
-	if draft > 0 {
-		registerDrafts(vllm, p, draft)
+	if loras != nil {
+		prefixed.MustRegister(loras)
+	}
+	if e := cfg.Engine; e != nil {
+		if e.Draft > 0 {
+			registerDrafts(vllm, p, e.Draft)
+		}
+		vllm.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "cache_config_info", Help: "The KV cache: tokens in a block, and blocks; 0 blocks for no limit.",
+			ConstLabels: prometheus.Labels{"block_size": strconv.Itoa(e.Block()), "num_gpu_blocks": strconv.Itoa(e.KVBlocks)},
+		}, func() float64 { return 1 }))
 	}
 	counter := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
@@ -79,12 +89,14 @@ func registerPlan(reg prometheus.Registerer, p pace.Plan) {
 	}
 	gauge("num_requests_running", "Requests that have a slot.", func() float64 { return float64(p.Load().Running) })
 	gauge("num_requests_waiting", "Requests that wait for a slot.", func() float64 { return float64(p.Load().Waiting) })
-	gauge("kv_cache_usage_perc", "Share of the KV cache's blocks that are in use, 0 to 1; 0 if the cache has no limit.", func() float64 {
+	usage := func() float64 {
 		if l := p.Load(); l.KVTotal > 0 {
 			return float64(l.KVUsed) / float64(l.KVTotal)
 		}
 		return 0
-	})
+	}
+	gauge("kv_cache_usage_perc", "Share of the KV cache's blocks that are in use, 0 to 1; 0 if the cache has no limit.", usage)
+	gauge("gpu_cache_usage_perc", "The former name of kv_cache_usage_perc.", usage)
 	counter("num_preemptions_total", "Sequences that lost their place in the batch because the KV cache was full.", func() int { return p.Counts().Preempted })
 	counter("prefix_cache_queries_total", "Tokens looked up in the prefix cache.", func() int { return p.Counts().Queried })
 	counter("prefix_cache_hits_total", "Tokens found in the prefix cache.", func() int { return p.Counts().Hit })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
@@ -43,8 +44,12 @@ func (s *Server) joinError(err error) *wire.Error {
 // refuse answers a request with an error in the format of the dialect. The request gets no
 // slot.
 func (s *Server) refuse(w http.ResponseWriter, rec *record, e *wire.Error, d *wire.Dialect) {
-	if e.Status == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "1")
+	after := s.cfg.RetryAfter
+	if after == 0 && e.Status == http.StatusTooManyRequests {
+		after = time.Second
+	}
+	if after > 0 && (e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable) {
+		w.Header().Set("Retry-After", strconv.FormatInt(int64((after+time.Second-1)/time.Second), 10))
 	}
 	s.sendAtOnce(w, rec, e.Status, "application/json", d.ErrorBody(e))
 }

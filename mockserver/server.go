@@ -25,6 +25,8 @@ type Server struct {
 	log   sendLog
 	meter *meter
 	swaps swaps
+	death *death
+	loras *adapters // nil without LoRA adapters
 }
 
 // New returns a new server. The error comes from [Config.Validate].
@@ -41,21 +43,20 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Oracle == nil {
 		cfg.Oracle = oracle.Known
 	}
-	cfg.Faults = slices.Clone(cfg.Faults)
+	cfg.Faults, cfg.LoRA = slices.Clone(cfg.Faults), slices.Clone(cfg.LoRA)
 	s := &Server{
 		cfg: cfg, model: jsontext.Quote(cfg.Model), words: vocab.LexiconFor(cfg.Shape.TextMode()),
-		clock: pace.Clock{Epoch: time.Now()},
+		clock: pace.Clock{Epoch: time.Now()}, death: newDeath(cfg.Faults),
 	}
 	if cfg.Engine != nil {
 		s.plan = pace.NewEngine(s.clock, *cfg.Engine, cfg.Speed)
 	} else {
 		s.plan = pace.NewFixed(s.clock, cfg.rate(), cfg.Slots)
 	}
-	draft := 0
-	if cfg.Engine != nil {
-		draft = cfg.Engine.Draft
+	if len(cfg.LoRA) > 0 {
+		s.loras = newAdapters(cfg.LoRA, cfg.MaxLoRA)
 	}
-	s.meter = newMeter(cfg.Model, s.plan, draft)
+	s.meter = newMeter(&s.cfg, s.plan, s.loras)
 	return s, nil
 }
 
@@ -84,6 +85,9 @@ func (s *Server) EpochUnixNano() int64 {
 // If the client hung up, the entry may appear a moment later. Until Reset, the log grows by
 // about 8 bytes per token.
 func (s *Server) Log() []Entry { return s.log.entries() }
+
+// ResetPrefixCache removes from the prefix cache the blocks that no request is using.
+func (s *Server) ResetPrefixCache() { s.plan.ResetPrefixCache() }
 
 // Reset removes the entries of all requests that have ended. Requests in flight
 // appear in the log when they end. The numbering of requests continues.

@@ -36,10 +36,18 @@ func (x *exchange) cutStream(k int) {
 			x.rec.finish(x.clock.Now())
 			hangUp(x.w, false)
 		}
-	case fault.Reset:
-		x.rec.finish(x.clock.Now())
-		hangUp(x.w, true)
+	case fault.Reset, fault.Die:
+		x.reset()
 	}
+}
+
+// reset resets the connection before the end of the answer. With the fault die, the server dies first.
+func (x *exchange) reset() {
+	if x.fault.Kind == fault.Die {
+		x.die()
+	}
+	x.rec.finish(x.clock.Now())
+	hangUp(x.w, true)
 }
 
 // renderError renders the events that a server sends when it fails in the middle of a

@@ -30,6 +30,7 @@ const (
 	Truncate    Kind = "truncate"
 	FIN         Kind = "fin"
 	Reset       Kind = "reset"
+	Die         Kind = "die"
 	Stall       Kind = "stall"
 	Endless     Kind = "endless"
 	NoDone      Kind = "no-done"
@@ -74,6 +75,7 @@ var table = []traits{
 	{Truncate, true, true, false, "the body ends cleanly, without finish reason, usage or end marker; if not streamed, half of the object"},
 	{FIN, true, true, false, "the connection is closed (TCP FIN) before the end of the body; if not streamed, after half of the object"},
 	{Reset, true, true, false, "the connection is reset (TCP RST)"},
+	{Die, true, true, false, "the server dies: every connection with a request in flight is reset, and every later request is read and reset; only /mock/log still answers"},
 	{Stall, true, true, false, "no more data; the request keeps its slot until the client or the server closes the connection"},
 	{Endless, false, false, true, "tokens without end, beyond max_tokens; the request keeps its slot until the client or the server closes the connection"},
 	{NoDone, false, false, true, "a complete stream without its [DONE], as with the shape done-never"},

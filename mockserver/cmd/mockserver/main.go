@@ -7,7 +7,7 @@
 //	mockserver version
 //
 // When the server listens, the command prints one line with the server's URL to standard
-// error. On SIGINT or SIGTERM the server refuses new connections, waits up to 5 s for the
+// error. With -replicas there is a line for each server. On SIGINT or SIGTERM the server refuses new connections, waits up to 5 s for the
 // requests in flight, closes the remaining connections and ends.
 //
 // The flags are:
@@ -25,12 +25,21 @@
 //	-flavor name            server whose format POST /generate has: tgi, sglang,
 //	                        lmdeploy, vllm or mindie; without it the body of each
 //	                        request decides
+//	-lora name,...          LoRA adapters; /metrics then has vllm:lora_requests_info
+//	-max-lora n             the label max_lora of that metric; 0 means all
+//	-retry-after duration   header Retry-After of answers with status 429 and 503
 //	-shape name,...         what a stream looks like; may be repeated
 //	-fault kind[,every=N][,share=P][,seed=N][,above=N][,at=K][,size=N]
 //	                        make requests go wrong: every N-th, or a share P; only
 //	                        while more than N are in flight; at token K. May be
 //	                        repeated: the first fault that applies to a request
 //	                        occurs
+//	-replicas n             serve n servers on successive ports (1)
+//	-replica i:flag=value   another value of a flag for replica i, counted from 1,
+//	                        as in 2:speed=0.5 or 3:fault=die,every=100; may be
+//	                        repeated. A fault comes in addition to those of -fault
+//
+// Each replica has its own engine, prefix cache, queue, metrics and log.
 //
 // A flag replaces the profile's value. The flag -help lists the shapes and the kinds of
 // faults.
@@ -49,6 +58,8 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -81,25 +92,36 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "mockserver:", err)
 		return 2
 	}
-	s, err := mockserver.New(o.config)
+	f, err := mockserver.NewFleet(o.replicas...)
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		return 2
 	}
-	url, stop, err := mockserver.Listen(o.addr, s)
+	urls, stop, err := f.Listen(o.addr)
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
-	fmt.Fprintf(stderr, "mockserver: serving %s\n", url)
+	for _, url := range urls {
+		fmt.Fprintf(stderr, "mockserver: serving %s\n", url)
+	}
 	<-ctx.Done()
 	stop(grace)
 	return 0
 }
 
 type options struct {
-	addr   string
-	config mockserver.Config
+	addr     string
+	config   mockserver.Config
+	count    int                 // number of replicas
+	changes  []change            // flags of single replicas
+	replicas []mockserver.Config // the configuration of each replica
+}
+
+// A change is the value of a flag for one replica.
+type change struct {
+	replica     int // from 1
+	name, value string
 }
 
 // parse reads the command line. It prints help to stdout, and usage after an error to stderr.
@@ -131,8 +153,55 @@ func parse(args []string, stdout, stderr io.Writer) (options, error) {
 		}
 	})
 	o.config = c
+	o.changes = nil
 	fs, _ = o.flags() // which are now values for the profile
-	return o, fs.Parse(args)
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	return o, o.divide()
+}
+
+// mostReplicas is the largest number of replicas.
+const mostReplicas = 1000
+
+// divide sets the configuration of each replica.
+func (o *options) divide() error {
+	if o.count < 1 || o.count > mostReplicas {
+		return fmt.Errorf("-replicas=%d: want 1 to %d", o.count, mostReplicas)
+	}
+	for i := range o.count {
+		r := options{config: o.config}
+		r.config.Faults = slices.Clip(r.config.Faults) // so that replicas share no further faults
+		fs, _ := r.flags()
+		for _, c := range o.changes {
+			if c.replica != i+1 {
+				continue
+			}
+			if err := fs.Set(c.name, c.value); err != nil {
+				return fmt.Errorf("-replica=%d:%s=%s: %w", c.replica, c.name, c.value, err)
+			}
+		}
+		o.replicas = append(o.replicas, r.config)
+	}
+	for _, c := range o.changes {
+		if c.replica < 1 || c.replica > o.count {
+			return fmt.Errorf("-replica=%d:%s=%s: want a replica from 1 to -replicas, which is %d", c.replica, c.name, c.value, o.count)
+		}
+	}
+	return nil
+}
+
+// ofFleet are the flags that have one value for all replicas.
+var ofFleet = []string{"addr", "profile", "replicas", "replica"}
+
+// parseChange reads the value of -replica, such as 2:speed=0.5.
+func parseChange(text string) (c change, err error) {
+	number, setting, _ := strings.Cut(text, ":")
+	c.name, c.value, _ = strings.Cut(setting, "=")
+	if c.replica, err = strconv.Atoi(number); err != nil || c.name == "" || slices.Contains(ofFleet, c.name) {
+		return c, errors.New("want a number and a flag other than " + strings.Join(ofFleet, ", ") + ", as in 2:speed=0.5")
+	}
+	return c, nil
 }
 
 // flags returns the flags. Their default values are the values in o, and parsing changes o.
@@ -140,6 +209,12 @@ func (o *options) flags() (fs *flag.FlagSet, profile *string) {
 	fs = flag.NewFlagSet("mockserver", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.StringVar(&o.addr, "addr", "127.0.0.1:8000", "listen on `host:port`; port 0 chooses a free port")
+	fs.IntVar(&o.count, "replicas", max(o.count, 1), "serve `n` servers on successive ports, each with its own engine, prefix cache, queue, metrics and log")
+	fs.Func("replica", "another value of a flag for one replica, `i:flag=value` with i from 1, as in 2:speed=0.5 or 3:fault=die,every=100; may be repeated", func(v string) error {
+		c, err := parseChange(v)
+		o.changes = append(o.changes, c)
+		return err
+	})
 	profile = fs.String("profile", "default", "`name` of the profile: default, speculative, one of package profiles, or the path of a .json file")
 	c := &o.config
 	fs.Float64Var(&c.Speed, "speed", c.Speed, "run faster than real time by this `factor`")
@@ -153,6 +228,12 @@ func (o *options) flags() (fs *flag.FlagSet, profile *string) {
 		c.Flavor = mockserver.Flavor(v)
 		return nil
 	})
+	fs.Func("lora", "LoRA adapters, as a `list` of names", func(v string) error {
+		c.LoRA = strings.Split(v, ",")
+		return nil
+	})
+	fs.IntVar(&c.MaxLoRA, "max-lora", c.MaxLoRA, "`n` adapters in a batch, for the metric vllm:lora_requests_info only; 0 means all of -lora")
+	fs.DurationVar(&c.RetryAfter, "retry-after", c.RetryAfter, "header Retry-After of answers with status 429 and 503; 0 means 1s for 429 and none for 503")
 	fs.Func("shape", "what a stream looks like, as a `list` of the names below; may be repeated", c.Shape.Set)
 	fs.Func("fault", "make requests go wrong: `kind[,every=N][,share=P][,seed=N][,above=N][,at=K][,size=N]`; may be repeated: the first fault that applies to a request occurs", func(v string) error {
 		f, err := fault.Parse(v)

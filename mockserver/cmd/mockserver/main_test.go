@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +80,18 @@ func TestRunBadUsage(t *testing.T) {
 		{[]string{"-shape=tokens-per-chunk"}, 2, `want tokens-per-chunk=N`},
 		{[]string{"-flavor=plain"}, 2, `flavor: "plain", want tgi, sglang, lmdeploy, vllm or mindie`},
 		{[]string{"-addr=nowhere"}, 1, "nowhere"},
+		{[]string{"-addr=nowhere", "-replicas=2"}, 1, "nowhere"},
+		{[]string{"-addr=127.0.0.1:65535", "-replicas=2"}, 1, "address 127.0.0.1:65535 for 2 replicas: want a port from 1 to 65534, or 0"},
+		{[]string{"-replicas=0"}, 2, "-replicas=0: want 1 to 1000"},
+		{[]string{"-replica=1"}, 2, `invalid value "1" for flag -replica: want a number and a flag`},
+		{[]string{"-replica=1:addr=x"}, 2, `want a number and a flag other than addr`},
+		{[]string{"-replica=2:speed=2"}, 2, "-replica=2:speed=2: want a replica from 1 to -replicas, which is 1"},
+		{[]string{"-replica=1:speed=fast"}, 2, `-replica=1:speed=fast: `},
+		{[]string{"-replica=1:haste=2"}, 2, `-replica=1:haste=2: no such flag`},
+		{[]string{"-replica=1:jitter=2"}, 2, `replica 1: mockserver: jitter: 2, want 0 to 1`},
+		{[]string{"-lora=a,a"}, 2, `lora[1]: "a", want different names`},
+		{[]string{"-max-lora=2"}, 2, `max_lora: 2 with 0 adapters`},
+		{[]string{"-retry-after=-1s"}, 2, `retry_after: -1s, want 0s or more`},
 	} {
 		var stdout, stderr bytes.Buffer
 		if got := run(t.Context(), tt.args, &stdout, &stderr); got != tt.status {
@@ -114,6 +128,55 @@ func TestFlagsReplaceProfile(t *testing.T) {
 	}
 }
 
+// TestReplicas checks the configuration of each replica.
+func TestReplicas(t *testing.T) {
+	o, err := parse([]string{"-profile=default", "-replicas=3", "-lora=a,b", "-max-lora=1", "-retry-after=2s", "-fault=empty,every=9",
+		"-replica=2:speed=0.5", "-replica=2:slots=4", "-replica=3:fault=die,every=5", "-replica", "3:lora=c"}, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := mockserver.Default()
+	one.LoRA, one.MaxLoRA, one.RetryAfter = []string{"a", "b"}, 1, 2*time.Second
+	one.Faults = []fault.Fault{{Kind: fault.Empty, Every: 9}}
+	two, three := one, one
+	two.Speed, two.Slots = 0.5, 4
+	three.LoRA, three.Faults = []string{"c"}, append(slices.Clone(one.Faults), fault.Fault{Kind: fault.Die, Every: 5})
+	if want := []mockserver.Config{one, two, three}; !reflect.DeepEqual(o.replicas, want) {
+		t.Errorf("parse() replicas = %+v, want %+v", o.replicas, want)
+	}
+}
+
+// TestRunServesReplicas starts two replicas, of which the second refuses everything.
+func TestRunServesReplicas(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stderr, w := io.Pipe()
+	status := make(chan int)
+	go func() {
+		status <- run(ctx, []string{"-addr=127.0.0.1:0", "-replicas=2", "-ttft=0", "-per-token=0", "-per-prompt-token=0", "-replica=2:fault=http-503", "-replica=2:retry-after=1s"}, io.Discard, w)
+	}()
+	lines := bufio.NewReader(stderr)
+	for i, want := range []int{200, 503} {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		url := strings.TrimPrefix(strings.TrimSpace(line), "mockserver: serving ")
+		resp, err := http.Post(url+"/v1/completions", "application/json", strings.NewReader(`{"prompt":"a b","max_tokens":2}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want || (resp.Header.Get("Retry-After") == "1") != (want == 503) {
+			t.Errorf("replica %d: %s, Retry-After %q, want %d", i+1, resp.Status, resp.Header.Get("Retry-After"), want)
+		}
+	}
+	cancel()
+	if got := <-status; got != 0 {
+		t.Errorf("run() after the signal = %d, want 0", got)
+	}
+}
+
 func TestHelpAndDocNameEveryFlag(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if got := run(t.Context(), []string{"--help"}, &stdout, &stderr); got != 0 || stderr.Len() > 0 {
@@ -125,8 +188,8 @@ func TestHelpAndDocNameEveryFlag(t *testing.T) {
 	}
 	doc, _, _ := strings.Cut(string(source), "\npackage main")
 	flags := regexp.MustCompile(`(?m)^  (-[a-z-]+)`).FindAllStringSubmatch(stdout.String(), -1)
-	if len(flags) != 12 {
-		t.Errorf("run(--help) lists %d flags, want 12:\n%s", len(flags), &stdout)
+	if len(flags) != 17 {
+		t.Errorf("run(--help) lists %d flags, want 17:\n%s", len(flags), &stdout)
 	}
 	for _, f := range flags {
 		if !strings.Contains(doc, "//\t"+f[1]+" ") {

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/router"
 )
 
 // A fleet is one or more server replicas behind a router.
 type fleet struct {
 	replicas []*engine.Engine
-	router   router
+	router   router.Policy
 	figures  *figures
 	open     []int // number of unfinished requests at each replica
 	ended    int   // number of requests that ended since the closed loop last reset the counter
@@ -48,7 +49,7 @@ func (f *fleet) submit(at time.Duration, j engine.Job) error {
 		f.figures.first = f.replicas[0].Now()
 	}
 	f.figures.sent++
-	i := f.router.choose(j, f.open)
+	i := f.router.Choose(j.Prefix, f.open)
 	_, err := f.replicas[i].Submit(at, j)
 	var long *engine.TooLongError
 	switch {

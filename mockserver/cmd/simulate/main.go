@@ -21,7 +21,8 @@
 //	-requests n             requests in each load (1000)
 //	-input n, -output n     lengths in tokens (128; the distribution of the profile)
 //	-replicas n,...         number of servers (1)
-//	-router name            round-robin, least-outstanding or prefix (round-robin)
+//	-router name            round-robin, least-outstanding, prefix or prefix-hash
+//	                        (round-robin)
 //	-seed n                 seed of the arrivals and, if it is given, of the profile,
 //	                        which draws output lengths (1; the profile's)
 //
@@ -86,7 +87,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 			fs.IntVar(&o.input, "input", 128, "prompts of `n` tokens")
 			fs.IntVar(&o.output, "output", 0, "outputs of `n` tokens; 0 means the distribution of the profile")
 			fs.StringVar(&o.replicas, "replicas", "1", "`n,...` servers")
-			fs.StringVar(&o.router, "router", "round-robin", "`name`: round-robin, least-outstanding or prefix")
+			fs.StringVar(&o.router, "router", "round-robin", "`name`: round-robin, least-outstanding, prefix or prefix-hash")
 			fs.Uint64Var(&o.seed, "seed", 1, "seed `n` of the arrivals and, if it is given, of the profile")
 		},
 		Check: o.usage,

@@ -82,7 +82,7 @@ func TestBadUsage(t *testing.T) {
 		{[]string{"-output", "-1"}, 2, "-output -1, want 0 to"},
 		{[]string{"-rate", "1", "-concurrency", "2"}, 2, "-rate and -concurrency are both set: want one"},
 		{[]string{"-trace", "azure:x", "-requests", "2"}, 2, "-trace and -requests are both set: want one"},
-		{[]string{"-router", "random"}, 2, `-router: "random", want round-robin, least-outstanding or prefix`},
+		{[]string{"-router", "random"}, 2, `-router: "random", want round-robin, least-outstanding, prefix or prefix-hash`},
 		{[]string{"-trace", "sharegpt:x"}, 2, `-trace "sharegpt:x", want azure:PATH or mooncake:PATH`},
 		{[]string{"-trace", "azure"}, 2, `-trace "azure", want azure:PATH or mooncake:PATH`},
 		{[]string{"-trace", "mooncake:/dev/null"}, 1, "trace /dev/null: no requests"},
@@ -108,7 +108,7 @@ func quiet(string) {}
 func TestReplicas(t *testing.T) {
 	p := engine.Profile{Step: 20_000, StepPerSeq: 500, PrefillPerToken: 100, MaxBatch: 8}
 	l := lengths{p, 100, 50}
-	for _, router := range []string{"round-robin", "least-outstanding", "prefix"} {
+	for _, router := range []string{"round-robin", "least-outstanding", "prefix", "prefix-hash"} {
 		var before time.Duration
 		for _, n := range []int{1, 2, 4} {
 			f, err := newFleet(p, n, router)

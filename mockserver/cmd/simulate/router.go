@@ -3,48 +3,22 @@ package main
 import (
 	"fmt"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/router"
 )
 
-// A router chooses the replica for a job. open has the number of unfinished requests at each replica.
-type router interface {
-	choose(j engine.Job, open []int) int
-}
-
 // newRouter returns the router with the given name.
-func newRouter(name string) (router, error) {
+func newRouter(name string) (router.Policy, error) {
 	switch name {
 	case "round-robin":
-		return &roundRobin{}, nil
+		return &router.RoundRobin{}, nil
 	case "least-outstanding":
-		return &leastOutstanding{}, nil
+		return &router.LeastQueue{}, nil
 	case "prefix":
 		return &prefixAware{seen: map[uint64]int{}}, nil
+	case "prefix-hash":
+		return &router.PrefixHash{}, nil
 	}
-	return nil, fmt.Errorf("router: %q, want round-robin, least-outstanding or prefix", name)
-}
-
-// roundRobin chooses the replicas in turn.
-type roundRobin struct{ last int }
-
-func (r *roundRobin) choose(_ engine.Job, open []int) int {
-	r.last++
-	return (r.last - 1) % len(open)
-}
-
-// leastOutstanding chooses the replica with the fewest unfinished requests. If several have the fewest, it
-// chooses the first one after the previously chosen replica.
-type leastOutstanding struct{ last int }
-
-func (r *leastOutstanding) choose(_ engine.Job, open []int) int {
-	best := (r.last + 1) % len(open)
-	for k := range open {
-		if i := (r.last + 1 + k) % len(open); open[i] < open[best] {
-			best = i
-		}
-	}
-	r.last = best
-	return best
+	return nil, fmt.Errorf("router: %q, want round-robin, least-outstanding, prefix or prefix-hash", name)
 }
 
 // prefixAware chooses the replica that most recently got the longest prefix of the prompt, and so probably has
@@ -53,24 +27,26 @@ func (r *leastOutstanding) choose(_ engine.Job, open []int) int {
 // has dropped from its cache.
 type prefixAware struct {
 	seen  map[uint64]int // maps the name of a block to the replica that most recently got the block
-	least leastOutstanding
+	least router.LeastQueue
 }
 
 // slack is the number of requests that a replica may have beyond twice the number of the least busy replica.
 const slack = 8
 
-func (r *prefixAware) choose(j engine.Job, open []int) int {
-	best := r.least.choose(j, open)
-	for _, name := range j.Prefix {
+// Choose implements [router.Policy].
+func (r *prefixAware) Choose(prefix []uint64, open []int) int {
+	least := r.least.Choose(prefix, open)
+	best := least
+	for _, name := range prefix {
 		i, ok := r.seen[name]
 		if !ok {
 			break
 		}
-		if open[i] <= 2*open[r.least.last]+slack {
+		if open[i] <= 2*open[least]+slack {
 			best = i
 		}
 	}
-	for _, name := range j.Prefix {
+	for _, name := range prefix {
 		r.seen[name] = best
 	}
 	return best

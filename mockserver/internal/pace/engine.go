@@ -147,6 +147,8 @@ func (d *enginePlan) Load() engine.Load {
 	return d.engine.Load()
 }
 
+func (d *enginePlan) Waiting() int { return d.Load().Waiting }
+
 func (d *enginePlan) Counts() engine.Counts {
 	d.mu.Lock()
 	defer d.mu.Unlock()

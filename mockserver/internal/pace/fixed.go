@@ -173,6 +173,13 @@ func (f *fixedPlan) Load() engine.Load {
 	return l
 }
 
+func (f *fixedPlan) Waiting() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.admit()
+	return len(f.queue)
+}
+
 func (f *fixedPlan) Counts() engine.Counts { return engine.Counts{} }
 
 func (f *fixedPlan) ResetPrefixCache() {}

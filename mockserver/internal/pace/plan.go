@@ -20,6 +20,8 @@ type Plan interface {
 	Join(j Job) (Place, error)
 	// Load returns how many requests run and wait.
 	Load() engine.Load
+	// Waiting returns how many requests wait.
+	Waiting() int
 	// Counts returns the engine's counts, or zeros if there is no engine.
 	Counts() engine.Counts
 	// ResetPrefixCache empties the prefix cache, if there is one.

@@ -45,6 +45,10 @@ type Blocks struct {
 // there is no prefix cache, and that blocks have no names.
 func NewBlocks(size int) *Blocks { return &Blocks{size: size} }
 
+// Begin makes the names depend on text. Prompts that begin with different texts have no names in
+// common. Begin must be called before the first token, at most once.
+func (b *Blocks) Begin(text string) { b.hash = hash(b.hash, text) }
+
 // Sink returns the sink for the prompt's tokens.
 func (b *Blocks) Sink() Sink {
 	if b.size == 0 {

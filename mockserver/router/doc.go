@@ -1,0 +1,7 @@
+// Package router has three reference routers, to compare other routers with: round robin, least queue and
+// prefix hash. A [Policy] chooses a replica. A [Router] forwards HTTP requests to the replicas that its
+// policy chooses.
+//
+// A Router does nothing else. It sends each request once, to one replica, whether the replica is well or
+// not. It reads no metrics, and does not learn that a replica is full or dead.
+package router
