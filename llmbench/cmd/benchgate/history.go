@@ -22,9 +22,6 @@ const historyUsage = "usage: benchgate history add [flags] [file...]\n" +
 	"\n" +
 	"History keeps the results of many runs in a folder, one file per run.\n"
 
-// historyDir is the default value of -dir.
-const historyDir = "benchhistory"
-
 // historyCommands are the subcommands of "benchgate history".
 var historyCommands = map[string]func(args []string, stdin io.Reader, stdout, stderr io.Writer) int{
 	"add": historyAdd, "changes": historyChanges, "check": historyCheck, "log": historyLog, "prune": historyPrune, "show": historyShow,
@@ -49,10 +46,11 @@ func historyCommand(args []string, stdin io.Reader, stdout, stderr io.Writer) in
 	return fail(stderr, err)
 }
 
-// historyFlags returns the flags of a subcommand, with -dir.
-func historyFlags(name string) (*flag.FlagSet, *string) {
-	fs := flag.NewFlagSet("benchgate history "+name, flag.ContinueOnError)
-	return fs, fs.String("dir", historyDir, "the `folder` of the history")
+// historyFlags returns the flags of a subcommand, with those that say where the history is.
+func historyFlags(name string) (*flag.FlagSet, *place) {
+	fs, p := flag.NewFlagSet("benchgate history "+name, flag.ContinueOnError), &place{}
+	p.flags(fs)
+	return fs, p
 }
 
 // commonFlags adds the flags that check and changes share. It stores -min and -max-fail in least and maxFail,
@@ -80,12 +78,21 @@ func commonFlags(fs *flag.FlagSet, least, maxFail *float64) (units *string, igno
 	return fs.String("units", "", "also read Unit lines from this `file`; its margins override the margins in the newest run"), ignore
 }
 
-// readHistory reads all runs of a folder. It is an error if there are none.
-func readHistory(dir string, ignore []string) (*history.Reader, []*history.Run, error) {
+// readHistory reads all runs of a history. It is an error if there are none.
+func readHistory(p *place, ignore []string) (*history.Reader, []*history.Run, error) {
+	d, err := p.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	return readRuns(p, d, ignore)
+}
+
+// readRuns reads all runs of a folder, which p names in errors.
+func readRuns(p *place, d history.Dir, ignore []string) (*history.Reader, []*history.Run, error) {
 	r := history.NewReader(ignore...)
-	runs, err := r.ReadAll(history.Dir(dir))
+	runs, err := r.ReadAll(d)
 	if err == nil && len(runs) == 0 {
-		err = fmt.Errorf("%s: no runs: want files that benchgate history add wrote", dir)
+		err = fmt.Errorf("%s: no runs: want files that benchgate history add wrote", p.dir)
 	}
 	return r, runs, err
 }

@@ -23,7 +23,8 @@ const historyAddUsage = "usage: benchgate history add [flags] [file...]\n" +
 
 // historyAdd runs "benchgate history add".
 func historyAdd(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	fs, dir := historyFlags("add")
+	fs, at := historyFlags("add")
+	defer at.close()
 	var about history.About
 	var o resultfile.Options
 	fs.StringVar(&about.Commit, "commit", "", "the `version` that was measured")
@@ -49,12 +50,19 @@ func historyAdd(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(stderr, err)
 	}
-	name, err := history.Dir(*dir).Add(text, about, time.Now())
+	d, err := at.open()
+	if err != nil {
+		return fail(stderr, err)
+	}
+	name, err := d.Add(text, about, time.Now())
 	if err != nil && !errors.Is(err, os.ErrExist) {
 		return fail(stderr, err)
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "benchgate: note:", err)
+	}
+	if err := at.publish(); err != nil {
+		return fail(stderr, err)
 	}
 	fmt.Fprintln(stdout, name)
 	return 0

@@ -17,7 +17,8 @@ const historyChangesUsage = "usage: benchgate history changes [flags]\n" +
 
 // historyChanges runs "benchgate history changes".
 func historyChanges(args []string, _ io.Reader, stdout, stderr io.Writer) int {
-	fs, dir := historyFlags("changes")
+	fs, at := historyFlags("changes")
+	defer at.close()
 	o := history.ChangeOptions{}
 	units, ignore := commonFlags(fs, &o.Min, &o.MaxFail)
 	fs.Float64Var(&o.P, "p", 0.0005, "the largest `p-value` of a change point")
@@ -35,7 +36,7 @@ func historyChanges(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		var r *history.Reader
 		var runs []*history.Run
-		if r, runs, err = readHistory(*dir, *ignore); err == nil {
+		if r, runs, err = readHistory(at, *ignore); err == nil {
 			causes, err = r.Changes(runs, o)
 		}
 	}

@@ -23,7 +23,8 @@ const historyCheckUsage = "usage: benchgate history check [flags]\n" +
 
 // A historyChecker runs "benchgate history check".
 type historyChecker struct {
-	dir            string
+	place          *place
+	dir            history.Dir
 	ignore         []string
 	options        history.CheckOptions
 	markdown, json bool
@@ -35,7 +36,8 @@ type historyChecker struct {
 // historyCheck runs "benchgate history check".
 func historyCheck(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	c := historyChecker{stderr: stderr}
-	fs, dir := historyFlags("check")
+	fs, at := historyFlags("check")
+	defer at.close()
 	units, ignore := commonFlags(fs, &c.options.Min, &c.options.MaxFail)
 	fs.Float64Var(&c.options.Nights, "nights", 100, "allow one run with a false alarm in this `number` of runs")
 	fs.BoolVar(&c.markdown, "markdown", false, "print the text of an issue")
@@ -43,7 +45,7 @@ func historyCheck(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	fs.StringVar(&c.rerun, "rerun", "", "rerun benchmarks that are out of line by this shell `command`, which prints results; $BENCH is a pattern for -bench")
 	fs.DurationVar(&c.timeout, "timeout", time.Hour, "the maximum `time` of one rerun")
 	rest, err := cli.Parse(fs, historyCheckUsage, args, stdout, stderr)
-	c.dir, c.ignore = *dir, *ignore
+	c.place, c.ignore = at, *ignore
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
@@ -56,10 +58,14 @@ func historyCheck(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	}
 	var r *history.Report
 	if err == nil {
+		c.dir, err = at.open()
+	}
+	if err == nil {
 		r, err = c.check()
 	}
 	if err == nil && c.rerun != "" && len(r.Suspects) > 0 {
-		if err = c.repeat(r); err == nil {
+		// Also what was measured before an error or Ctrl-C is published.
+		if err = errors.Join(c.repeat(r), at.publish()); err == nil {
 			r, err = c.check()
 		}
 	}
@@ -79,7 +85,7 @@ func historyCheck(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 }
 
 func (c historyChecker) check() (*history.Report, error) {
-	r, runs, err := readHistory(c.dir, c.ignore)
+	r, runs, err := readRuns(c.place, c.dir, c.ignore)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +113,7 @@ func (c historyChecker) repeat(r *history.Report) error {
 			fmt.Fprintf(c.stderr, "benchgate: rerun %d of %d: %s\n", n+1, reruns[i], pattern)
 			text, err := c.run(in, pattern)
 			if err == nil {
-				_, err = history.Dir(c.dir).Add(text, about, time.Now())
+				_, err = c.dir.Add(text, about, time.Now())
 			}
 			if err != nil && !errors.Is(err, os.ErrExist) {
 				return fmt.Errorf("-rerun: %s: %w", pattern, err)

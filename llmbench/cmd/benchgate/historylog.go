@@ -21,7 +21,8 @@ const historyLogUsage = "usage: benchgate history log [-dir folder]\n" +
 
 // historyLog runs "benchgate history log".
 func historyLog(args []string, _ io.Reader, stdout, stderr io.Writer) int {
-	fs, dir := historyFlags("log")
+	fs, at := historyFlags("log")
+	defer at.close()
 	rest, err := cli.Parse(fs, historyLogUsage, args, stdout, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -32,7 +33,11 @@ func historyLog(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(stderr, err)
 	}
-	_, runs, err := readHistory(*dir, nil)
+	d, err := at.open()
+	if err != nil {
+		return fail(stderr, err)
+	}
+	_, runs, err := readRuns(at, d, nil)
 	if err != nil {
 		return fail(stderr, err)
 	}
@@ -45,7 +50,7 @@ func historyLog(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	if err := w.Flush(); err != nil {
 		return fail(stderr, err)
 	}
-	l, err := history.Dir(*dir).List()
+	l, err := d.List()
 	if err != nil {
 		return fail(stderr, err)
 	}
@@ -88,7 +93,8 @@ const historyPruneUsage = "usage: benchgate history prune [-dir folder] [-keep c
 
 // historyPrune runs "benchgate history prune".
 func historyPrune(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	fs, dir := historyFlags("prune")
+	fs, at := historyFlags("prune")
+	defer at.close()
 	keep := fs.Int("keep", -1, "list all runs but the newest `count`")
 	force := fs.Bool("f", false, "delete the files whose names are given")
 	var before time.Time
@@ -97,7 +103,7 @@ func historyPrune(args []string, stdin io.Reader, stdout, stderr io.Writer) int 
 		return err
 	})
 	names, err := cli.Parse(fs, historyPruneUsage, args, stdout, stderr)
-	d := history.Dir(*dir)
+	var d history.Dir
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
@@ -111,12 +117,18 @@ func historyPrune(args []string, stdin io.Reader, stdout, stderr io.Writer) int 
 			names, err = readLines(stdin)
 		}
 		if err == nil {
+			d, err = at.open()
+		}
+		if err == nil {
 			err = d.Remove(names)
+		}
+		if err == nil {
+			err = at.publish()
 		}
 	case len(names) > 0:
 		err = fmt.Errorf("history prune: %q without -f: want -keep, -before, or names with -f", names[0])
 	default:
-		err = list(d, *keep, before, stdout)
+		err = list(at, *keep, before, stdout)
 	}
 	if err != nil {
 		return fail(stderr, err)
@@ -125,8 +137,12 @@ func historyPrune(args []string, stdin io.Reader, stdout, stderr io.Writer) int 
 }
 
 // list prints the names of runs that may be deleted.
-func list(d history.Dir, keep int, before time.Time, stdout io.Writer) error {
-	_, runs, err := readHistory(string(d), nil)
+func list(at *place, keep int, before time.Time, stdout io.Writer) error {
+	d, err := at.open()
+	if err != nil {
+		return err
+	}
+	_, runs, err := readRuns(at, d, nil)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ const historyShowUsage = "usage: benchgate history show [flags]\n" +
 
 // historyShow runs "benchgate history show".
 func historyShow(args []string, _ io.Reader, stdout, stderr io.Writer) int {
-	fs, dir := historyFlags("show")
+	fs, at := historyFlags("show")
+	defer at.close()
 	o := history.CheckOptions{}
 	var opts history.PageOptions
 	units, ignore := commonFlags(fs, &o.Min, &o.MaxFail)
@@ -47,7 +48,7 @@ func historyShow(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		var r *history.Reader
 		var runs []*history.Run
-		if r, runs, err = readHistory(*dir, *ignore); err == nil {
+		if r, runs, err = readHistory(at, *ignore); err == nil {
 			all, err = r.Overview(runs, o)
 		}
 	}

@@ -217,7 +217,9 @@
 //	prune           print the names of runs that may be deleted; -f deletes the files whose names follow
 //	show            show all series and what changed, as text or as a page (-o); -atom writes a feed
 //
-// Each has the flag -dir for the folder (benchhistory), and -help lists the others.
+// Each has the flag -dir for the folder (benchhistory), and -help lists the others. With -git the folder is in a branch
+// of the repository: each command fetches the branch of origin, or of -remote, and pushes what it has changed. The
+// working tree stays as it is. If others push at the same time, the command tries again.
 //
 // # Margins
 //
