@@ -1,0 +1,133 @@
+package frames
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+)
+
+// ErrCorrupt is wrapped by errors about bytes that cannot be a part of the format.
+var ErrCorrupt = errors.New("stream is corrupt")
+
+// maxEvent is the maximum size of an event in bytes. It is the maximum of the AWS SDKs for a message.
+const maxEvent = 16 << 20
+
+// A Decoder reads events from a body. It is not safe for concurrent use.
+type Decoder struct {
+	s      scanner
+	r      io.Reader
+	waiter sse.Waiter // r, if r is a Waiter
+	err    error      // the error that ended the stream; every later Next returns it
+
+	// buf[pos:end] holds the bytes that were read and do not belong to an event yet.
+	buf      []byte
+	pos, end int
+}
+
+// A scanner finds the events of one format. It keeps its state between calls, so that no byte is looked at
+// twice.
+type scanner interface {
+	// reset prepares for another body.
+	reset()
+	// scan looks at the bytes that were read. It returns the number of bytes that belong to no event and are
+	// skipped, and the number of bytes after them that belong to the event e. If that number is 0, the event
+	// is incomplete, and the next call gets the same bytes and more, without the bytes that were skipped.
+	scan(b []byte) (skip int, e sse.Event, n int, err error)
+	// whole reports whether the body may end here, with no bytes left.
+	whole() bool
+}
+
+// Reset prepares d for the body r.
+func (d *Decoder) Reset(r io.Reader) {
+	waiter, _ := r.(sse.Waiter)
+	*d = Decoder{s: d.s, r: r, waiter: waiter, buf: d.buf}
+	if len(d.buf) > keptBuffer {
+		d.buf = nil
+	}
+	d.s.reset()
+}
+
+// Buffered returns the number of bytes that were read but do not belong to an event yet.
+func (d *Decoder) Buffered() int { return d.end - d.pos }
+
+// Next returns the next event, whose bytes are valid until the next call. It returns [io.EOF] after the last
+// event, [io.ErrUnexpectedEOF] if the body ended within an event or too early, the error of the reader, or
+// an error that wraps [ErrCorrupt] or [sse.ErrTooLarge]. After an error, every call returns the same error.
+func (d *Decoder) Next() (sse.Event, error) {
+	for {
+		skip, e, n, err := d.s.scan(d.buf[d.pos:d.end])
+		d.pos += skip
+		switch {
+		case err != nil:
+			d.err = err
+		case n > 0:
+			d.pos += n
+			return e, nil
+		case d.err != nil:
+		default:
+			d.fill()
+			continue
+		}
+		if d.err == io.EOF && (d.pos < d.end || !d.s.whole()) {
+			d.err = io.ErrUnexpectedEOF
+		}
+		d.pos = d.end
+		d.letGo()
+		return sse.Event{}, d.err
+	}
+}
+
+const (
+	// minBuffer is the first size of a buffer, in bytes.
+	minBuffer = 2 << 10
+	// keptBuffer is the size up to which a buffer is kept for the next body.
+	keptBuffer = 64 << 10
+	// maxRead is the maximum size of one Read.
+	maxRead = 64 << 10
+	// maxEmptyReads is the number of successive Reads with neither bytes nor an error after which the
+	// decoder gives up.
+	maxEmptyReads = 100
+)
+
+// fill reads once into buf, or sets err.
+func (d *Decoder) fill() {
+	copy(d.buf, d.buf[d.pos:d.end])
+	d.pos, d.end = 0, d.end-d.pos
+	if d.end == 0 && d.waiter != nil {
+		d.letGo()
+		d.waiter.Await()
+	}
+	switch {
+	case d.end > maxEvent:
+		d.err = fmt.Errorf("%w: more than %d bytes", sse.ErrTooLarge, maxEvent)
+		return
+	case len(d.buf) == 0:
+		d.buf = spareBuffers.Get().(*[minBuffer]byte)[:]
+	case d.end == len(d.buf):
+		d.buf = append(make([]byte, 0, 4*len(d.buf)), d.buf...)
+		d.buf = d.buf[:cap(d.buf)]
+	}
+	for range maxEmptyReads {
+		n, err := d.r.Read(d.buf[d.end:min(len(d.buf), d.end+maxRead)])
+		d.end += n
+		if d.err = err; n > 0 || err != nil {
+			return
+		}
+	}
+	d.err = io.ErrNoProgress
+}
+
+// spareBuffers holds buffers that are not in use.
+var spareBuffers = sync.Pool{New: func() any { return new([minBuffer]byte) }}
+
+// letGo releases buf, which must have no bytes left, while the decoder of a body that can wait does not need
+// it.
+func (d *Decoder) letGo() {
+	if d.waiter != nil && len(d.buf) == minBuffer {
+		spareBuffers.Put((*[minBuffer]byte)(d.buf))
+		d.buf, d.pos, d.end = nil, 0, 0
+	}
+}

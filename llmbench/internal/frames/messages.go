@@ -1,0 +1,137 @@
+package frames
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+)
+
+// NewMessages returns a decoder of a body in Amazon's event stream format, application/vnd.amazon.eventstream
+// (https://smithy.io/2.0/aws/amazon-eventstream.html). The decoder checks both checksums of each message.
+//
+// The ID of an event is the type of its message. In a message of type "event", the type of the event is the
+// message's event type. In a message of type "exception", it is the name of the exception. In a message of
+// type "error", it is the code of the error, and the data of the event is the text of the error.
+func NewMessages(r io.Reader) *Decoder {
+	d := &Decoder{s: new(messages)}
+	d.Reset(r)
+	return d
+}
+
+const (
+	preludeSize = 12 // total length, length of the headers, checksum of both
+	sumSize     = 4  // checksum of the message
+)
+
+// messages finds the messages of an event stream.
+type messages struct {
+	length int // of the current message, 0 if its prelude has not been read
+}
+
+func (m *messages) reset() { m.length = 0 }
+
+func (m *messages) whole() bool { return true }
+
+func (m *messages) scan(b []byte) (skip int, e sse.Event, n int, err error) {
+	if m.length == 0 {
+		if len(b) < preludeSize {
+			return 0, e, 0, nil
+		}
+		if m.length, err = messageLength(b); err != nil {
+			return 0, e, 0, err
+		}
+	}
+	if len(b) < m.length {
+		return 0, e, 0, nil
+	}
+	n, m.length = m.length, 0
+	e, err = message(b[:n])
+	return 0, e, n, err
+}
+
+// messageLength checks a prelude, and returns the length of its message.
+func messageLength(b []byte) (int, error) {
+	length, headers := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])
+	if want, got := binary.BigEndian.Uint32(b[8:]), crc32.ChecksumIEEE(b[:8]); want != got {
+		return 0, fmt.Errorf("%w: a message's prelude states the checksum %08x, but has %08x", ErrCorrupt, want, got)
+	}
+	switch {
+	case length > maxEvent:
+		return 0, fmt.Errorf("%w: a message of %d bytes; want at most %d", sse.ErrTooLarge, length, maxEvent)
+	case length < preludeSize+sumSize || headers > length-preludeSize-sumSize:
+		return 0, fmt.Errorf("%w: a message of %d bytes with headers of %d bytes", ErrCorrupt, length, headers)
+	}
+	return int(length), nil
+}
+
+// message reads a message, whose prelude has been checked.
+func message(b []byte) (e sse.Event, err error) {
+	body, sum := b[:len(b)-sumSize], b[len(b)-sumSize:]
+	if want, got := binary.BigEndian.Uint32(sum), crc32.ChecksumIEEE(body); want != got {
+		return e, fmt.Errorf("%w: a message states the checksum %08x, but has %08x", ErrCorrupt, want, got)
+	}
+	headers := body[preludeSize:][:binary.BigEndian.Uint32(b[4:])]
+	e.Data = body[preludeSize+len(headers):]
+	for len(headers) > 0 {
+		name, kind, value, rest, ok := header(headers)
+		if !ok {
+			return e, fmt.Errorf("%w: the headers of a message end within a header", ErrCorrupt)
+		}
+		headers = rest
+		if kind != stringHeader {
+			continue
+		}
+		switch string(name) {
+		case ":message-type":
+			e.ID = value
+		case ":event-type", ":exception-type", ":error-code":
+			e.Type = value
+		case ":error-message":
+			if len(e.Data) == 0 {
+				e.Data = value
+			}
+		}
+	}
+	return e, nil
+}
+
+// stringHeader is the type of a header whose value is a string.
+const stringHeader = 7
+
+// header splits headers after the first header. ok is false if it is incomplete or has an unknown type.
+func header(b []byte) (name []byte, kind byte, value, rest []byte, ok bool) {
+	size := int(b[0])
+	if b = b[1:]; len(b) < size+1 {
+		return nil, 0, nil, nil, false
+	}
+	name, kind, b = b[:size], b[size], b[size+1:]
+	switch kind {
+	case 0, 1: // true and false
+		size = 0
+	case 2: // byte
+		size = 1
+	case 3: // short
+		size = 2
+	case 4: // integer
+		size = 4
+	case 5, 8: // long, timestamp
+		size = 8
+	case 9: // UUID
+		size = 16
+	case 6, stringHeader: // bytes, string
+		if len(b) < 2 {
+			return nil, 0, nil, nil, false
+		}
+		size = int(binary.BigEndian.Uint16(b))
+		b = b[2:]
+	default:
+		return nil, 0, nil, nil, false
+	}
+	if len(b) < size {
+		return nil, 0, nil, nil, false
+	}
+	return name, kind, b[:size], b[size:], true
+}
