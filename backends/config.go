@@ -23,7 +23,7 @@ type Config struct {
 	Name       string          // LLMBENCH_NAME: name of the server at URL, or of the process; "url", or "process" for the process
 	Dialect    dialect.Dialect // LLMBENCH_DIALECT; openai-chat
 	Model      string          // LLMBENCH_MODEL
-	APIKey     env.Secret      // LLMBENCH_API_KEY: bearer token, for a URL and for containers
+	APIKey     env.Secret      // LLMBENCH_API_KEY: for a URL as the dialect prescribes, for containers as a bearer token
 	Header     env.Header      // LLMBENCH_HEADER: further header fields of each request to URL
 	Body       env.Secret      // LLMBENCH_BODY: changes the body of each completion
 	Proxy      string          // LLMBENCH_PROXY: URL of a proxy to the server at URL; "", which is none
@@ -68,7 +68,7 @@ func ReadFrom(r *env.Reader) Config {
 	env.Read(r, &c.Name, "LLMBENCH_NAME", env.Text, "a name")
 	env.Read(r, &c.Dialect, "LLMBENCH_DIALECT", dialect.ByName, "one of "+strings.Join(dialect.Names(), ", "))
 	env.Read(r, &c.Model, "LLMBENCH_MODEL", env.Text, "a model's name")
-	env.ReadHidden(r, &c.APIKey, "LLMBENCH_API_KEY", parseSecret, "a bearer token")
+	env.ReadHidden(r, &c.APIKey, "LLMBENCH_API_KEY", parseSecret, "an API key")
 	env.ReadHidden(r, &c.Header, "LLMBENCH_HEADER", parseHeader, "Name: value on each line")
 	env.ReadHidden(r, &c.Body, "LLMBENCH_BODY", parseBody, "a JSON object")
 	env.Read(r, &c.Image, "LLMBENCH_IMAGE", env.Text, "an image's name with a tag or a digest")
@@ -104,8 +104,8 @@ func ReadFrom(r *env.Reader) Config {
 	}
 	readMetrics(r, &c)
 	c.TLS = readTLS(r, c.URL, c.Metrics)
-	if c.APIKey.Reveal() != "" && c.Header["Authorization"] != nil {
-		r.Errorf("LLMBENCH_API_KEY and a line Authorization of LLMBENCH_HEADER: want at most one of them")
+	if name, _ := dialect.KeyHeader(c.Dialect, ""); c.APIKey.Reveal() != "" && c.Header[name] != nil {
+		r.Errorf("LLMBENCH_API_KEY and a line %s of LLMBENCH_HEADER: want at most one of them", name)
 	}
 	if c.OnlyMock() {
 		r.Requires("LLMBENCH_API_KEY", "LLMBENCH_URL")

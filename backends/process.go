@@ -180,7 +180,10 @@ func (p Process) target() llmbench.Target {
 	if key == "" {
 		key = secret.APIKey(p.Command, p.Env)
 	}
-	t := URL{Model: p.Model, Dialect: p.Dialect, APIKey: env.NewSecret(key), Header: p.Header, Body: p.Body}.target()
+	t := URL{Model: p.Model, Dialect: p.Dialect, Header: p.Header, Body: p.Body}.target()
+	if key != "" { // whatever the dialect, because engines such as vLLM only accept a bearer token
+		t.Header.Set("Authorization", "Bearer "+key)
+	}
 	t.Ephemeral = true
 	return t
 }

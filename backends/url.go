@@ -28,7 +28,7 @@ type URL struct {
 	Name    string // value of backend= in benchmark names and results; "" means "url"
 	Model   string // name of the model in requests; "" means the only model that the server lists
 	Dialect dialect.Dialect
-	APIKey  env.Secret      // bearer token, or none
+	APIKey  env.Secret      // API key, sent as a bearer token or as the dialect prescribes; or none
 	Header  http.Header     // further fields of each request; see [llmbench.Target]
 	Body    json.RawMessage // changes the body of each completion; see [llmbench.Target]
 	TLS     *tls.Config     // see [llmbench.Target]
@@ -142,7 +142,8 @@ func (u URL) target() llmbench.Target {
 		t.Header = http.Header{}
 	}
 	if key := u.APIKey.Reveal(); key != "" {
-		t.Header.Set("Authorization", "Bearer "+key)
+		name, value := dialect.KeyHeader(u.Dialect, key)
+		t.Header.Set(name, value)
 	}
 	return t
 }

@@ -32,8 +32,8 @@ type Target struct {
 	// or https. If all paths of the server have a prefix, the URL includes the prefix. A path /v1 at the
 	// end of the URL is ignored. A query, such as ?api-version=1, is sent with each request.
 	//
-	// The URL may also end with /chat/completions, /completions or /responses, and is then the address of
-	// the requests themselves. If this ending does not follow /v1, the paths of all requests are sent
+	// The URL may also end with /chat/completions, /completions, /responses or /messages, and is then the
+	// address of the requests themselves. If this ending does not follow /v1, the paths of all requests are sent
 	// without /v1.
 	//
 	// unix:///run/llm.sock is a server at a Unix socket. A prefix of the paths follows a colon, as in
@@ -49,7 +49,9 @@ type Target struct {
 	Dialect dialect.Dialect
 	// Header holds header fields that are sent with each request. The field Host sets the name of a virtual
 	// host. Values of at least eight bytes are removed from errors and records. The configuration lines
-	// show the names of the fields, except for Authorization.
+	// show the names of the fields, except for Authorization and the field in which the dialect expects the
+	// API key ([dialect.KeyHeader]). A field that the dialect needs, such as the version of its API, is
+	// added unless Header has the field ([dialect.Headerer]).
 	Header http.Header
 	// Body, if not empty, is a JSON object that changes the body of each completion request. It is applied
 	// as a JSON merge patch (RFC 7386): a member replaces the member with the same name, null removes the
@@ -157,14 +159,34 @@ func (t Target) dialect() dialect.Dialect {
 	return t.Dialect
 }
 
+// header returns the header fields of each request: the target's, and the fields of the dialect that the
+// target does not have.
+func (t Target) header() http.Header {
+	d, ok := t.dialect().(dialect.Headerer)
+	if !ok {
+		return t.Header
+	}
+	h := d.Header()
+	for name := range t.Header {
+		h.Del(name)
+	}
+	for name, values := range t.Header {
+		for _, v := range values {
+			h.Add(name, v)
+		}
+	}
+	return h
+}
+
 // config returns what the results depend on, keyed as in the configuration lines: the target's Config, its
 // dialect, and every setting that changes the requests or the connections.
 func (t Target) config() map[string]string {
 	c := map[string]string{"dialect": t.dialect().Name()}
 	maps.Copy(c, t.Config)
 	var names []string
+	keyName, _ := dialect.KeyHeader(t.dialect(), "")
 	for name := range t.Header {
-		if name = http.CanonicalHeaderKey(name); name != "Authorization" {
+		if name = http.CanonicalHeaderKey(name); name != "Authorization" && name != keyName {
 			names = append(names, name)
 		}
 	}
@@ -223,7 +245,7 @@ func (t Target) server() (send.Server, error) {
 	if err != nil {
 		return send.Server{}, fmt.Errorf("target: %w", err)
 	}
-	return send.Server{At: at, Dialect: t.dialect(), Header: t.Header, Secrets: t.secrets(), Compressed: t.Compressed, Dial: t.Dial, Proxy: proxy, TLS: t.TLS}, nil
+	return send.Server{At: at, Dialect: t.dialect(), Header: t.header(), Secrets: t.secrets(), Compressed: t.Compressed, Dial: t.Dial, Proxy: proxy, TLS: t.TLS}, nil
 }
 
 // newClient returns a client of t, which must be closed.
@@ -309,7 +331,7 @@ func (t Target) Client() (base string, client *http.Client, err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("target: %w", err)
 	}
-	return e.Base, e.Client(endpoint.Options{Header: t.Header, TLS: t.TLS, Dial: t.Dial, Proxy: proxy}), nil
+	return e.Base, e.Client(endpoint.Options{Header: t.header(), TLS: t.TLS, Dial: t.Dial, Proxy: proxy}), nil
 }
 
 // Where returns the address of the server for use in messages: host and port, or the path of the Unix

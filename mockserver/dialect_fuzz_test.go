@@ -29,7 +29,9 @@ func fuzzDialect(f *testing.F, path string, flavor wire.Flavor, seeds ...string)
 		}
 	}
 	cfg := Config{OutputTokens: 20, Flavor: flavor}
-	to, ok := wire.RouteFor(path, flavor)
+	before, query, _ := strings.Cut(path, "?")
+	to, ok := wire.RouteFor(before, flavor)
+	to = to.WithQuery(query)
 	if !ok {
 		f.Fatalf("RouteFor(%q): not a path for completions", path)
 	}
@@ -69,6 +71,19 @@ func FuzzOpenAICompletions(f *testing.F) {
 func FuzzResponses(f *testing.F) {
 	fuzzDialect(f, "/v1/responses", "", `{"input":"a","instructions":"b c"}`)
 }
+func FuzzAnthropic(f *testing.F) {
+	fuzzDialect(f, "/v1/messages", "", `{"messages":[{"content":"a"}],"max_tokens":3,"system":[{"text":"b"}],"tools":[{"name":"f"}],"tool_choice":{"type":"any"},"stream":true}`,
+		`{"messages":[{"content":"a"}],"max_tokens":3,"stop_sequences":["the"]}`)
+}
+func FuzzGemini(f *testing.F) {
+	fuzzDialect(f, geminiPath+"?alt=sse", "", `{"contents":[{"parts":[{"text":"a"}]}],"generationConfig":{"maxOutputTokens":3,"stopSequences":["the"],"responseMimeType":"application/json","responseSchema":{"type":"OBJECT","properties":{"a":{"type":"STRING"}}}}}`,
+		`{"contents":[{}],"tools":[{"functionDeclarations":[{"name":"f"}]}],"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}}`)
+}
+func FuzzGeminiArray(f *testing.F) { fuzzDialect(f, geminiPath, "") }
+func FuzzConverse(f *testing.F) {
+	fuzzDialect(f, "/model/m/converse-stream", "", `{"messages":[{"content":[{"text":"a"}]}],"inferenceConfig":{"stopSequences":["the"]},"toolConfig":{"tools":[{"toolSpec":{"name":"f"}}],"toolChoice":{"any":{}}}}`)
+}
+func FuzzInvoke(f *testing.F) { fuzzDialect(f, "/model/m/invoke-with-response-stream", "") }
 func FuzzTGI(f *testing.F) {
 	fuzzDialect(f, "/generate_stream", "", `{"inputs":"a","parameters":{"stop":["the"],"details":true}}`)
 }

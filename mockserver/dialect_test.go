@@ -13,7 +13,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
 )
 
-const tritonPath = "/v2/models/ensemble/generate"
+const (
+	tritonPath = "/v2/models/ensemble/generate"
+	geminiPath = "/v1beta/models/m:streamGenerateContent"
+)
 
 // A dialectCase is a request for n tokens in a dialect, and a reader of the answer.
 type dialectCase struct {
@@ -36,6 +39,15 @@ var dialectCases = []dialectCase{
 	{"text-whole", "", textPath, `{"prompt":"a prompt","max_tokens":%d}`, false, "", readOpenAI},
 	{"responses", "", "/v1/responses", `{"model":"m","input":"a prompt","max_output_tokens":%d,"stream":true}`, true, "", readResponses},
 	{"responses-whole", "", "/v1/responses", `{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"a prompt"}]}],"max_output_tokens":%d}`, false, "", readResponses},
+	{"anthropic", "", "/v1/messages", `{"model":"m","system":"a","messages":[{"role":"user","content":"prompt"}],"max_tokens":%d,"stream":true}`, true, "", readAnthropic},
+	{"anthropic-whole", "", "/v1/messages", `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a prompt"}]}],"max_tokens":%d}`, false, "", readAnthropic},
+	{"gemini", "", geminiPath + "?alt=sse", `{"systemInstruction":{"parts":[{"text":"a"}]},"contents":[{"role":"user","parts":[{"text":"prompt"}]}],"generationConfig":{"maxOutputTokens":%d}}`, true, "", readGemini},
+	{"gemini-array", "", geminiPath, `{"contents":[{"role":"user","parts":[{"text":"a prompt"}]}],"generationConfig":{"maxOutputTokens":%d}}`, true, "array", readGemini},
+	{"gemini-whole", "", "/v1/projects/p/locations/l/publishers/google/models/m:generateContent", `{"contents":[{"parts":[{"text":"a prompt"}]}],"generationConfig":{"maxOutputTokens":%d}}`, false, "", readGemini},
+	{"converse", "", "/model/m/converse-stream", `{"system":[{"text":"a"}],"messages":[{"role":"user","content":[{"text":"prompt"}]}],"inferenceConfig":{"maxTokens":%d}}`, true, "messages", readConverse},
+	{"converse-whole", "", "/model/m/converse", `{"messages":[{"role":"user","content":[{"text":"a prompt"}]}],"inferenceConfig":{"maxTokens":%d}}`, false, "", readConverse},
+	{"invoke", "", "/model/m/invoke-with-response-stream", `{"anthropic_version":"bedrock-2023-05-31","messages":[{"role":"user","content":"a prompt"}],"max_tokens":%d}`, true, "chunks", readAnthropic},
+	{"invoke-whole", "", "/model/arn:aws:bedrock:us-east-1:1:inference-profile/m/invoke", `{"messages":[{"role":"user","content":"a prompt"}],"max_tokens":%d}`, false, "", readAnthropic},
 	{"tgi", "", "/generate_stream", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true}}`, true, "", readTGI},
 	{"tgi-whole", "", "/generate", `{"inputs":"a prompt","parameters":{"max_new_tokens":%d,"details":true}}`, false, "", readTGI},
 	{"llamacpp", "", "/completion", `{"prompt":"a prompt","n_predict":%d,"stream":true}`, true, "", readLlamacpp},
@@ -122,6 +134,14 @@ func TestDialectFinish(t *testing.T) {
 		{"MindIE, no details", "/infer", `{"inputs":"a"}`, `{"generated_text":" the quick brown"}`},
 		{"MindIE, stream, no details", "/infer", `{"inputs":"a","stream":true}`, `"generated_text":" the quick brown","details":null,"token":{"id":[1002],"text":null}}`},
 		{"MindIE, nothing", "/infer", `{"inputs":"a","parameters":{"stop":"the"},"stream":true}`, `data: {"prefill_time":0,"decode_time":null,"generated_text":"","details":null,"token":{"id":[],"text":null}}`},
+		{"Anthropic, end of text", "/v1/messages", `{"messages":[{"content":"a"}],"max_tokens":9}`, `"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":3}}`},
+		{"Anthropic, stop", "/v1/messages", `{"messages":[{"content":"a"}],"max_tokens":9,"stop_sequences":["brown"],"stream":true}`, `"delta":{"stop_reason":"stop_sequence","stop_sequence":"brown"}`},
+		{"Anthropic, nothing", "/v1/messages", `{"messages":[{"content":"a"}],"max_tokens":9,"stop_sequences":["the"],"stream":true}`, `data: {"type":"content_block_stop","index":0}`},
+		{"Gemini, end of text", geminiPath, `{"contents":[{"parts":[{"text":"a"}]}]}`, `"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":3,"totalTokenCount":4}`},
+		{"Gemini, nothing", geminiPath + "?alt=sse", `{"contents":[{"parts":[{"text":"a"}]}],"generationConfig":{"stopSequences":["the"]}}`, `data: {"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP"`},
+		{"Converse, end of text", "/model/m/converse", `{"messages":[{"content":[{"text":"a"}]}]}`, `"stopReason":"end_turn","usage":{"cacheReadInputTokens":0,"cacheWriteInputTokens":0,"inputTokens":1,"outputTokens":3,"totalTokens":4}`},
+		{"Converse, stop", "/model/m/converse-stream", `{"messages":[{"content":[{"text":"a"}]}],"inferenceConfig":{"stopSequences":["brown"]}}`, `{"p":"abc","stopReason":"stop_sequence"}`},
+		{"Converse, nothing", "/model/m/converse-stream", `{"messages":[{"content":[{"text":"a"}]}],"inferenceConfig":{"stopSequences":["the"]}}`, `"outputTokens":0`},
 		{"responses, end of text", "/v1/responses", `{"input":"a","stream":true}`, `event: response.completed`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -149,6 +169,12 @@ func TestDialectErrors(t *testing.T) {
 		{"/api/chat", `{"messages":[{"content":3}]}`, 400, `{"error":"messages[0].content: want a string or an array of parts"}`},
 		{"/infer", `{}`, 422, `{"error":"inputs: missing or not a string, want a string","error_type":"Input Validation Error"}`},
 		{tritonPath, `{}`, 400, `{"error":"text_input: missing, want a string"}`},
+		{"/v1/messages", `{"messages":[{"content":"a"}]}`, 400, `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: missing, want 1 to 1048576"},"request_id":null}`},
+		{geminiPath, `{}`, 400, `{"error":{"code":400,"message":"contents: missing or empty, want at least one","status":"INVALID_ARGUMENT"}}`},
+		{"/v1beta/models/m:countTokens", `{}`, 404, `{"error":{"message":"path /v1beta/models/m:countTokens: not found","type":"NotFoundError","param":null,"code":404}}`},
+		{"/model/m/converse-stream", `{}`, 400, `{"__type":"ValidationException","message":"messages: missing or empty, want at least one"}`},
+		{"/model/m/invoke", `{"messages":[{"content":"a"}]}`, 400, `{"__type":"ValidationException","message":"max_tokens: missing, want 1 to 1048576"}`},
+		{"/model/m/count-tokens", `{}`, 404, `{"error":{"message":"path /model/m/count-tokens: not found","type":"NotFoundError","param":null,"code":404}}`},
 		{"/v1/responses", `{}`, 400, `{"error":{"message":"input: missing, want a string or an array of items","type":"BadRequestError","param":"input","code":400}}`},
 		{"/v1/responses", `{"input":3}`, 400, `{"error":{"message":"input: want a string or an array of items","type":"BadRequestError","param":"input","code":400}}`},
 		{"/v2/models//generate", `{}`, 404, `{"error":{"message":"path /v2/models//generate: not found","type":"NotFoundError","param":null,"code":404}}`},

@@ -9,6 +9,14 @@
 //	POST   /v1/chat/completions                  OpenAI's, in vLLM's form
 //	POST   /v1/completions                       the same
 //	POST   /v1/responses                         OpenAI's typed events
+//	POST   /v1/messages                          Anthropic's named events
+//	POST   /v1beta/models/{model}:streamGenerateContent
+//	                                             Gemini, with alt=sse as events, otherwise as a JSON array;
+//	                                             :generateContent is not streamed; also below Vertex AI's
+//	                                             /v1/projects/…/models/{model} and /models/{model}
+//	POST   /model/{model}/converse-stream        Amazon Bedrock, binary messages; /converse is not streamed
+//	POST   /model/{model}/invoke-with-response-stream
+//	                                             Amazon Bedrock with a model of Anthropic; /invoke
 //	POST   /generate_stream, /generate           TGI
 //	POST   /generate                             SGLang, LMDeploy, vLLM's demonstration or MindIE: see [Flavor]
 //	POST   /infer                                MindIE's own
@@ -72,7 +80,8 @@
 // text. Ollama's API has no tool_choice, so there a request with tools always gets a call.
 //
 // A request with a JSON schema gets an instance of the schema. This works in OpenAI's chat
-// and Responses APIs, in Ollama's API and in llama.cpp's /completion. A schema may have
+// and Responses APIs, in Anthropic's, Gemini's and Ollama's APIs and in llama.cpp's /completion. Bedrock's
+// Converse API has calls only. A schema may have
 // types, properties, items, choices and simple bounds; a schema with other keywords is
 // refused with status 400.
 //
@@ -94,9 +103,12 @@
 //
 //	OpenAI's chat and completions, SGLang, LMDeploy   [DONE]
 //	Responses API                                     response.completed or response.incomplete
+//	Anthropic's Messages API                          message_stop
 //	TGI, MindIE                                       an event with generated_text
 //	llama.cpp                                         an event with "stop":true
 //	Ollama                                            a line with "done":true
+//	Gemini                                            a response with finishReason, and the end of the body
+//	Amazon Bedrock                                    metadata or message_stop, and the end of the body
 //	Triton, vLLM's demonstration server and MindIE's
 //	version of that server                            only the end of the body
 //

@@ -1,8 +1,10 @@
 package mockserver
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"testing"
 )
@@ -18,6 +20,16 @@ func documents(t *testing.T, body, lines string, stream bool) []map[string]any {
 	parts := []string{body}
 	if stream {
 		parts = strings.Split(strings.TrimSuffix(body, sep), sep)
+	}
+	switch {
+	case stream && lines == "array":
+		var docs []map[string]any
+		if err := json.Unmarshal([]byte(body), &docs); err != nil {
+			t.Fatalf("array %q: %v", body, err)
+		}
+		return docs
+	case stream && (lines == "messages" || lines == "chunks"):
+		parts = payloads(t, []byte(body), lines == "chunks")
 	}
 	var docs []map[string]any
 	for _, p := range parts {
@@ -39,6 +51,28 @@ func documents(t *testing.T, body, lines string, stream bool) []map[string]any {
 		docs = append(docs, d)
 	}
 	return docs
+}
+
+// payloads returns the payloads of the messages in a body, or with chunks what they encode. It checks the
+// lengths and the checksums.
+func payloads(t *testing.T, body []byte, chunks bool) (all []string) {
+	t.Helper()
+	for len(body) > 0 {
+		n, headers := int(binary.BigEndian.Uint32(body)), int(binary.BigEndian.Uint32(body[4:]))
+		if n < 16+headers || n > len(body) || binary.BigEndian.Uint32(body[8:]) != crc32.ChecksumIEEE(body[:8]) || binary.BigEndian.Uint32(body[n-4:]) != crc32.ChecksumIEEE(body[:n-4]) {
+			t.Fatalf("not a message: %q", body)
+		}
+		payload := body[12+headers : n-4]
+		if chunks {
+			var chunk struct{ Bytes []byte }
+			if err := json.Unmarshal(payload, &chunk); err != nil {
+				t.Fatalf("chunk %q: %v", payload, err)
+			}
+			payload = chunk.Bytes
+		}
+		all, body = append(all, string(payload)), body[n:]
+	}
+	return all
 }
 
 // lookup returns the value at a path in a document, or nil if there is none.
@@ -80,6 +114,31 @@ func readResponses(docs []map[string]any) (text string, ended bool) {
 		case d["type"] == "response.incomplete":
 			ended = lookup(d, "response", "usage", "output_tokens") == 4.0 && str(lookup(d, "response", "output", 0, "content", 0, "text")) == text
 		}
+	}
+	return text, ended
+}
+
+func readAnthropic(docs []map[string]any) (text string, ended bool) {
+	for _, d := range docs {
+		text += str(lookup(d, "delta", "text")) + str(lookup(d, "content", 0, "text"))
+		ended = d["type"] == "message_stop"
+	}
+	return text, ended
+}
+
+func readGemini(docs []map[string]any) (text string, ended bool) {
+	for i, d := range docs {
+		text += str(lookup(d, "candidates", 0, "content", "parts", 0, "text"))
+		ended = lookup(d, "candidates", 0, "finishReason") == "MAX_TOKENS" && lookup(d, "usageMetadata", "totalTokenCount") == 6.0 &&
+			(len(docs) == 1 || lookup(docs[i], "usageMetadata", "candidatesTokenCount") == float64(i+1))
+	}
+	return text, ended
+}
+
+func readConverse(docs []map[string]any) (text string, ended bool) {
+	for _, d := range docs {
+		text += str(lookup(d, "delta", "text")) + str(lookup(d, "output", "message", "content", 0, "text"))
+		ended = lookup(d, "usage", "outputTokens") == 4.0 && lookup(d, "metrics", "latencyMs") == 1300.0
 	}
 	return text, ended
 }

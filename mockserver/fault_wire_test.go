@@ -43,6 +43,7 @@ func TestFaultAnswers(t *testing.T) {
 		{fault.HTTP422, chatStream, 422, js, `{"detail":[{"type":"missing","loc":["body","messages"],"msg":"Field required","input":{}}]}`, 0},
 		{fault.HTTP429, chatStream, 429, js, `{"error":{"message":"Rate limit reached, please try again in 1s.","type":"RateLimitError","param":null,"code":429}}`, 0},
 		{fault.HTTP500, chatWhole, 500, js, `{"error":{"message":"mockserver: injected fault","type":"InternalServerError","param":null,"code":500}}`, 0},
+		{fault.HTTP529, chatStream, 529, js, `{"error":{"message":"Overloaded"...`, 0},
 		{fault.HTTP503, chatStream, 503, js, `{"error":{"message":"Maximum number of queued requests (8) reached."...`, 0},
 		{fault.HTML502, chatStream, 502, html, "<html>\r\n<head><title>502 Bad Gateway</title>...", 0},
 		{fault.HTML200, chatStream, 200, html, "<html>\r\n<head><title>502 Bad Gateway</title>...", 0},
@@ -102,6 +103,7 @@ func TestNamedError(t *testing.T) {
 		{chatPath, chatStream, "\n\nevent: error\ndata: {\"error\":{\"message\":\"mockserver: injected fault\",\"type\":\"InternalServerError\",\"param\":null,\"code\":500}}\n\n"},
 		{"/generate_stream", `{"inputs":"a"}`, "\n\nevent: error\ndata: {\"error\":\"mockserver: injected fault\",\"error_type\":\"generation\"}\n\n"},
 		{"/v1/responses", `{"input":"a","stream":true}`, "\n\nevent: error\ndata: {\"type\":\"error\",\"sequence_number\":7,\"code\":\"server_error\",\"message\":\"mockserver: injected fault\",\"param\":null}\n\n"},
+		{"/v1/messages", `{"messages":[{"content":"a"}],"max_tokens":9,"stream":true}`, "\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"mockserver: injected fault\"},\"request_id\":null}\n\n"},
 		{"/api/chat", `{"messages":[{"content":"a"}]}`, "\n{\"error\":\"mockserver: injected fault\"}\n"},
 	} {
 		got := call(mustNew(t, Config{Faults: always1(fault.NamedError)}), "POST", tt.path, tt.body).Body.String()
@@ -120,6 +122,11 @@ func TestErrorEventByDialect(t *testing.T) {
 		{tritonPath + "_stream", `{"text_input":"a"}`, "\n\ndata: {\"error\":\"mockserver: injected fault\"}\n\n"},
 		{"/api/generate", `{"prompt":"a"}`, "\n{\"error\":\"mockserver: injected fault\"}\n"},
 		{"/v1/responses", `{"input":"a","stream":true}`, `"usage":null}}` + "\n\n"},
+		{geminiPath + "?alt=sse", `{"contents":[{}]}`, "\n\ndata: {\"error\":{\"code\":500,\"message\":\"mockserver: injected fault\",\"status\":\"INTERNAL\"}}\n\n"},
+		{geminiPath, `{"contents":[{}]}`, ",\r\n{\"error\":{\"code\":500,\"message\":\"mockserver: injected fault\",\"status\":\"INTERNAL\"}}]"},
+		{"/model/m/converse-stream", `{"messages":[{}]}`, "\x0f:exception-type\x07\x00\x17internalServerException\r:content-type\x07\x00\x10application/json\r:message-type\x07\x00\texception{\"message\":\"mockserver: injected fault\"}KT\xa7!"},
+		{"/model/m/invoke-with-response-stream", `{"messages":[{}],"max_tokens":9}`, "\x0f:exception-type\x07\x00\x17internalServerException\r:content-type\x07\x00\x10application/json\r:message-type\x07\x00\texception{\"message\":\"mockserver: injected fault\"}KT\xa7!"},
+		{"/v1/messages", `{"messages":[{"content":"a"}],"max_tokens":9,"stream":true}`, "\n\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"mockserver: injected fault\"},\"request_id\":null}\n\n"},
 	} {
 		got := call(mustNew(t, Config{Faults: always1(fault.ErrorEvent)}), "POST", tt.path, tt.body).Body.String()
 		if !strings.HasSuffix(got, tt.want) {

@@ -22,6 +22,7 @@ var refusals = map[fault.Kind]*wire.Error{
 	fault.HTTP429: wire.QueueFull(429, 0),
 	fault.HTTP500: wire.Injected,
 	fault.HTTP503: wire.QueueFull(503, 8),
+	fault.HTTP529: wire.NewError(wire.StatusOverloaded, "OverloadedError", "", "Overloaded"),
 }
 
 // pages has the status of each kind of fault that answers with a proxy's HTML page.

@@ -35,6 +35,9 @@ func TestShapes(t *testing.T) {
 	}
 	const (
 		responses = `{"input":"a prompt","max_output_tokens":4,"stream":true}`
+		anthropic = `{"messages":[{"content":"a prompt"}],"max_tokens":4,"stream":true}`
+		gemini    = `{"contents":[{"parts":[{"text":"a prompt"}]}],"generationConfig":{"maxOutputTokens":4}}`
+		converse  = `{"messages":[{"content":[{"text":"a prompt"}]}],"inferenceConfig":{"maxTokens":4}}`
 		ollama    = `{"messages":[{"content":"a prompt"}],"options":{"num_predict":4}}`
 		sglang    = `{"text":"a prompt","sampling_params":{"max_new_tokens":4},"stream":true}`
 		tgi       = `{"inputs":"a prompt","parameters":{"max_new_tokens":4,"details":true}}`
@@ -49,6 +52,17 @@ func TestShapes(t *testing.T) {
 		shapeCase{"responses-reasoning-only", "reasoning,reasoning-tokens=9", "/v1/responses", responses},
 		shapeCase{"responses-tool", "tool-call,tokens-per-chunk=3", "/v1/responses", responses},
 		shapeCase{"responses-lines", "event-lines,crlf,usage-never", "/v1/responses", responses},
+		shapeCase{"anthropic-thinking", "reasoning", "/v1/messages", anthropic},
+		shapeCase{"anthropic-tool", "tool-call,reasoning,reasoning-tokens=1", "/v1/messages", anthropic},
+		shapeCase{"anthropic-tool-whole", "tool-call,reasoning", "/v1/messages", strings.Replace(anthropic, `,"stream":true`, "", 1)},
+		shapeCase{"anthropic-lines", "event-lines,crlf,usage-never,after-done", "/v1/messages", anthropic},
+		shapeCase{"anthropic-spelling", "dumps,twice,number-strings,ping-event,tokens-per-chunk=3", "/v1/messages", anthropic},
+		shapeCase{"gemini-thoughts", "reasoning,tokens-per-chunk=3", geminiPath + "?alt=sse", gemini},
+		shapeCase{"gemini-tool", "tool-call,reasoning,reasoning-tokens=1", geminiPath, gemini},
+		shapeCase{"gemini-spelling", "dumps,twice,number-strings,bom,crlf,ping,usage-never", geminiPath, gemini},
+		shapeCase{"converse-reasoning", "reasoning,bom", "/model/m/converse-stream", converse},
+		shapeCase{"converse-tool", "tool-call,reasoning,reasoning-tokens=1,split-json", "/model/m/converse-stream", converse},
+		shapeCase{"invoke-tool", "tool-call,dumps", "/model/m/invoke-with-response-stream", strings.Replace(anthropic, `,"stream":true`, "", 1)},
 		shapeCase{"ollama-thinking", "reasoning", "/api/chat", ollama},
 		shapeCase{"ollama-tool", "tool-call,reasoning,reasoning-tokens=1", "/api/chat", ollama},
 		shapeCase{"ollama-spelling", "dumps,twice,number-strings,bom,crlf,ping,event-lines", "/api/chat", ollama},

@@ -72,8 +72,11 @@ func (x *exchange) renderError() {
 	x.out.Begin(event)
 	x.out.Add(body(wire.Injected))
 	x.out.End()
-	if x.dialect.HasDone && x.fault.Kind == fault.ErrorEvent {
-		x.out.Done()
+	if x.fault.Kind == fault.ErrorEvent {
+		if x.dialect.HasDone {
+			x.out.Done()
+		}
+		x.out.Finish()
 	}
 }
 
@@ -90,7 +93,10 @@ func (x *exchange) insertFault() bool {
 			return false
 		}
 		x.out.Begin("")
-		if !x.sendLongString() {
+		if x.out.Binary() {
+			x.out.Add(`{"pad":"`)
+			x.out.Buf = append(x.out.Buf, bytes.Repeat([]byte("m"), max(int(x.fault.LineSize())-x.out.LineLength()-len(`"}`), 0))...)
+		} else if !x.sendLongString() {
 			return false
 		}
 		x.out.Add(`"}`)

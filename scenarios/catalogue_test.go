@@ -156,6 +156,9 @@ func TestEndpoints(t *testing.T) {
 		{dialect.Ollama{}, chatEndpoint, dialect.Ollama{}},
 		{dialect.Ollama{}, completionEndpoint, nil},
 		{dialect.OpenAIResponses{}, completionEndpoint, nil},
+		{dialect.AnthropicMessages{}, chatEndpoint, dialect.AnthropicMessages{}},
+		{dialect.BedrockConverse{}, chatEndpoint, dialect.BedrockConverse{}},
+		{dialect.Gemini{}, completionEndpoint, nil},
 	} {
 		s, ok := server{target: llmbench.Target{Dialect: tt.dialect}, counter: counter{template: 7}}.forEndpoint(tt.endpoint)
 		assert.Equal(t, ok, tt.want != nil, "%v for endpoint %d", tt.dialect, tt.endpoint)

@@ -44,7 +44,8 @@ func (s server) forEndpoint(e endpoint) (server, bool) {
 			s.target.Dialect, s.template = dialect.OpenAICompletions{}, 0
 		}
 		return s, true
-	case dialect.OpenAIResponses, dialect.Ollama:
+	case dialect.OpenAIResponses, dialect.Ollama, dialect.AnthropicMessages, dialect.Gemini, dialect.GeminiArray, dialect.Vertex,
+		dialect.BedrockConverse, dialect.BedrockInvoke:
 		return s, e != completionEndpoint
 	}
 	return s, e != chatEndpoint

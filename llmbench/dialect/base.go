@@ -118,6 +118,15 @@ func (p *baseParser) End() error {
 	return fmt.Errorf("%s: %w: neither a finish reason nor %s", p.dialect, ErrTruncated, p.endMarker)
 }
 
+// reasonSeen returns an error unless the server reported why generation ended. name is the dialect's name for
+// that. reasonSeen is the End of dialects without an end marker.
+func (p *baseParser) reasonSeen(name string) error {
+	if !p.finished {
+		return fmt.Errorf("%s: %w: no %s", p.dialect, ErrTruncated, name)
+	}
+	return nil
+}
+
 // documents parses text into d. The text is usually one JSON document, but some gateways send several in a
 // row. If a document is malformed, its generated text is dropped.
 func (p *baseParser) documents(text []byte, d *Delta) error {

@@ -1,8 +1,10 @@
 package dialect
 
 import (
+	"encoding/base64"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +50,18 @@ func BenchmarkDecode(b *testing.B) {
 		{"llamacpp-native", LlamaCPP{},
 			`data: {"index":0,"content":" w%03d","tokens":[9707],"stop":false,"id_slot":-1,"tokens_predicted":3,"tokens_evaluated":5,"timings":{"cache_n":4,"prompt_n":1,"prompt_ms":21.5,"predicted_n":3,"predicted_ms":45.017}}` + "\n\n",
 			`data: {"content":"","stop":true,"stop_type":"limit"}` + "\n\n"},
+		{"anthropic", AnthropicMessages{},
+			"event: content_block_delta\n" + `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" w%03d"}}` + "\n\n", anthropicEnd},
+		{"anthropic-thinking", AnthropicMessages{}, // with text that the memo does not know
+			"event: content_block_delta\n" + `data: {"type":"content_block_delta","index":%[1]d,"delta":{"type":"text_delta","text":" w%03[1]d"}}` + "\n\n", anthropicEnd},
+		{"gemini", Gemini{},
+			`data: {"candidates":[{"content":{"parts":[{"text":" w%03[1]d"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":512,"candidatesTokenCount":%[1]d,"totalTokenCount":612},"modelVersion":"gemini-3-flash","responseId":"Il0taoSYJ5Cez7IP"}` + "\r\n\r\n",
+			`data: {"candidates":[{"finishReason":"STOP"}]}` + "\r\n\r\n"},
+		{"gemini-array", GeminiArray{},
+			`{"candidates":[{"content":{"parts":[{"text":" w%03[1]d"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":512,"candidatesTokenCount":%[1]d,"totalTokenCount":612},"modelVersion":"gemini-3-flash","responseId":"Il0taoSYJ5Cez7IP"}` + "\n,\r\n",
+			`{"candidates":[{"finishReason":"STOP"}]}]`},
+		{"bedrock-converse", BedrockConverse{}, "contentBlockDelta " + `{"contentBlockIndex":0,"delta":{"text":" w%03d"},"p":"abcdefghijklmnop"}`, converseEnd},
+		{"bedrock-invoke", BedrockInvoke{}, "chunk " + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" w%03d"}}`, awsChunk("message_delta", `,"delta":{"stop_reason":"end_turn"}`)},
 		{"ollama", Ollama{},
 			`{"model":"qwen3:8b","created_at":"2026-11-21T10:08:15.100456789Z","message":{"role":"assistant","content":" w%03d"},"done":false}` + "\n",
 			`{"model":"qwen3:8b","message":{"role":"assistant","content":""},"done":true,"done_reason":"length","eval_count":1000,"eval_duration":45000000}` + "\n"},
@@ -57,15 +71,22 @@ func BenchmarkDecode(b *testing.B) {
 	} {
 		src := &perRead{}
 		for i := range chunks {
-			src.events = append(src.events, fmt.Appendf(nil, stream.chunk, i))
+			src.events = append(src.events, framed(fmt.Sprintf(stream.chunk, i)))
+		}
+		if stream.name == "gemini-array" {
+			src.events[0] = append([]byte("["), src.events[0]...)
 		}
 		src.events = append(src.events, []byte(stream.end))
 		b.Run("stream="+stream.name+"/of=readslice", func(b *testing.B) { readSlice(b, src, chunks) })
 		b.Run("stream="+stream.name+"/of=delta", func(b *testing.B) {
 			b.ReportAllocs()
 			in := &stamped{r: src, start: time.Now()}
-			d := sse.NewDecoder(in)
-			d.Format = sse.Auto
+			events := sse.NewDecoder(in)
+			events.Format = sse.Auto
+			var d Decoder = events
+			if f, ok := stream.dialect.(Framer); ok {
+				d = f.NewDecoder(in)
+			}
 			p := stream.dialect.NewParser()
 			var delta Delta
 			for b.Loop() {
@@ -92,4 +113,17 @@ func BenchmarkDecode(b *testing.B) {
 			perChunk(b, chunks)
 		})
 	}
+}
+
+// framed returns the bytes of a chunk. A chunk of Amazon Bedrock is given as the name of an event and a
+// payload, or for the name "chunk" the payload's event.
+func framed(chunk string) []byte {
+	name, payload, _ := strings.Cut(chunk, " ")
+	switch name {
+	case "contentBlockDelta":
+		return []byte(awsEvent(name, payload))
+	case "chunk":
+		return []byte(awsEvent(name, `{"bytes":"`+base64.StdEncoding.EncodeToString([]byte(payload))+`","p":"abcdefgh"}`))
+	}
+	return []byte(chunk)
 }

@@ -37,6 +37,14 @@ func TestBody(t *testing.T) {
 		{VLLMDemo{}, fixed, `{"prompt":"hi","max_tokens":5,"min_tokens":5,"ignore_eos":true,"temperature":0,"stream":true}`},
 		{MindIEInfer{}, fixed, `{"inputs":"hi","parameters":{"max_new_tokens":5,"do_sample":false,"details":true},"stream":true}`},
 		{MindIEVLLM{}, fixed, `{"prompt":"hi","max_tokens":5,"ignore_eos":true,"temperature":0,"stream":true}`},
+		{AnthropicMessages{}, fixed, `{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":true}`},
+		{AnthropicMessages{}, Query{Messages: chat, MaxTokens: 5}, `{"system":"be brief","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":false}`},
+		{Gemini{}, fixed, `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"maxOutputTokens":5,"temperature":0}}`},
+		{Vertex{}, Query{Messages: []Message{{"system", "be brief"}, {"user", "hi"}, {"assistant", "ho"}}, MaxTokens: 5},
+			`{"systemInstruction":{"parts":[{"text":"be brief"}]},"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"text":"ho"}]}],"generationConfig":{"maxOutputTokens":5,"temperature":0}}`},
+		{BedrockConverse{}, fixed, `{"messages":[{"role":"user","content":[{"text":"hi"}]}],"inferenceConfig":{"maxTokens":5,"temperature":0}}`},
+		{BedrockConverse{}, Query{Messages: chat, MaxTokens: 5}, `{"system":[{"text":"be brief"}],"messages":[{"role":"user","content":[{"text":"hi"}]}],"inferenceConfig":{"maxTokens":5,"temperature":0}}`},
+		{BedrockInvoke{}, fixed, `{"anthropic_version":"bedrock-2023-05-31","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0}`},
 		{OpenAIChat{}, Query{Prompt: "hi"}, "openai-chat: max tokens 0; must be at least 1"},
 		{OpenAICompletions{}, Query{Messages: chat, MaxTokens: 5}, "openai-completions: a conversation of 2 messages; only a prompt can be sent"},
 	} {
@@ -54,7 +62,8 @@ func TestBody(t *testing.T) {
 // TestBodyErrors checks that every dialect refuses a query without output, and that
 // the dialects without conversations refuse a conversation.
 func TestBodyErrors(t *testing.T) {
-	chats := map[string]bool{"openai-chat": true, "openai-responses": true, "ollama": true}
+	chats := map[string]bool{"openai-chat": true, "openai-responses": true, "ollama": true, "anthropic-messages": true,
+		"gemini": true, "gemini-array": true, "vertex": true, "bedrock-converse": true, "bedrock-invoke": true}
 	for _, d := range dialects {
 		if body, err := d.Body(Query{Prompt: "hi"}); err == nil || !strings.Contains(err.Error(), "max tokens 0") {
 			t.Errorf("%s.Body() without output = %s, %v; want an error", d.Name(), body, err)
@@ -81,14 +90,31 @@ func TestPath(t *testing.T) {
 		{"vllm-demo", "/generate", "/generate"},
 		{"mindie-infer", "/infer", "/infer"},
 		{"mindie-vllm", "/generate", "/generate"},
+		{"anthropic-messages", "/v1/messages", "/v1/messages"},
+		{"gemini", "/v1beta/models/a%20b:1:streamGenerateContent?alt=sse", "/v1beta/models/a%20b:1:generateContent"},
+		{"gemini-array", "/v1beta/models/a%20b:1:streamGenerateContent", "/v1beta/models/a%20b:1:generateContent"},
+		{"vertex", "/models/a%20b:1:streamGenerateContent?alt=sse", "/models/a%20b:1:generateContent"},
+		{"bedrock-converse", "/model/a%20b%3A1/converse-stream", "/model/a%20b%3A1/converse"},
+		{"bedrock-invoke", "/model/a%20b%3A1/invoke-with-response-stream", "/model/a%20b%3A1/invoke"},
 	} {
 		d, err := ByName(c.name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stream, whole := d.Path(Query{Stream: true}), d.Path(Query{}); stream != c.stream || whole != c.whole {
+		model := "a b:1"
+		if c.name == "triton" {
+			model = ""
+		}
+		if stream, whole := d.Path(Query{Model: model, Stream: true}), d.Path(Query{Model: model}); stream != c.stream || whole != c.whole {
 			t.Errorf("%s.Path() = %s, %s; want %s, %s", c.name, stream, whole, c.stream, c.whole)
 		}
+	}
+}
+
+// A model of Google with a slash is the whole name of a resource.
+func TestGeminiResource(t *testing.T) {
+	if got, want := (Gemini{}).Path(Query{Model: "tunedModels/x y"}), "/v1beta/tunedModels/x%20y:generateContent"; got != want {
+		t.Errorf("Path() = %s; want %s", got, want)
 	}
 }
 

@@ -14,7 +14,15 @@ func TestFormatBodies(t *testing.T) {
 	call := Query{Prompt: "hi", MaxTokens: 5, Tools: []Tool{{"f", "does", schema}}}
 	format := Query{Prompt: "hi", MaxTokens: 5, Schema: schema}
 	type bodies struct{ call, format string }
+	google := bodies{
+		`{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"maxOutputTokens":5,"temperature":0},"tools":[{"functionDeclarations":[{"name":"f","description":"does","parametersJsonSchema":{"type":"object"}}]}],"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}}`,
+		`{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"maxOutputTokens":5,"temperature":0,"responseMimeType":"application/json","responseJsonSchema":{"type":"object"}}}`}
 	want := map[string]bodies{
+		"gemini": google, "gemini-array": google, "vertex": google,
+		"bedrock-converse": {`{"messages":[{"role":"user","content":[{"text":"hi"}]}],"inferenceConfig":{"maxTokens":5,"temperature":0},"toolConfig":{"tools":[{"toolSpec":{"name":"f","description":"does","inputSchema":{"json":{"type":"object"}}}}],"toolChoice":{"any":{}}}}`, ""},
+		"bedrock-invoke": {
+			`{"anthropic_version":"bedrock-2023-05-31","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"tools":[{"name":"f","description":"does","input_schema":{"type":"object"}}],"tool_choice":{"type":"any"}}`,
+			`{"anthropic_version":"bedrock-2023-05-31","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}`},
 		"openai-chat": {
 			`{"messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":false,"tools":[{"type":"function","function":{"name":"f","description":"does","parameters":{"type":"object"}}}],"tool_choice":"required"}`,
 			`{"messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":false,"response_format":{"type":"json_schema","json_schema":{"name":"answer","strict":true,"schema":{"type":"object"}}}}`},
@@ -24,6 +32,9 @@ func TestFormatBodies(t *testing.T) {
 		"ollama": {
 			`{"messages":[{"role":"user","content":"hi"}],"stream":false,"options":{"num_predict":5,"temperature":0,"seed":0},"tools":[{"type":"function","function":{"name":"f","description":"does","parameters":{"type":"object"}}}]}`,
 			`{"messages":[{"role":"user","content":"hi"}],"stream":false,"options":{"num_predict":5,"temperature":0,"seed":0},"format":{"type":"object"}}`},
+		"anthropic-messages": {
+			`{"messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":false,"tools":[{"name":"f","description":"does","input_schema":{"type":"object"}}],"tool_choice":{"type":"any"}}`,
+			`{"messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":false,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}`},
 		"ollama-generate": {"", `{"prompt":"hi","raw":true,"stream":false,"options":{"num_predict":5,"temperature":0,"seed":0},"format":{"type":"object"}}`},
 		"llamacpp":        {"", `{"prompt":"hi","n_predict":5,"temperature":0,"stream":false,"json_schema":{"type":"object"}}`},
 	}

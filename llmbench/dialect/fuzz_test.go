@@ -102,6 +102,65 @@ func FuzzOpenAIResponses(f *testing.F) {
 		`{"status":"completed","output":[{"type":"reasoning","summary":[{"text":"r"}]},{"content":[{"text":"a"}],"arguments":"{}"}]}`)
 }
 
+func FuzzAnthropicMessages(f *testing.F) {
+	fuzzStream(f, []Dialect{AnthropicMessages{}},
+		anthropicBegin+anthropicEvent("content_block_delta", `"index":0,"delta":{"type":"text_delta","text":"a"}`)+anthropicEvent("content_block_delta", `"index":0,"delta":{"type":"text_delta","text":"b"}`)+anthropicEnd,
+		anthropicEvent("content_block_start", `"content_block":{"type":"tool_use","name":"f","input":{}}`)+anthropicEvent("content_block_delta", `"delta":{"partial_json":"{}"}`),
+		"event: error\ndata: {\"error\":{\"message\":\"no\"}}\n\n", "event: message_stop\ndata: {}\n\n",
+		`{"content":[{"thinking":"r"},{"text":"a"},{"name":"f","input":{"x":1}}],"stop_reason":"tool_use","usage":{"input_tokens":9}}`)
+}
+
+func FuzzGemini(f *testing.F) {
+	fuzzStream(f, []Dialect{Gemini{}, Vertex{}},
+		geminiEvents(geminiResponse(`{"text":"a","thought":true}`, "", `"thoughtsTokenCount":1,`), geminiResponse(`{"text":"b"},{"functionCall":{"name":"f","args":{"x":1}}}`, "STOP", `"candidatesTokenCount":2,`)),
+		geminiEvents(`{"promptFeedback":{"blockReason":"OTHER"}}`), geminiEvents(`{"error":{"message":"no"}}`), `{"candidates":[{"index":1,"content":{"parts":[{"text":"a"}]}}]}`)
+}
+
+// FuzzGeminiArray parses bodies that are arrays. The result must not depend on how reads split the body.
+func FuzzGeminiArray(f *testing.F) {
+	for _, seed := range []string{
+		"[" + geminiResponse(`{"text":"a"}`, "", "") + "\n,\r\n" + geminiResponse(`{"text":"]}"}`, "STOP", "") + "\n]", `{"error":{"message":"no"}}`, `[{"candidates":[]}`, `[{}]x`, "",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) { sameFrames(t, GeminiArray{}, body) })
+}
+
+// FuzzBedrock parses streams of two messages of Amazon's event stream, with any type, event and payload, and
+// with further bytes after them.
+func FuzzBedrock(f *testing.F) {
+	f.Add("event", "contentBlockDelta", `{"contentBlockIndex":0,"delta":{"text":"a"}}`, "")
+	f.Add("event", "messageStop", `{"stopReason":"end_turn"}`, "\x00\x00\x00\x10")
+	f.Add("event", "metadata", `{"usage":{"inputTokens":5,"cacheReadInputTokens":3},"metrics":{"latencyMs":1}}`, converseEnd)
+	f.Add("event", "chunk", `{"bytes":"eyJ0eXBlIjoibWVzc2FnZV9zdG9wIn0="}`, awsChunk("content_block_delta", `,"delta":{"text":"a"}`))
+	f.Add("exception", "throttlingException", `{"message":"no"}`, "")
+	f.Add("error", "InternalFailure", "", "")
+	f.Fuzz(func(t *testing.T, kind, name, payload, rest string) {
+		if len(name)+len(kind) > 1000 {
+			return
+		}
+		m := awsMessage(payload, ":message-type", kind, ":event-type", name)
+		for _, d := range []Dialect{BedrockConverse{}, BedrockInvoke{}} {
+			sameFrames(t, d, []byte(m+m+rest))
+		}
+	})
+}
+
+// sameFrames checks that the result of reading body does not depend on how reads split it, nor on whether
+// the parser has read another answer.
+func sameFrames(t *testing.T, d Dialect, body []byte) {
+	p := d.NewParser()
+	whole := readFrames(p, d.(Framer).NewDecoder(bytes.NewReader(body)))
+	if whole.Chunks == 0 && whole.Text+whole.Reasoning+whole.ToolCall != "" {
+		t.Errorf("%s: %q has text and no chunk", d.Name(), body)
+	}
+	for how, src := range everyWay(body) {
+		if got := readFrames(p, d.(Framer).NewDecoder(src)); got != whole {
+			t.Errorf("%s, %s: %q = %+v; want %+v", d.Name(), how, body, got, whole)
+		}
+	}
+}
+
 func FuzzOpenAIStream(f *testing.F) {
 	fuzzStream(f, []Dialect{OpenAIChat{}, OpenAICompletions{}},
 		`data: {"choices":[{"index":0,"delta":{"content":"a"},"token_ids":[1]}],"usage":{"completion_tokens":1}}`+"\n\n"+`data: {"choices":[{"text":"","finish_reason":"stop"}],"timings":{"predicted_n":1}}`+"\n\ndata: [DONE]\n\n",

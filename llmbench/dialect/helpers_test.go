@@ -44,11 +44,16 @@ func (r read) end() string {
 // readAll reads a stream as a client does. It reads but ignores events after the end marker. It uses the
 // last counts and timings.
 func readAll(p Parser, format sse.Format, body io.Reader) read {
+	dec := sse.NewDecoder(body)
+	dec.Format = format
+	return readFrames(p, dec)
+}
+
+// readFrames is like readAll, for a stream that dec splits into events.
+func readFrames(p Parser, dec Decoder) read {
 	var r read
 	var d Delta
 	p.Reset()
-	dec := sse.NewDecoder(body)
-	dec.Format = format
 	fail := func(err error) {
 		if err != nil && r.Err == "" {
 			r.Err, r.truncated = err.Error(), errors.Is(err, ErrTruncated)

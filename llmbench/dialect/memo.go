@@ -1,6 +1,10 @@
 package dialect
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+)
 
 // A memo remembers the last document that had only text: the bytes before the text and the bytes after it.
 // Most servers send hundreds of documents that differ only in their text. If the next document has the same
@@ -31,4 +35,44 @@ func (m *memo) text(document []byte) (text []byte, ok bool) {
 		}
 	}
 	return text, true
+}
+
+// A memoParser is a baseParser with a memo. A document that the memo knows must not change the state of the
+// dialect's parser: it is then still in the state after the document that the memo learned.
+type memoParser struct {
+	baseParser
+	memo      memo
+	textEvent []byte // the type of the events that have text
+	choices   int    // Delta.Choices of a document with text
+}
+
+func (p *memoParser) Reset() {
+	p.baseParser.Reset()
+	p.memo.forget()
+}
+
+// Known looks the event up in the memo.
+func (p *memoParser) Known(e sse.Event, d *Delta) bool {
+	text, ok := p.memo.text(e.Data)
+	if !ok || !bytes.Equal(e.Type, p.textEvent) {
+		return false
+	}
+	d.reset()
+	d.Text = append(d.Text, text...)
+	d.Chunks, d.Choices = 1, p.choices
+	return true
+}
+
+// Event asks the memo first.
+func (p *memoParser) Event(e sse.Event, d *Delta) error {
+	if p.Known(e, d) {
+		return nil
+	}
+	err := p.baseParser.Event(e, d)
+	if from, to := p.onlyText.from, p.onlyText.to; to > 0 && d.onlyText() && err == nil && bytes.Equal(e.Type, p.textEvent) {
+		if n := len(e.Data); e.Data[n-1] == '}' && bytes.Equal(d.Text, e.Data[from:to]) {
+			p.memo.learn(e.Data, from, to)
+		}
+	}
+	return err
 }

@@ -1,12 +1,10 @@
 package dialect
 
 import (
-	"bytes"
 	"math"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
 // openAIBody is the request body of OpenAI's chat and completions endpoints. min_tokens and ignore_eos are
@@ -66,8 +64,7 @@ func newOpenAIBody(q Query) openAIBody {
 //
 // The parser reads only the choice with index 0, because a request never asks for more than one choice.
 type openAIParser struct {
-	baseParser
-	memo  memo
+	memoParser
 	calls toolCalls
 
 	textSeen     bool          // there was a document with generated text
@@ -91,6 +88,7 @@ type openAIParser struct {
 func newOpenAIParser(dialect string) *openAIParser {
 	p := new(openAIParser)
 	p.init(dialect, "[DONE]", steps{p.begin, p.member, p.end})
+	p.textEvent, p.choices = messageEvent, 1
 	p.calls.init(&p.baseParser)
 	p.onChoice, p.onMessage, p.onUsage = p.choiceMember, p.messageMember, p.usageMember
 	p.onPromptDetails, p.onOutputDetails = p.cachedTokensMember, p.reasoningTokensMember
@@ -99,37 +97,9 @@ func newOpenAIParser(dialect string) *openAIParser {
 }
 
 func (p *openAIParser) Reset() {
-	p.baseParser.Reset()
-	p.memo.forget()
+	p.memoParser.Reset()
 	p.textSeen, p.runningCount = false, false
 	p.perStep = 0
-}
-
-// Known looks the event up in the memo. An event that the memo knows does not change the state of the
-// parser, because the parser is still in the state after the event that the memo learned.
-func (p *openAIParser) Known(e sse.Event, d *Delta) bool {
-	text, ok := p.memo.text(e.Data)
-	if !ok || !bytes.Equal(e.Type, messageEvent) {
-		return false
-	}
-	d.reset()
-	d.Text = append(d.Text, text...)
-	d.Chunks, d.Choices = 1, 1
-	return true
-}
-
-// Event asks the memo first.
-func (p *openAIParser) Event(e sse.Event, d *Delta) error {
-	if p.Known(e, d) {
-		return nil
-	}
-	err := p.baseParser.Event(e, d)
-	if from, to := p.onlyText.from, p.onlyText.to; to > 0 && d.onlyText() && err == nil && bytes.Equal(e.Type, messageEvent) {
-		if n := len(e.Data); e.Data[n-1] == '}' && bytes.Equal(d.Text, e.Data[from:to]) {
-			p.memo.learn(e.Data, from, to)
-		}
-	}
-	return err
 }
 
 func (p *openAIParser) begin() { p.tokenIDs, p.hasChoice = 0, false }

@@ -30,8 +30,9 @@ type Query struct {
 	Messages []Message
 	// MaxTokens limits the output, in tokens. The minimum is 1.
 	MaxTokens int
-	// FixedOutput asks the server for exactly MaxTokens tokens. TGI, Ollama and MindIE's /infer have no
-	// such option. With these, the request only has the limit, and the answer may be shorter.
+	// FixedOutput asks the server for exactly MaxTokens tokens. TGI, Ollama, MindIE's /infer and the APIs of
+	// Anthropic, Google and Amazon have no such option. With these, the request only has the limit, and the answer may be
+	// shorter.
 	FixedOutput bool
 	// Stream asks for a streamed answer.
 	Stream bool

@@ -9,7 +9,8 @@ import (
 var dialects = []Dialect{
 	OpenAIChat{}, OpenAICompletions{}, OpenAIResponses{},
 	TGI{}, LlamaCPP{}, Ollama{}, OllamaGenerate{}, SGLang{}, LMDeploy{}, Triton{},
-	VLLMDemo{}, MindIEInfer{}, MindIEVLLM{},
+	VLLMDemo{}, MindIEInfer{}, MindIEVLLM{}, AnthropicMessages{}, Gemini{}, GeminiArray{}, Vertex{},
+	BedrockConverse{}, BedrockInvoke{},
 }
 
 // aliases maps alternative names to names of dialects.

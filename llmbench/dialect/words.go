@@ -43,7 +43,8 @@ func isWord(v []byte) bool { return len(v) > 2 && v[0] == '"' }
 func word(quoted []byte) string {
 	for _, usual := range [...]string{
 		`"stop"`, `"length"`, `"limit"`, `"eos"`, `"tool_calls"`, `"eos_token"`, `"stop_sequence"`,
-		`"in_progress"`, `"completed"`, `"queued"`,
+		`"in_progress"`, `"completed"`, `"queued"`, `"end_turn"`, `"max_tokens"`, `"tool_use"`,
+		`"STOP"`, `"MAX_TOKENS"`,
 	} {
 		if string(quoted) == usual {
 			return usual[1 : len(usual)-1]

@@ -28,6 +28,7 @@ type options struct {
 	load    llmbench.Load
 	dialect dialect.Dialect // nil selects the default dialect of the method
 	tags    [][2]string     // names and values, in the order of the script
+	apiKey  string          // LLMBENCH_API_KEY
 	key     []byte          // the script's settings except for the tags, as JSON
 }
 
@@ -64,9 +65,7 @@ func readOptions(rt *sobek.Runtime, v sobek.Value) (*options, error) {
 	if header == nil {
 		header = http.Header{}
 	}
-	if key := cfg.APIKey.Reveal(); key != "" {
-		header.Set("Authorization", "Bearer "+key)
-	}
+	o.apiKey = cfg.APIKey.Reveal()
 	t := llmbench.Target{URL: cfg.URL, Model: cfg.Model, Header: header, Body: json.RawMessage(cfg.Body.Reveal()), Compressed: cfg.Compressed, Proxy: cfg.Proxy, TLS: cfg.TLS}
 
 	a := readArgs(rt, v)
@@ -148,6 +147,10 @@ func (o *options) route(d dialect.Dialect) *route {
 	}
 	t := o.target
 	t.Dialect = d
+	if name, value := dialect.KeyHeader(d, o.apiKey); o.apiKey != "" && t.Header.Get(name) == "" {
+		t.Header = t.Header.Clone()
+		t.Header.Set(name, value)
+	}
 	return &route{o.name + "/dialect=" + d.Name(), t, sha256.Sum256(append([]byte(d.Name()+" "), o.key...))}
 }
 

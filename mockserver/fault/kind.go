@@ -15,6 +15,7 @@ const (
 	HTTP429     Kind = "http-429"
 	HTTP500     Kind = "http-500"
 	HTTP503     Kind = "http-503"
+	HTTP529     Kind = "http-529"
 	HTML502     Kind = "html-502"
 	HTML200     Kind = "html-200"
 	WrongType   Kind = "wrong-type"
@@ -60,6 +61,7 @@ var table = []traits{
 	{HTTP429, false, false, false, "status 429 with Retry-After: 1, at once"},
 	{HTTP500, false, false, false, "status 500, at once"},
 	{HTTP503, false, false, false, "status 503, at once, as when the queue is full"},
+	{HTTP529, false, false, false, "status 529, at once, as Anthropic's API sends it when it is overloaded"},
 	{HTML502, false, false, false, "a proxy's HTML page with status 502, at once"},
 	{HTML200, false, false, false, "a proxy's HTML page with status 200, at once"},
 	{WrongType, false, false, false, "a complete answer with content type text/html"},

@@ -32,8 +32,8 @@ const want = "want a base URL like http://127.0.0.1:8000, https://host/prefix or
 //
 //   - A /v1 at the end of the path is removed, with or without a slash, because the paths of requests
 //     begin with it.
-//   - The URL may be the URL of requests: /chat/completions, /completions or /responses at its end is
-//     removed. If there is no /v1 before it, the paths of requests have no /v1 either.
+//   - The URL may be the URL of requests: /chat/completions, /completions, /responses or /messages at its
+//     end is removed. If there is no /v1 before it, the paths of requests have no /v1 either.
 //   - A query is added to all requests.
 //   - unix:///run/llm.sock is a server with a Unix socket. A prefix for paths may follow a colon:
 //     unix:///run/llm.sock:/prefix.
@@ -91,7 +91,7 @@ func parseSocket(u *url.URL) (Endpoint, error) {
 // end. It also reports whether the paths of requests have no /v1.
 func prefix(path string) (before string, unversioned bool) {
 	path = strings.TrimRight(path, "/")
-	for _, of := range []string{"/chat/completions", "/completions", "/responses"} {
+	for _, of := range []string{"/chat/completions", "/completions", "/responses", "/messages"} {
 		if rest, found := strings.CutSuffix(path, of); found {
 			path, unversioned = strings.TrimRight(rest, "/"), true
 			break

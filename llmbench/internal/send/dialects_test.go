@@ -43,6 +43,17 @@ func TestDialects(t *testing.T) {
 	}{
 		{"openai-responses", stream, `data: {"type":"response.output_text.delta","delta":"a"}` + "\n\n" + `data: {"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":9,"output_tokens":2,"input_tokens_details":{"cached_tokens":4}}}}` + "\n\n",
 			sample.Sample{Deltas: 1, PromptTokens: 9, CachedTokens: 4, OutputTokens: 2, TokenSource: sample.FromUsage, Finish: "completed"}},
+		{"anthropic-messages", stream, "event: message_start\n" + `data: {"type":"message_start","message":{"stop_reason":null,"usage":{"input_tokens":5,"cache_read_input_tokens":4,"output_tokens":1}}}` + "\n\n" +
+			"event: content_block_delta\n" + `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}` + "\n\n" +
+			"event: message_delta\n" + `data: {"type":"message_delta","delta":{"stop_reason":"max_tokens"},"usage":{"output_tokens":2}}` + "\n\n" + "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+			sample.Sample{Deltas: 1, PromptTokens: 9, CachedTokens: 4, OutputTokens: 2, TokenSource: sample.FromUsage, Finish: "max_tokens"}},
+		{"gemini", stream, `data: {"candidates":[{"content":{"parts":[{"text":"a"}]}}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":1}}` + "\r\n\r\n" +
+			`data: {"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":2,"thoughtsTokenCount":3,"cachedContentTokenCount":4}}` + "\r\n\r\n",
+			sample.Sample{Deltas: 2, PromptTokens: 9, CachedTokens: 4, OutputTokens: 5, TokenSource: sample.FromUsage, Finish: "STOP"}},
+		{"gemini-array", "application/json", `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},` + "\n" + `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":2}}]`,
+			sample.Sample{Deltas: 1, PromptTokens: 9, OutputTokens: 2, TokenSource: sample.FromUsage, Finish: "STOP"}},
+		{"bedrock-converse", "application/vnd.amazon.eventstream", message("contentBlockDelta", `{"delta":{"text":"a"}}`) + message("messageStop", `{"stopReason":"end_turn"}`) + message("metadata", `{"usage":{"inputTokens":5,"outputTokens":2,"cacheReadInputTokens":4},"metrics":{"latencyMs":3}}`),
+			sample.Sample{Deltas: 1, PromptTokens: 9, CachedTokens: 4, OutputTokens: 2, TokenSource: sample.FromUsage, Finish: "end_turn", Server: sample.ServerTimings{Total: 3 * time.Millisecond}}},
 		{"tgi", stream, `data:{"token":{"id":1,"text":"a"},"generated_text":null}` + "\n\n" + `data:{"token":{"id":2,"text":"b"},"generated_text":"ab"}` + "\n\n",
 			sample.Sample{Deltas: 2, OutputTokens: 2, TokenSource: sample.FromEvents}},
 		{"llamacpp", stream, `data: {"content":"a","stop":false,"tokens_predicted":1,"tokens_evaluated":5}` + "\n\n" + `data: {"content":"","stop":true,"stop_type":"limit","tokens_predicted":1,"tokens_evaluated":5,"timings":{"cache_n":3,"prompt_n":2,"prompt_ms":1.5,"predicted_n":1,"predicted_ms":0.25}}` + "\n\n",

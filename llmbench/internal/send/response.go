@@ -47,6 +47,8 @@ type reader struct {
 	src    conn.Reader // the body of the answer
 	body   io.Reader   // src, or a decoder that reads from src
 	sse    *sse.Decoder
+	events dialect.Decoder // of the current stream: sse, or the dialect's own decoder
+	framer dialect.Framer  // the dialect, if it has its own decoder; else nil
 	parser dialect.Parser
 	delta  dialect.Delta // the last parsed event
 	parsed int           // number of events of the stream that were completely parsed, up to parsedApart
@@ -67,6 +69,10 @@ func (r *reader) init(o *Options, s *Server, clock conn.Clock, events *sse.Budge
 	r.keepText = o.keepsText()
 	r.sse = sse.NewDecoder(&r.src)
 	r.sse.Budget = events
+	r.events = r.sse
+	if f, ok := s.Dialect.(dialect.Framer); ok {
+		r.framer, r.events = f, f.NewDecoder(&r.src)
+	}
 }
 
 // reset prepares r for the answer to another request. The client leaves after leaveAfter deltas; 0 means
@@ -115,11 +121,13 @@ func (r *reader) readUnlessStream(ctx context.Context, resp *http.Response, s *s
 		return false, r.readWhole(ctx, s)
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if kind == "application/json" || kind == "text/html" {
+	switch {
+	case r.framer != nil && kind != r.framer.MediaType(), r.framer == nil && (kind == "application/json" || kind == "text/html"):
 		return false, r.readOther(ctx, kind)
+	case r.framer == nil:
+		r.sse.Format = sse.FormatOf(kind)
 	}
-	r.sse.Format = sse.FormatOf(kind)
-	r.sse.Reset(r.body)
+	r.events.Reset(r.body)
 	return true, nil
 }
 

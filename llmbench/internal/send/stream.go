@@ -30,21 +30,21 @@ func (r *reader) readStream(ctx context.Context, s *sample.Sample, giveUp contex
 		if idle != nil {
 			idle.Stop()
 		}
-		r.sse.Reset(http.NoBody) // large events of other streams may need the budget of these buffers
+		r.events.Reset(http.NoBody) // large events of other streams may need the budget of these buffers
 	}()
 	for {
 		r.part = conn.Arrival{}
-		if r.sse.Buffered() > 0 {
+		if r.events.Buffered() > 0 {
 			r.part = r.src.Data
 		}
-		e, err := r.sse.Next()
+		e, err := r.events.Next()
 		if err == io.EOF {
 			break
 		}
 		switch {
 		case err != nil && st.fault != nil:
 			return st.fault // an engine that dies reports the reason before the connection breaks
-		case errors.Is(err, sse.ErrTooLarge):
+		case errors.Is(err, sse.ErrTooLarge), errors.Is(err, dialect.ErrCorrupt):
 			return failure{sample.Malformed, err}
 		case err != nil:
 			return interrupted(ctx, r.options, sample.Truncated, err)
@@ -248,7 +248,7 @@ func (r *reader) addToBatch(n int) {
 		*b = batch{number: r.src.Batch, first: r.arrivals.Len() - n}
 	}
 	r.batch.deltas += n
-	if r.sse.Buffered() > 0 || r.src.Follows() {
+	if r.events.Buffered() > 0 || r.src.Follows() {
 		r.closeBatch()
 	}
 }

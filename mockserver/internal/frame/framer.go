@@ -22,6 +22,12 @@ type Framer struct {
 
 	spelling   spelling
 	noEvents   bool   // documents are not events; each ends with lineEnd
+	binary     bool   // documents are the payloads of messages of Amazon's event stream
+	chunks     bool   // with binary, documents are encoded
+	name       string // with binary, the name of the current event or exception
+	exception  bool   // with binary, the current message is an exception
+	array      bool   // documents are the elements of a JSON array
+	elements   int    // number of documents in the array so far
 	dataPrefix string // the text before a document on its line
 	lineEnd    string
 	started    bool // the first bytes of the stream have been rendered
@@ -33,11 +39,22 @@ type Framer struct {
 	scratch              []byte
 }
 
+// Ends of documents that are not the bytes after each document.
+const (
+	Array    = "array"    // documents are the elements of a JSON array
+	Messages = "messages" // documents are the payloads of messages of Amazon's event stream
+	Chunks   = "chunks"   // documents are encoded in the payloads of such messages, which all have the name "chunk"
+)
+
 // New returns a new framer. documentEnd is empty if documents are events. Otherwise it is
-// the end of each document, "\n" or "\x00".
+// the end of each document, "\n" or "\x00", or Array, Messages or Chunks.
 func New(s shape.Shape, documentEnd string) *Framer {
 	f := &Framer{Shape: s, spelling: spellingOf(s), noEvents: documentEnd != "", dataPrefix: s.DataPrefix(), lineEnd: s.LineEnd()}
-	if f.noEvents {
+	switch {
+	case documentEnd == Array, documentEnd == Messages, documentEnd == Chunks:
+		f.array, f.binary, f.chunks = documentEnd == Array, documentEnd != Array, documentEnd == Chunks
+		f.dataPrefix, f.lineEnd = "", ""
+	case f.noEvents:
 		f.dataPrefix = ""
 		if documentEnd != "\n" || f.lineEnd != "\r\n" { // a CR alone would not end a line of JSON
 			f.lineEnd = documentEnd
@@ -83,8 +100,30 @@ func (f *Framer) Begin(name string) {
 			f.Add("event: ", name, f.lineEnd)
 		}
 	}
+	switch {
+	case f.array:
+		f.separate()
+	case f.binary:
+		f.name, f.exception = name, false
+	}
 	f.Buf = append(f.Buf, f.dataPrefix...)
 	f.docStart = len(f.Buf)
+}
+
+// separate renders what comes before an element of an array.
+func (f *Framer) separate() {
+	if f.elements++; f.elements == 1 {
+		f.Add("[")
+		return
+	}
+	f.Add(",\r\n")
+}
+
+// Finish renders the end of the sequence of documents: the bracket that closes an array.
+func (f *Framer) Finish() {
+	if f.array {
+		f.Add("]")
+	}
 }
 
 // BeginTokens begins a document that carries tokens. name is as in Begin.
@@ -99,7 +138,7 @@ func (f *Framer) start() {
 		return
 	}
 	f.started = true
-	if f.Shape.BOM {
+	if f.Shape.BOM && !f.binary {
 		f.Add("\ufeff")
 	}
 	if f.Shape.EventLines && !f.noEvents {
@@ -134,6 +173,10 @@ func (f *Framer) End() {
 
 // EndVerbatim ends a document that has a frame, without a change of its spelling.
 func (f *Framer) EndVerbatim() {
+	if f.binary {
+		f.wrap()
+		return
+	}
 	f.Buf = append(f.Buf, f.lineEnd...)
 	if !f.noEvents {
 		f.Buf = append(f.Buf, f.lineEnd...)

@@ -9,7 +9,7 @@ type Dialect struct {
 	// ContentType is the content type of a stream.
 	ContentType string
 	// DocumentEnd is empty if the documents of a stream are events. Otherwise it is the
-	// end of each JSON document.
+	// end of each JSON document, or one of the ends that package frame names.
 	DocumentEnd string
 	// HasDone says that a stream ends with [DONE].
 	HasDone bool

@@ -21,6 +21,9 @@ type Error struct {
 	prompt, maxContext int
 }
 
+// StatusOverloaded is the HTTP status that Anthropic sends when its API is overloaded.
+const StatusOverloaded = 529
+
 // Injected is the error of a fault that has no specific error.
 var Injected = NewError(http.StatusInternalServerError, "InternalServerError", "", "mockserver: injected fault")
 

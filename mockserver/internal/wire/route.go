@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 )
 
@@ -47,6 +48,16 @@ func (r Route) Decode(in Input) (Request, *Error) {
 	return req, fail
 }
 
+// WithQuery returns the route of requests whose URL has the given query.
+func (r Route) WithQuery(query string) Route {
+	if r.Dialect == geminiArray {
+		if q, err := url.ParseQuery(query); err == nil && q.Get("alt") == "sse" {
+			r.Dialect = gemini
+		}
+	}
+	return r
+}
+
 // A streaming says what decides whether an answer is streamed.
 type streaming int
 
@@ -65,6 +76,8 @@ func RouteFor(path string, flavor Flavor) (Route, bool) {
 		return Route{Dialect: openaiText}, true
 	case "/v1/responses":
 		return Route{Dialect: responses}, true
+	case "/v1/messages":
+		return Route{Dialect: anthropic}, true
 	case "/generate_stream":
 		return Route{Dialect: tgi, stream: always}, true
 	case "/generate":
@@ -77,6 +90,12 @@ func RouteFor(path string, flavor Flavor) (Route, bool) {
 		return Route{Dialect: ollamaChat}, true
 	case "/api/generate":
 		return Route{Dialect: ollamaGenerate}, true
+	}
+	if to, ok := geminiRoute(path); ok {
+		return to, true
+	}
+	if to, ok := bedrockRoute(path); ok {
+		return to, true
 	}
 	rest, ok := strings.CutPrefix(path, "/v2/models/")
 	model, verb, slash := strings.Cut(rest, "/")

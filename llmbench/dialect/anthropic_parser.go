@@ -1,0 +1,192 @@
+package dialect
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+)
+
+// NewParser returns a parser for the answers of this dialect.
+func (d AnthropicMessages) NewParser() Parser { return newAnthropicParser(d.Name()) }
+
+// anthropicParser parses the events and the messages of Anthropic's API. The member that holds a text says
+// what kind of text it is, so that the type of a content block does not matter.
+type anthropicParser struct {
+	memoParser
+	stopSeen bool // message_stop came
+	input    struct{ fresh, read, written int }
+	name     []byte // buffer for the name of a tool
+
+	onMessage, onBlock, onDelta, onUsage, onOutputDetails, onMetrics func(name []byte)
+	eachBlock                                                        func()
+}
+
+var (
+	contentBlockDelta = []byte("content_block_delta")
+	messageStop       = []byte("message_stop")
+)
+
+func newAnthropicParser(dialect string) *anthropicParser {
+	p := new(anthropicParser)
+	p.init(dialect, "message_stop", steps{func() {}, p.member, func() {}})
+	p.textEvent = contentBlockDelta
+	p.onMessage, p.onBlock, p.onDelta, p.onUsage = p.messageMember, p.blockMember, p.deltaMember, p.usageMember
+	p.onOutputDetails, p.onMetrics = p.outputDetailsMember, p.metricsMember
+	p.eachBlock = func() { p.w.Object(p.onBlock) }
+	return p
+}
+
+func (p *anthropicParser) Reset() {
+	p.memoParser.Reset()
+	p.stopSeen = false
+	p.input.fresh, p.input.read, p.input.written = 0, 0, 0
+	p.finishPending = true // some gateways add [DONE]; it must not end the answer
+}
+
+func (p *anthropicParser) End() error {
+	if p.stopSeen && !p.finished {
+		return fmt.Errorf("%s: %w: message_stop came before the stop reason", p.dialect, ErrTruncated)
+	}
+	return p.memoParser.End()
+}
+
+func (p *anthropicParser) member(name []byte) {
+	switch string(name) {
+	case "type":
+		if p.w.Is(`"message_stop"`) {
+			p.d.Done, p.stopSeen = true, true
+		}
+	case "message":
+		if p.w.Kind() == '{' { // in message_start
+			p.w.Object(p.onMessage)
+			return
+		}
+		p.otherMember(name)
+	case "content_block":
+		p.objectOrOther(p.onBlock)
+	case "delta":
+		p.objectOrOther(p.onDelta)
+	case "amazon-bedrock-invocationMetrics": // only in streams of Amazon Bedrock
+		p.w.Object(p.onMetrics)
+	case "usage", "content", "stop_reason":
+		p.messageMember(name)
+	default:
+		p.otherMember(name)
+	}
+}
+
+// objectOrOther reads the next value if it is an object. Events that the API adds may have other values.
+func (p *anthropicParser) objectOrOther(member func(name []byte)) {
+	if p.w.Kind() == '{' {
+		p.w.Object(member)
+		return
+	}
+	p.w.Raw()
+}
+
+// messageMember reads a member of a message. The message of a stream has no content yet.
+func (p *anthropicParser) messageMember(name []byte) {
+	switch string(name) {
+	case "content":
+		if p.wholeBody {
+			p.w.Array(p.eachBlock)
+			return
+		}
+		p.w.Raw()
+	case "stop_reason":
+		p.finishReason()
+	case "usage":
+		p.w.Object(p.onUsage)
+	default:
+		p.w.Raw()
+	}
+}
+
+// blockMember reads a member of a content block. In a stream, the block is only the beginning of its text,
+// and the input of a tool is empty.
+func (p *anthropicParser) blockMember(name []byte) {
+	switch string(name) {
+	case "name":
+		p.name = p.w.Text(p.name[:0])
+		p.d.addToolName(p.name)
+	case "input":
+		if p.wholeBody {
+			p.d.ToolCall = p.w.TextOrRaw(p.d.ToolCall)
+			return
+		}
+		p.w.Raw()
+	case "text", "thinking":
+		p.deltaMember(name)
+	default:
+		p.w.Raw()
+	}
+}
+
+func (p *anthropicParser) deltaMember(name []byte) {
+	switch string(name) {
+	case "text":
+		p.d.Text = p.w.Text(p.d.Text)
+	case "thinking":
+		p.d.Reasoning = p.w.Text(p.d.Reasoning)
+	case "partial_json":
+		p.d.ToolCall = p.w.Text(p.d.ToolCall)
+	case "stop_reason":
+		p.finishReason()
+	default:
+		p.w.Raw()
+	}
+}
+
+// usageMember reads a member of a usage object. The input tokens do not include the tokens that were read
+// from the cache or written to it (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
+// The event message_delta may repeat only some of the counts.
+func (p *anthropicParser) usageMember(name []byte) {
+	u, in := &p.d.Usage, &p.input
+	switch string(name) {
+	case "input_tokens":
+		setCount(&in.fresh, p.w.Count())
+	case "cache_read_input_tokens":
+		setCount(&in.read, p.w.Count())
+	case "cache_creation_input_tokens":
+		setCount(&in.written, p.w.Count())
+	case "output_tokens":
+		u.OutputTokens = p.w.Count()
+	case "output_tokens_details":
+		p.w.Object(p.onOutputDetails)
+	default:
+		p.w.Raw()
+	}
+	u.PromptTokens, u.CachedTokens = in.fresh+in.read+in.written, in.read
+}
+
+func (p *anthropicParser) outputDetailsMember(name []byte) {
+	if string(name) == "thinking_tokens" {
+		p.setReasoningTokens()
+		return
+	}
+	p.w.Raw()
+}
+
+func (p *anthropicParser) metricsMember(name []byte) {
+	if string(name) == "invocationLatency" {
+		p.d.Timings.Total = p.w.Duration(time.Millisecond)
+		return
+	}
+	p.w.Raw()
+}
+
+// setCount sets count to a number that is not 0.
+func setCount(count *int, n int) {
+	if n != 0 {
+		*count = n
+	}
+}
+
+func (p *anthropicParser) Event(e sse.Event, d *Delta) error {
+	err := p.memoParser.Event(e, d)
+	if string(e.Type) == string(messageStop) { // the name of the event is enough
+		d.Done, p.stopSeen = true, true
+	}
+	return err
+}

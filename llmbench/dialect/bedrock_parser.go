@@ -1,0 +1,225 @@
+package dialect
+
+import (
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+)
+
+// NewParser returns a parser for the answers of this dialect.
+func (d BedrockConverse) NewParser() Parser {
+	p := new(converseParser)
+	p.init(d.Name(), "", steps{func() {}, p.member, func() {}})
+	p.onOutput, p.onMessage, p.onBlock, p.onDelta = p.outputMember, p.messageMember, p.blockMember, p.deltaMember
+	p.onTool, p.onReasoning, p.onUsage, p.onMetrics = p.toolMember, p.reasoningMember, p.usageMember, p.metricsMember
+	p.eachBlock = func() { p.w.Object(p.onBlock) }
+	return p
+}
+
+// converseParser parses the messages and the answers of the Converse API. The members of a message say what
+// the message is.
+type converseParser struct {
+	baseParser
+	fresh, read, written int    // tokens of the prompt that were new, that came from the cache, and that went there
+	name                 []byte // buffer for the name of a tool
+
+	onOutput, onMessage, onBlock, onDelta, onTool, onReasoning, onUsage, onMetrics func(name []byte)
+	eachBlock                                                                      func()
+}
+
+// Event parses a message. The message metadata ends the answer.
+func (p *converseParser) Event(e sse.Event, d *Delta) error {
+	if isException(e, d) {
+		return nil
+	}
+	err := p.baseParser.Event(e, d)
+	d.Done = string(e.Type) == "metadata"
+	return err
+}
+
+// End requires a stop reason.
+func (p *converseParser) End() error { return p.reasonSeen("stop reason") }
+
+// isException reports whether e is an exception or an error. If it is, isException sets the fault of d.
+func isException(e sse.Event, d *Delta) bool {
+	if kind := string(e.ID); kind != "exception" && kind != "error" {
+		return false
+	}
+	d.reset()
+	d.Fault = excerpt(e.Type)
+	if len(e.Data) > 0 {
+		d.Fault += ": " + faultMessage(e.Data)
+	}
+	return true
+}
+
+func (p *converseParser) member(name []byte) {
+	switch string(name) {
+	case "delta":
+		p.w.Object(p.onDelta)
+	case "start":
+		p.w.Object(p.onBlock)
+	case "output":
+		p.w.Object(p.onOutput)
+	case "stopReason":
+		p.finishReason()
+	case "usage":
+		p.fresh, p.read, p.written = 0, 0, 0
+		p.w.Object(p.onUsage)
+	case "metrics":
+		p.w.Object(p.onMetrics)
+	default:
+		p.otherMember(name)
+	}
+}
+
+func (p *converseParser) outputMember(name []byte) {
+	if string(name) == "message" {
+		p.w.Object(p.onMessage)
+		return
+	}
+	p.w.Raw()
+}
+
+func (p *converseParser) messageMember(name []byte) {
+	if string(name) == "content" {
+		p.w.Array(p.eachBlock)
+		return
+	}
+	p.w.Raw()
+}
+
+// blockMember reads a member of a content block, or of the start of a block.
+func (p *converseParser) blockMember(name []byte) {
+	switch string(name) {
+	case "reasoningText": // of a whole answer
+		p.w.Object(p.onReasoning)
+	case "reasoningContent":
+		p.w.Object(p.onBlockOrReasoning())
+	default:
+		p.deltaMember(name)
+	}
+}
+
+// onBlockOrReasoning returns the reader of the value of reasoningContent. In a whole answer, the value has
+// the text in a member reasoningText.
+func (p *converseParser) onBlockOrReasoning() func(name []byte) {
+	if p.wholeBody {
+		return p.onBlock
+	}
+	return p.onReasoning
+}
+
+func (p *converseParser) deltaMember(name []byte) {
+	switch string(name) {
+	case "text":
+		p.d.Text = p.w.Text(p.d.Text)
+	case "toolUse":
+		p.w.Object(p.onTool)
+	case "reasoningContent":
+		p.w.Object(p.onReasoning)
+	default:
+		p.w.Raw()
+	}
+}
+
+func (p *converseParser) toolMember(name []byte) {
+	switch string(name) {
+	case "name":
+		p.name = p.w.Text(p.name[:0])
+		p.d.addToolName(p.name)
+	case "input": // in a stream, a part of the JSON text as a string
+		p.d.ToolCall = p.w.TextOrRaw(p.d.ToolCall)
+	default:
+		p.w.Raw()
+	}
+}
+
+func (p *converseParser) reasoningMember(name []byte) {
+	if string(name) == "text" {
+		p.d.Reasoning = p.w.Text(p.d.Reasoning)
+		return
+	}
+	p.w.Raw()
+}
+
+// usageMember reads a member of the token counts
+// (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html). The input tokens do
+// not include the tokens that were read from the cache or written to it.
+func (p *converseParser) usageMember(name []byte) {
+	u := &p.d.Usage
+	switch string(name) {
+	case "inputTokens":
+		p.fresh = p.w.Count()
+	case "cacheReadInputTokens":
+		p.read = p.w.Count()
+	case "cacheWriteInputTokens":
+		p.written = p.w.Count()
+	case "outputTokens":
+		u.OutputTokens = p.w.Count()
+	default:
+		p.w.Raw()
+	}
+	u.PromptTokens, u.CachedTokens = p.fresh+p.read+p.written, p.read
+}
+
+func (p *converseParser) metricsMember(name []byte) {
+	if string(name) == "latencyMs" {
+		p.d.Timings.Total = p.w.Duration(time.Millisecond)
+		return
+	}
+	p.w.Raw()
+}
+
+// NewParser returns a parser for the answers of this dialect.
+func (d BedrockInvoke) NewParser() Parser {
+	p := &invokeParser{anthropicParser: newAnthropicParser(d.Name())}
+	p.textEvent = messageEvent
+	p.outer.init(d.Name(), "", steps{func() {}, p.chunkMember, func() {}})
+	return p
+}
+
+// invokeParser parses messages that each carry one of Anthropic's events, as base64 in the member bytes.
+type invokeParser struct {
+	*anthropicParser
+	outer baseParser // reads the message around an event
+	d     Delta      // of the outer parser, which only has a fault
+	event []byte
+	err   error // the first error in the base64 of the current message
+}
+
+// Known returns false, because only Event can find the event in its message.
+func (p *invokeParser) Known(sse.Event, *Delta) bool { return false }
+
+func (p *invokeParser) Event(e sse.Event, d *Delta) error {
+	if isException(e, d) {
+		return nil
+	}
+	p.event, p.err = p.event[:0], nil
+	p.d.reset()
+	err := p.outer.documents(e.Data, &p.d)
+	if err == nil {
+		err = p.err
+	}
+	if err != nil {
+		d.reset()
+		return fmt.Errorf("%s: malformed message: %w: %q", p.dialect, err, excerpt(e.Data))
+	}
+	err = p.anthropicParser.Event(sse.Event{Type: messageEvent, Data: p.event}, d)
+	if d.Fault == "" { // a gateway may report an error beside an event
+		d.Fault = p.d.Fault
+	}
+	return err
+}
+
+func (p *invokeParser) chunkMember(name []byte) {
+	if string(name) != "bytes" {
+		p.outer.otherMember(name)
+		return
+	}
+	if v := p.outer.w.Raw(); len(v) > 1 && v[0] == '"' {
+		p.event, p.err = base64.StdEncoding.AppendDecode(p.event[:0], v[1:len(v)-1])
+	}
+}
