@@ -190,6 +190,8 @@ func (r *run) entry(v verdict, measured map[string]float64) *screen.Entry {
 			e.Withheld = append(e.Withheld, one)
 		}
 	}
+	speed := r.target.config()["mock-speed"]
+	e.Scaled = speed != "" && speed != "1"
 	if truth := r.target.Truth; truth != nil {
 		e.Next = truth.Next
 		if truth.Figures != nil {

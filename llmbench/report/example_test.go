@@ -36,7 +36,12 @@ func Example() {
 	var page strings.Builder
 	fmt.Println(r.HTML(&page), strings.Contains(page.String(), "616.4"))
 	// Output:
-	// Load: concurrency 1 to 8, 1 sample each
-	// The throughput is greatest at concurrency 8, 4400 tok/s. That is the highest load: the server may carry more.
+	// The throughput is greatest at 8 users, 4400 tok/s. That is the highest load: the server may carry more.
+	//
+	// users  output (tok/s)
+	// 1      616
+	// 8      4400
+	//
+	// Load: 1 to 8 users, 1 run each
 	// <nil> true
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 )
@@ -24,16 +26,16 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"label": func(of any, before string) (labelled, error) {
 		switch v := of.(type) {
 		case *Picture:
-			return labelled{before + v.Title, v.Table}, nil
+			return labelled{before + v.Title, v.Table, ""}, nil
 		case *Figures:
-			return labelled{before + v.Title, v.Table}, nil
+			return labelled{before + v.Title, v.Table, v.ID}, nil
 		case *Tools:
-			return labelled{before + v.Title, v.Table}, nil
+			return labelled{before + v.Title, v.Table, ""}, nil
 		}
 		return labelled{}, fmt.Errorf("no table in %T", of)
 	},
-	"of":         func(t Table, label string) labelled { return labelled{label, t} },
-	"why":        func(t *Tools) labelled { return labelled{"Why tools differ: " + t.Title, t.Why} },
+	"of":         func(t Table, label string) labelled { return labelled{label, t, ""} },
+	"why":        func(t *Tools) labelled { return labelled{"Why tools differ: " + t.Title, t.Why, ""} },
 	"style":      func() template.CSS { return template.CSS(pageStyle + chart.Style) },
 	"script":     func() template.JS { return template.JS(chart.Script + pageScript) },
 	"styleHash":  func() string { return hash(pageStyle + chart.Style) },
@@ -54,6 +56,7 @@ func hash(text string) string {
 type labelled struct {
 	Label string
 	Table Table
+	Name  string // the name of a file with the table, or ""
 }
 
 // Class returns the CSS classes of the table. A "large" table may be wider than the window.
@@ -64,12 +67,38 @@ func (l labelled) Class() string {
 	return ""
 }
 
+// Unit returns an HTML attribute with the unit of a column in benchmark files, or "".
+func (l labelled) Unit(column int) template.HTMLAttr {
+	if column >= len(l.Table.Units) || l.Table.Units[column] == "" {
+		return ""
+	}
+	return template.HTMLAttr(` data-unit="` + template.HTMLEscapeString(l.Table.Units[column]) + `"`)
+}
+
 // Exact returns an HTML attribute with the exact value of a cell, or "".
 func (l labelled) Exact(row, column int) template.HTMLAttr {
 	if row >= len(l.Table.Exact) || column >= len(l.Table.Exact[row]) || l.Table.Exact[row][column] == "" {
 		return ""
 	}
 	return template.HTMLAttr(` title="` + template.HTMLEscapeString(l.Table.Exact[row][column]) + `"`)
+}
+
+// Line returns the most important of what was measured in one line.
+func (r *Report) Line() string {
+	var values []string
+	for _, f := range r.Facts {
+		switch {
+		case slices.Contains(values, f[1]):
+		case f[0] == "Simulated":
+			values = append(values, "simulated: "+f[1])
+		case slices.Contains([]string{"Systems", "Model", "Hardware", "Load", "Date"}, f[0]):
+			values = append(values, f[1])
+		}
+	}
+	if len(values) == 0 && len(r.Facts) > 0 {
+		return "What was measured"
+	}
+	return strings.Join(values, " · ")
 }
 
 // HTML writes the report as one page that needs no other file and no network. The page's content

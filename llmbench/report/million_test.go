@@ -79,7 +79,7 @@ func TestThreeSystems(t *testing.T) {
 	detail := r.Sections[len(r.Sections)-1]
 	assert.Equal(t, len(detail.Folds), 19)
 	assert.Equal(t, detail.Folds[0].Title+", "+detail.Folds[5].Title+", "+detail.Folds[6].Title, "a concurrency=1, a concurrency=32, b concurrency=1")
-	assert.Assert(t, strings.HasPrefix(r.Headline.ID, "ranking"), r.Headline.ID)
+	assert.Assert(t, strings.HasPrefix(r.Headline.ID, "frontier"), r.Headline.ID)
 }
 
 // TestSize checks how much memory each request needs, and that the page does not grow with the

@@ -14,13 +14,45 @@
     return down ? -order : order;
   };
 
+  // csv returns a table with the units of benchmark files and with exact values.
+  const csv = table => csvOf([...table.rows].map(row => [...row.cells].map(cell => {
+    const exact = (cell.title || "").split(" ")[0];
+    return cell.dataset.unit || (exact !== "" && !Number.isNaN(Number(exact)) ? exact : cell.textContent.trim());
+  })));
+
+  // tools adds the controls of a table: which columns are shown, and its file.
+  const tools = (table, box) => {
+    const bar = document.createElement("div");
+    bar.className = "tools";
+    const save = Object.assign(document.createElement("button"), { type: "button", textContent: "Save CSV" });
+    save.onclick = () => saveFile(box.dataset.name + ".csv", "text/csv", csv(table));
+    bar.append(save);
+    const heads = [...table.tHead.rows[0].cells];
+    if (heads.length > 8) {
+      const fold = document.createElement("details"), list = document.createElement("div"), summary = document.createElement("summary");
+      fold.className = "columns";
+      summary.textContent = "Columns";
+      heads.forEach((head, column) => {
+        if (!column) return;
+        const label = document.createElement("label"), check = Object.assign(document.createElement("input"), { type: "checkbox", checked: true });
+        check.onchange = () => { for (const row of table.rows) row.cells[column].hidden = !check.checked; };
+        label.append(check, head.textContent.trim());
+        list.append(label);
+      });
+      fold.append(summary, list);
+      bar.append(fold);
+    }
+    box.after(bar);
+  };
+
   document.addEventListener("DOMContentLoaded", () => {
     for (const table of document.querySelectorAll("table")) {
       const heads = [...table.tHead.rows[0].cells];
+      if (table.parentNode.dataset.name) tools(table, table.parentNode);
       if (heads.length > 2) { // in a narrow window each cell has its column's name before it
         table.classList.add("cards");
         for (const row of table.tBodies[0].rows) {
-          [...row.cells].forEach((cell, i) => { if (i) cell.dataset.h = heads[i].textContent.trim(); });
+          [...row.cells].forEach((cell, i) => { if (i || !Number.isNaN(Number(cell.textContent))) cell.dataset.h = heads[i].textContent.trim(); });
         }
       }
       heads.forEach((head, column) => {

@@ -36,21 +36,23 @@ func Read(paths ...string) (*Data, error) { return results.Read(paths...) }
 type Report struct {
 	Title    string
 	Facts    [][2]string // what was measured: names and values
-	Answer   []string    // sentences; the first is the most important
+	Answer   []string    // paragraphs; the first is the most important
+	Lead     *Figures    // the values that the answer is about, or nil
+	Topics   []*Figures  // what the benchmarks of one server tell, by what they are about
 	Headline *Picture    // the picture that shows the answer, or nil
 	Warnings []string    // what logs and records say against values
 	Notes    []string    // what else logs and records say
 	Sections []*Section  // the rest of the page, in the order of the page
 
 	Pictures []*Picture // all pictures of the page
-	Figures  []*Figures
+	Figures  []*Figures // all results of each group, with the digits that the files have
 	Tools    []*Tools
 	Runs     Table // the runs that the records describe
 	Config   Table // the configuration of the benchmarks of each file
 	Sources  []Source
 	Command  string // the command line that made the report, or ""
 
-	text string // the first screen as lines for a terminal
+	brief Table // for texts
 }
 
 // A Section is a part of the page with its pictures.
@@ -68,9 +70,10 @@ type Fold struct {
 	Tools    []*Tools
 }
 
-// Figures holds all results of a group, with the digits that the files have.
+// Figures is a table with a title and a caption.
 type Figures struct {
 	ID, Title string
+	Caption   string
 	Table     Table
 }
 
@@ -114,14 +117,27 @@ func New(d *Data, o Options) (*Report, error) {
 	if n := len(slices.DeleteFunc(slices.Clone(d.Rows), func(r *results.Row) bool { return !r.SpedUp() })); n > 0 {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("%d of %d benchmarks are of a simulated server whose time runs faster (LLMBENCH_MOCK_SPEED), so that no SLO is judged of them.", n, len(d.Rows)))
 	}
-	r.Answer, r.Warnings, r.Notes, r.text = a.Sentences, a.Warnings, a.Notes, a.Text()
+	r.Answer, r.Warnings, r.Notes = a.Sentences, a.Warnings, a.Notes
 	for _, f := range a.Measured {
 		r.Facts = append(r.Facts, [2]string{f.Key, f.Value})
 	}
-	r.Headline = headline(d, a, o.Verdict, slo)
+	r.Headline = headline(a, o.Verdict, slo)
+	switch {
+	case a.Kind == answer.Catalogue:
+		for _, t := range pictures.Topics(groups) {
+			r.Topics = append(r.Topics, &Figures{ID: pictures.Slug("topic", t.Title), Title: t.Title, Table: t.Table.Trimmed()})
+			r.brief.Head, r.brief.Rows = t.Table.Head, append(r.brief.Rows, t.Table.Rows...)
+		}
+	case len(a.Compared) == 2:
+		r.Lead = &Figures{ID: "lead", Title: a.About.Title}
+		r.Lead.Table, r.Lead.Caption = pictures.Pair(a.Compared[0], a.Compared[1], a.By)
+	case a.Kind == answer.Load:
+		_, all, _ := a.About.Swept()
+		r.Lead = &Figures{ID: "lead", Title: a.About.Title, Table: pictures.Loads(all[0])}
+	}
 
 	r.section("load", "Over load", overLoad(groups, slo))
-	r.section("comparison", "Comparison", compared(d, groups, slo, r.Headline))
+	r.section("comparison", "Comparison", compared(d, groups, slo))
 	r.distributions(groups)
 	r.section("errors", "Failures, and the client's own error", errorsOf(d))
 	r.detail(d)
@@ -130,14 +146,17 @@ func New(d *Data, o Options) (*Report, error) {
 	}
 	r.provenance(d)
 	r.unique()
+	switch {
+	case r.Lead != nil:
+		r.brief = r.Lead.Table
+	case r.Headline != nil && len(r.Topics) == 0:
+		r.brief = r.Headline.Table
+	}
 	return r, nil
 }
 
-// Text returns the first screen as lines for a terminal: the facts, the answer and the warnings.
-func (r *Report) Text() string { return r.text }
-
 // headline returns the picture that shows the answer, or nil.
-func headline(d *Data, a *answer.Answer, verdict *gate.Report, slo func(*systems.Group) systems.SLO) *Picture {
+func headline(a *answer.Answer, verdict *gate.Report, slo func(*systems.Group) systems.SLO) *Picture {
 	if verdict != nil {
 		return pictures.Verdict(verdict)
 	}
@@ -145,7 +164,7 @@ func headline(d *Data, a *answer.Answer, verdict *gate.Report, slo func(*systems
 		return nil
 	}
 	if a.Kind == answer.Comparison {
-		if p := pictures.Ranking(a.About, slo(a.About)); p != nil {
+		if p := pictures.Frontier(a.About, slo(a.About)); p != nil && a.Compared[0].Load != "" {
 			return p
 		}
 		if p := pictures.Standing(a.About, a.Compared, a.By); p != nil {
@@ -158,8 +177,9 @@ func headline(d *Data, a *answer.Answer, verdict *gate.Report, slo func(*systems
 	return pictures.Distributions(pictures.Slug("answer", a.About.Title), a.About.Title, a.About.Rows)
 }
 
-// section adds a section, unless it would be empty.
+// section adds a section of pictures without the headline, unless it would be empty.
 func (r *Report) section(id, title string, all []*Picture) {
+	all = slices.DeleteFunc(all, func(p *Picture) bool { return r.Headline != nil && p.ID == r.Headline.ID })
 	if len(all) > 0 {
 		r.Sections = append(r.Sections, &Section{ID: id, Title: title, Pictures: all})
 	}
@@ -174,14 +194,14 @@ func overLoad(groups []*systems.Group, slo func(*systems.Group) systems.SLO) []*
 	return present(all)
 }
 
-// compared returns the pictures that compare systems, except the headline.
-func compared(d *Data, groups []*systems.Group, slo func(*systems.Group) systems.SLO, headline *Picture) []*Picture {
+// compared returns the pictures that compare systems.
+func compared(d *Data, groups []*systems.Group, slo func(*systems.Group) systems.SLO) []*Picture {
 	var all []*Picture
 	for _, g := range groups {
 		all = append(all, pictures.Ranking(g, slo(g)), pictures.Versus(g))
 	}
 	all = append(all, pictures.Lengths(d.Rows)...)
-	return slices.DeleteFunc(present(all), func(p *Picture) bool { return headline != nil && p.ID == headline.ID })
+	return present(all)
 }
 
 // distributions adds the section of distributions, without the headline. It has three parts:

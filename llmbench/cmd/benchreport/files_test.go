@@ -56,12 +56,12 @@ func TestFilesOfOtherTools(t *testing.T) {
 			return stdout.String(), string(data)
 		}
 		text, page := draw(old)
-		assert.Assert(t, strings.Contains(text, "6 samples"), "%s: %s", c.file, text)
+		assert.Assert(t, strings.Contains(text, "6 runs"), "%s: %s", c.file, text)
 		for _, want := range []string{c.load, c.unit, filepath.Join(old, "3"+filepath.Ext(c.file)) + "</code>: " + strings.ReplaceAll(c.tool, "'", "&#39;") + ": "} {
 			assert.Assert(t, strings.Contains(page, want), "%s: no %q in the page", c.file, want)
 		}
 		text, _ = draw(filepath.Join(old, "0"+filepath.Ext(c.file)))
-		assert.Assert(t, strings.Contains(text, "1 sample"), "%s: %s", c.file, text)
+		assert.Assert(t, strings.Contains(text, "1 run"), "%s: %s", c.file, text)
 		text, _ = draw(old, worse)
 		assert.Assert(t, strings.Contains(text, "Systems: "+filepath.Base(old)+", "+filepath.Base(worse)), "%s: %s", c.file, text)
 		text, page = draw("-base", old, pattern)
@@ -81,7 +81,7 @@ func TestSweepOfOtherTool(t *testing.T) {
 	}
 	var page, stderr bytes.Buffer
 	assert.Equal(t, run([]string{"-o=-", dir}, &page, &stderr), 0, &stderr)
-	for _, want := range []string{"concurrency 1 to 64, 1 to 2 samples each", `id="sweep`, "<svg"} {
+	for _, want := range []string{"1 to 64 users, 1 to 2 runs each", `id="sweep`, "<svg"} {
 		assert.Assert(t, strings.Contains(page.String(), want), want)
 	}
 }

@@ -23,6 +23,8 @@
 // report lists the files of folders that were not read. The flags are:
 //
 //	-o file            write the report here (report.html); - is stdout
+//	-format format     html, or the answer alone, in fewer than 60 lines, as text or md
+//	                   (GitHub Flavored Markdown), by default on stdout (html)
 //	-pictures folder   write each picture here too, as SVG, PNG and CSV
 //	-title text        the title of the page (Benchmark report)
 //	-parts keys        draw a picture for each value of these keys of benchmark names, a
@@ -76,6 +78,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
@@ -106,7 +109,7 @@ func main() {
 // options holds the values of the flags.
 type options struct {
 	out, pictures, title, base string
-	slo                        string
+	slo, format                string
 	parts                      string
 	as, metrics, percentiles   string
 	json                       bool
@@ -129,6 +132,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	fs.StringVar(&o.parts, "parts", "workload,model", "draw a picture for each value of these `keys` of benchmark names, a comma-separated list")
 	fs.StringVar(&o.base, "base", "", "compare the benchmark file among the arguments with this `file`, folder or pattern, as benchgate does")
 	fs.StringVar(&o.slo, "slo", "", "rank systems by the load at which 95 % of the requests in records keep these `limits`, such as ttft=500ms,tpot=50ms")
+	fs.StringVar(&o.format, "format", "html", "the `format` of the report: html, or the answer alone as text or md")
 	fs.StringVar(&o.as, "as", "", "print what this `tool` would have printed for records; list names the tools and their releases")
 	fs.StringVar(&o.metrics, "percentile-metrics", "", "with -as vllm: the `metrics` that have sections, as vLLM's own flag (default ttft,tpot,itl)")
 	fs.StringVar(&o.percentiles, "metric-percentiles", "", "with -as vllm: the `percentiles` in the sections, as vLLM's own flag (default 99)")
@@ -151,11 +155,18 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = errors.New("no files: want benchmark files, result files of other tools, records or folders of them")
 	case o.as == "" && (given["json"] || given["pass"] || given["percentile-metrics"] || given["metric-percentiles"]):
 		err = errors.New("-json, -pass, -percentile-metrics and -metric-percentiles: want -as too")
-	case o.as != "" && (given["o"] || given["pictures"] || given["base"] || given["parts"] || given["title"] || given["slo"]):
-		err = errors.New("-as prints a block: want none of -o, -pictures, -base, -parts, -slo and -title with it")
+	case !slices.Contains([]string{"html", "text", "md"}, o.format):
+		err = fmt.Errorf("-format %q: want html, text or md", o.format)
+	case o.format != "html" && given["pictures"]:
+		err = fmt.Errorf("-pictures with -format %s: want -format html", o.format)
+	case o.as != "" && (given["o"] || given["format"] || given["pictures"] || given["base"] || given["parts"] || given["title"] || given["slo"]):
+		err = errors.New("-as prints a block: want none of -o, -format, -pictures, -base, -parts, -slo and -title with it")
 	case o.as != "":
 		err = o.print(stdout)
 	default:
+		if o.format != "html" && !given["o"] {
+			o.out = "-"
+		}
 		err = o.report(stdout)
 	}
 	if err != nil {

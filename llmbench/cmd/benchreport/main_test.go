@@ -20,8 +20,10 @@ func TestExitStatus(t *testing.T) {
 	path := func(name string) string { return filepath.Join(dir, name) }
 	result := "BenchmarkServe/concurrency=1 1 100 output-tok/s\nBenchmarkServe/concurrency=2 1 180 output-tok/s\nPASS\n"
 	assert.NilError(t, os.Mkdir(path("night"), 0o777))
+	three := strings.TrimSuffix(result, "PASS\n") + "BenchmarkServe/concurrency=4 1 300 output-tok/s\nPASS\n"
 	for name, text := range map[string]string{
 		"a.txt":        result,
+		"three.txt":    three,
 		"six.txt":      strings.Repeat("Unit output-tok/s better=higher gate=2%\n"+result, 6),
 		"fast.txt":     "mock-speed: 8\nBenchmarkA/rate=2 1 5 req/s\nPASS\n",
 		"night/1.txt":  result,
@@ -44,15 +46,20 @@ func TestExitStatus(t *testing.T) {
 		stdout, stderr string // part of the output; "" means no output
 	}{
 		{[]string{"-o=-", path("a.txt"), path("r.jsonl")}, 0, "</html>", ""},
-		{[]string{out, path("a.txt")}, 0, "The throughput is greatest at concurrency 2, 180 tok/s.", ""},
-		{[]string{out, "-slo=ttft=1s", path("r.jsonl")}, 0, "Load: concurrency 2, 1 sample\n", ""},
+		{[]string{out, path("a.txt")}, 0, "The throughput is greatest at 2 users, 180 tok/s.", ""},
+		{[]string{out, "-slo=ttft=1s", path("r.jsonl")}, 0, "Load: 2 users, 1 run\n", ""},
 		{[]string{out, "-slo=ttft=1s", path("a.txt")}, 0, "warning: 2 of 2 benchmarks have no records, so that nobody can tell whether their requests keep ttft=1s.", ""},
 		{[]string{out, "-slo=ttft=1s", path("fast.txt")}, 0, "warning: 1 of 1 benchmarks are of a simulated server whose time runs faster (LLMBENCH_MOCK_SPEED), so that no SLO is judged of them.", ""},
-		{[]string{out, path("night")}, 0, "The throughput is greatest at concurrency 2, 180 tok/s.", ""},
+		{[]string{out, path("night")}, 0, "The throughput is greatest at 2 users, 180 tok/s.", ""},
 		{[]string{out, path("night/2.txt")}, 2, "", "no benchmark has a result; " + path("night/2.txt") + ": Serve: the server is gone"},
 		{[]string{out, "-slo=fast", path("r.jsonl")}, 2, "", `-slo "fast" is not a limit like ttft=500ms`},
 		{[]string{out, "-base", path("six.txt"), path("six.txt")}, 0, "Pass: in none of 2 figures with a margin is", ""},
-		{[]string{out, "-pictures", path("pictures"), path("a.txt")}, 0, "The throughput", ""},
+		{[]string{out, "-pictures", path("pictures"), path("three.txt")}, 0, "The throughput", ""},
+		{[]string{"-format", "text", path("a.txt")}, 0, "The throughput is greatest at 2 users, 180 tok/s. That is the highest load: the server may carry more.\n\nusers  output (tok/s)", ""},
+		{[]string{"-format=md", path("a.txt")}, 0, "### Benchmark report\n\n**The throughput is greatest at 2 users, 180 tok/s\\.", ""},
+		{[]string{"-format=md", "-o", path("out.md"), path("a.txt")}, 0, "", ""},
+		{[]string{"-format=pdf", path("a.txt")}, 2, "", `-format "pdf": want html, text or md`},
+		{[]string{"-format=md", "-pictures=x", path("a.txt")}, 2, "", "-pictures with -format md: want -format html"},
 		{[]string{"-as", "vllm", path("r.jsonl")}, 0, "Mean TTFT (ms):                          10.00", ""},
 		{[]string{"-as", "sglang", path("r.jsonl"), path("r.jsonl")}, 0, "r.jsonl\n=====", ""},
 		{[]string{"-as", "vllm", "-json", path("r.jsonl")}, 0, `"mean_ttft_ms": 10.0,`, ""},

@@ -51,8 +51,15 @@ func (o *options) report(stdout io.Writer) error {
 		return err
 	}
 	var page bytes.Buffer // complete in memory first, so that an error leaves no partial page
-	if err := r.HTML(&page); err != nil {
-		return err
+	switch o.format {
+	case "text":
+		page.WriteString(r.Text())
+	case "md":
+		page.WriteString(r.Markdown())
+	default:
+		if err := r.HTML(&page); err != nil {
+			return err
+		}
 	}
 	if o.pictures != "" {
 		if err := write(r, o.pictures); err != nil {
@@ -66,7 +73,9 @@ func (o *options) report(stdout io.Writer) error {
 	if err := os.WriteFile(o.out, page.Bytes(), 0o666); err != nil {
 		return err
 	}
-	_, err = io.WriteString(stdout, r.Text())
+	if o.format == "html" {
+		_, err = io.WriteString(stdout, r.Text())
+	}
 	return err
 }
 

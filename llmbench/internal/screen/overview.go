@@ -12,6 +12,7 @@ type Entry struct {
 	Withheld  []Withheld
 	True      map[string]float64 // by unit, the true values from the log of a simulated server; nil for other servers
 	Doubted   []string           // units of metrics that the client may have changed
+	Scaled    bool               // a simulated server runs faster or slower than the server that it imitates, so no SLO is judged
 	Next      string             // what the user may do next, or ""
 	Notes     []string           // what else the user must know, such as failures; each of one or several lines
 }
@@ -39,6 +40,7 @@ type row struct {
 	figures  map[string][]float64 // values by unit
 	truths   map[string][]float64 // true values by unit, from the server's log
 	doubted  []string
+	scaled   bool // as in Entry
 	withheld []Withheld
 	more     []string // units without a column, in order
 	notes    []string
@@ -62,7 +64,7 @@ func (o *Overview) Add(e Entry) {
 	r := o.row(e.Benchmark)
 	r.samples++
 	for unit, v := range e.Figures {
-		if slices.ContainsFunc(columns, func(c column) bool { return c.unit == unit }) {
+		if unit == "fail-%" || slices.ContainsFunc(columns, func(c column) bool { return c.unit == unit }) {
 			r.figures[unit] = append(r.figures[unit], v)
 		}
 	}
@@ -78,6 +80,7 @@ func (o *Overview) Add(e Entry) {
 	for _, unit := range e.Doubted {
 		r.doubted = appendNew(r.doubted, unit)
 	}
+	r.scaled = r.scaled || e.Scaled
 	if e.Figures != nil {
 		o.next = appendNew(o.next, e.Next)
 	}

@@ -5,16 +5,22 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Report returns the table and, as the last line, the summary. No line of the table is longer than width
-// columns. The summary may be longer, so that a command in it can be copied. Report returns "" if there is
-// nothing to show.
+// Report returns the table, how two systems compare, and, as the last line, the summary. No line before the
+// summary is longer than width columns. The summary may be longer, so that a command in it can be copied.
+// Report returns "" if there is nothing to show.
 func (o *Overview) Report(width int) string {
 	if len(o.rows) == 0 {
 		return ""
 	}
-	return o.String(width) + "\n" + o.summary() + "\n"
+	said := o.String(width) + "\n"
+	for _, paragraph := range o.comparisons() {
+		said += text.WrapSoft(printable(paragraph), max(1, width)) + "\n\n"
+	}
+	return said + o.summary() + "\n"
 }
 
 // mostNamed is the maximum number of metrics that the summary lists.

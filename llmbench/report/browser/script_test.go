@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,13 +46,12 @@ const tip = `document.querySelector(".tip").textContent`
 // sweep selects the first panel of the sweep in the report that systems returns.
 const sweep = "figure[id^=sweep] .panel"
 
-// TestHover checks that the pointer shows the name, the load and the exact value of a point, on
-// linear and on logarithmic axes. Keys must show the same.
+// TestHover checks that the pointer shows the load and the value of a point, and the values of the
+// other systems with their ratios, on linear and on logarithmic axes. Keys must show the same.
 func TestHover(t *testing.T) {
 	p := open(t, systems(t))
 	names := eval[[]string](p, `[...document.querySelector("figure[id^=sweep]").querySelectorAll(".legend li")].map(e => e.textContent.trim())`)
 	assert.Equal(t, len(names), 3)
-	data := eval[[]string](p, `JSON.parse(document.querySelector("figure[id^=sweep] script").textContent).panels[0].series.map(s => String(s.points[0][1]))`)
 	for _, log := range []bool{false, true} {
 		for i, name := range names {
 			at := p.first(sweep, i)
@@ -58,9 +60,9 @@ func TestHover(t *testing.T) {
 			// Points of other series may be so close that the pointer shows one of them.
 			near := false
 			for j := range names {
-				near = near || strings.HasPrefix(said, names[j]+"\nconcurrency: 1\n") && strings.Contains(said, data[j])
+				near = near || strings.HasPrefix(said, "1 user\n"+names[j]+": ")
 			}
-			assert.Check(t, near, "%s, logarithmic %v: %q, want the value %s", name, log, said, data[i])
+			assert.Check(t, near && strings.Count(said, " req/s") == 3 && strings.Count(said, " times)") == 2, "%s, logarithmic %v: %q", name, log, said)
 		}
 		p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, 1, 1))
 		assert.Equal(t, eval[string](p, tip), "")
@@ -71,8 +73,8 @@ func TestHover(t *testing.T) {
 	// series.
 	eval[bool](p, `(() => { const e = document.querySelector("`+sweep+`"); e.focus(); return document.activeElement === e })()`)
 	for _, c := range []struct{ key, want string }{
-		{kb.ArrowRight, names[0] + "\nconcurrency: 1\n"}, {kb.ArrowRight, names[0] + "\nconcurrency: 2\n"},
-		{kb.ArrowDown, names[1] + "\nconcurrency: 2\n"}, {kb.ArrowLeft, names[1] + "\nconcurrency: 1\n"}, {kb.ArrowUp, names[0] + "\nconcurrency: 1\n"},
+		{kb.ArrowRight, "1 user\n" + names[0]}, {kb.ArrowRight, "2 users\n" + names[0]},
+		{kb.ArrowDown, "2 users\n" + names[1]}, {kb.ArrowLeft, "1 user\n" + names[1]}, {kb.ArrowUp, "1 user\n" + names[0]},
 	} {
 		p.do(chromedp.KeyEvent(c.key))
 		said := eval[string](p, tip)
@@ -80,6 +82,71 @@ func TestHover(t *testing.T) {
 	}
 	p.do(chromedp.KeyEvent(kb.Escape))
 	assert.Equal(t, eval[string](p, tip), "")
+}
+
+// TestFrontier checks that the pointer shows all systems at the load of a point, although they are at
+// different places, with both values of each.
+func TestFrontier(t *testing.T) {
+	p := open(t, systems(t))
+	const frontier = "figure[id^=frontier] .panel"
+	eval[bool](p, `(document.querySelector("`+frontier+`").focus(), true)`)
+	p.do(chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
+	said := eval[string](p, tip)
+	assert.Check(t, strings.HasPrefix(said, "2 users\nserver-") && strings.Count(said, " for each user") == 3 && strings.Count(said, " times)") == 2 && strings.Count(said, "\n") == 3, "%q", said)
+}
+
+// TestTables checks that columns can be hidden, also by keys, and that the file of a table has exact
+// values and the units of benchmark files.
+func TestTables(t *testing.T) {
+	p := open(t, systems(t))
+	p.unfold(true)
+	const table = `document.querySelector("details[id^=figures] table")`
+	heads := `[...` + table + `.tHead.rows[0].cells].filter(c => c.checkVisibility()).map(c => c.textContent.trim())`
+	before := eval[[]string](p, heads)
+	assert.Check(t, len(before) > 10 && !strings.Contains(strings.Join(before, " "), "-ns"), "%q", before)
+	rows := eval[int](p, `(() => { const box = `+table+`.parentNode.getBoundingClientRect(); return [...`+table+`.tBodies[0].rows].filter(r => r.getBoundingClientRect().bottom <= box.bottom).length })()`)
+	assert.Check(t, rows >= 8, "%d rows can be seen", rows)
+	eval[bool](p, `(document.querySelector("details[id^=figures] .columns input").focus(), true)`)
+	p.do(chromedp.KeyEvent(" "))
+	assert.Equal(t, len(eval[[]string](p, heads)), len(before)-1)
+	assert.Check(t, eval[bool](p, `[...`+table+`.rows].every(r => !r.cells[1].checkVisibility())`))
+
+	dir := downloads(p)
+	eval[bool](p, `(document.querySelector("details[id^=figures] .tools > button").click(), true)`)
+	cells, err := csv.NewReader(strings.NewReader(saved(t, dir, "figures*.csv"))).ReadAll()
+	assert.NilError(t, err)
+	assert.Equal(t, len(cells), 19)
+	at := slices.Index(cells[0], "p50-ttft-ns")
+	v, err := strconv.ParseFloat(cells[1][at], 64)
+	assert.Check(t, err == nil && v > 1e6 && v != math.Round(v/1e6)*1e6, "%q", cells[1][at])
+}
+
+// downloads has the browser write downloads to a folder, and returns the folder.
+func downloads(p *tab) string {
+	dir := p.t.TempDir()
+	p.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.CallBrowser(ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{Behavior: "allow", DownloadPath: dir})
+		return err
+	}))
+	return dir
+}
+
+// saved returns the text of the file that the browser saves.
+func saved(t *testing.T, dir, pattern string) string {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		assert.NilError(t, err)
+		if len(found) == 1 {
+			text, err := os.ReadFile(found[0])
+			assert.NilError(t, err)
+			if len(text) > 0 {
+				return string(text)
+			}
+		}
+	}
+	t.Fatalf("%s: no file within 30 s", pattern)
+	return ""
 }
 
 // TestBars checks that the pointer shows the value of a bar.
@@ -94,7 +161,7 @@ func TestBars(t *testing.T) {
 	})()`)
 	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at.X, at.Y))
 	said := eval[string](p, tip)
-	assert.Check(t, strings.HasPrefix(said, "old\n") && strings.Contains(said, "mean-tpot-ns") && strings.Contains(said, "change: 0 %") && strings.Contains(said, "from -0."), "%q", said)
+	assert.Check(t, strings.HasPrefix(said, "old\n") && strings.Contains(said, "TPOT mean") && strings.Contains(said, "change: 0 %") && strings.Contains(said, "-0.348 % to 0.348 %"), "%q", said)
 }
 
 // TestLegend checks that the legend hides and shows a series in all panels of its picture, with the
@@ -157,26 +224,10 @@ func TestSort(t *testing.T) {
 // TestSave checks that a picture is saved as SVG, and its data as CSV with exact values.
 func TestSave(t *testing.T) {
 	p := open(t, systems(t))
-	dir := t.TempDir()
-	p.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := chromedp.CallBrowser(ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{Behavior: "allow", DownloadPath: dir})
-		return err
-	}))
+	dir := downloads(p)
 	save := func(tool, kind string) string {
 		eval[bool](p, `[...document.querySelectorAll("figure[id^=sweep] .tools button")].some(b => b.textContent === "`+tool+`" && (b.click(), true))`)
-		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-			found, err := filepath.Glob(filepath.Join(dir, "sweep*."+kind))
-			assert.NilError(t, err)
-			if len(found) == 1 {
-				text, err := os.ReadFile(found[0])
-				assert.NilError(t, err)
-				if len(text) > 0 {
-					return string(text)
-				}
-			}
-		}
-		t.Fatalf("%s: no file within 30 s", tool)
-		return ""
+		return saved(t, dir, "sweep*."+kind)
 	}
 	svg := save("Save SVG", "svg")
 	in := xml.NewDecoder(strings.NewReader(svg))

@@ -3,7 +3,6 @@ package answer
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
@@ -18,6 +17,7 @@ const (
 	Verdict    Kind = "verdict"    // a verdict of package gate
 	Comparison Kind = "comparison" // a comparison of systems at equal loads
 	Load       Kind = "load"       // one system over its load
+	Catalogue  Kind = "catalogue"  // many benchmarks of one system
 	Run        Kind = "run"        // single loads
 )
 
@@ -50,7 +50,7 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 	if verdict != nil {
 		groups = nil // both files have the same systems
 	}
-	a.Measured = measured(d, groups)
+	a.Measured = measured(d, groups, slo)
 	if verdict != nil {
 		a.Kind, a.Sentences = Verdict, judged(verdict)
 		return a
@@ -59,28 +59,25 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 		a.Kind, a.Sentences = Run, []string{"No benchmark has a result."}
 		return a
 	}
-	type found struct {
+	if isCatalogue(groups) {
+		a.Kind, a.Sentences = Catalogue, catalogue(groups, d)
+		return a
+	}
+	type told struct {
 		kind Kind
 		of   *systems.Group
 		says []string
 		comparison
 	}
-	var all []found
+	var all []told
 	for _, g := range groups {
-		f := found{of: g}
+		f := told{of: g}
 		limits := slo(g)
 		load, swept, _ := g.Swept()
-		f.comparison = compared(g.Systems)
+		f.comparison = compared(g, limits)
 		switch {
 		case f.comparison.says != nil:
 			f.kind, f.says = Comparison, f.comparison.says
-			if load != "" {
-				if first, decided := ranked(swept, limits); decided {
-					f.says = append(first, f.says...)
-				} else {
-					f.says = append(f.says, first...)
-				}
-			}
 		case load != "":
 			f.kind = Load
 			for _, s := range swept {
@@ -97,7 +94,7 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 	}
 	// The groups with the most to tell come first: groups over the load before others, and within
 	// each kind comparisons before others.
-	weight := func(f found) (w int) {
+	weight := func(f told) (w int) {
 		if load, _, _ := f.of.Swept(); load != "" {
 			w += 2
 		}
@@ -106,7 +103,7 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 		}
 		return w
 	}
-	slices.SortStableFunc(all, func(x, y found) int { return weight(y) - weight(x) })
+	slices.SortStableFunc(all, func(x, y told) int { return weight(y) - weight(x) })
 	for i, f := range all {
 		if i == maxGroups {
 			a.Sentences = append(a.Sentences, fmt.Sprintf("%d further groups of benchmarks are below.", len(all)-i))
@@ -121,22 +118,4 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 		a.Sentences = append(a.Sentences, f.says...)
 	}
 	return a
-}
-
-// Text returns the answer as lines for a terminal.
-func (a *Answer) Text() string {
-	var b strings.Builder
-	for _, f := range a.Measured {
-		fmt.Fprintf(&b, "%s: %s\n", f.Key, f.Value)
-	}
-	for _, s := range a.Sentences {
-		fmt.Fprintln(&b, s)
-	}
-	for _, s := range a.Warnings {
-		fmt.Fprintf(&b, "warning: %s\n", s)
-	}
-	for _, s := range a.Notes {
-		fmt.Fprintf(&b, "note: %s\n", s)
-	}
-	return printable(b.String())
 }

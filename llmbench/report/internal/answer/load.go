@@ -1,10 +1,9 @@
 package answer
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
@@ -15,10 +14,8 @@ func overLoad(s *systems.System, slo systems.SLO) (says []string) {
 	if s.Name != "" {
 		name = s.Name + ": "
 	}
-	if c := s.Carries(slo); c != nil {
-		said := name + carries(c, slo)
-		says = append(says, capital(said))
-		name = ""
+	if said := compare.Limit(s.Load, measurements([]*systems.System{s}, systems.Throughput, slo), slo.Share); said != "" {
+		says = append(says, said+".")
 	}
 	peak := s.Peak()
 	if peak == nil {
@@ -67,78 +64,6 @@ func mistrust(r *results.Row) (text string) {
 		text += " (in doubt, see the warnings)"
 	}
 	return text
-}
-
-// carries says up to which load a system meets the SLO.
-func carries(c *systems.Carried, slo systems.SLO) string {
-	kept, missed := "", ""
-	if c.Met != nil {
-		kept = fmt.Sprintf("%s (%s%s)", at(c.Met), percent(c.Shares[c.Met]), goodput(c.Met))
-	}
-	if c.Missed != nil {
-		missed = fmt.Sprintf("%s (%s)", at(c.Missed), percent(c.Shares[c.Missed]))
-	}
-	switch {
-	case kept == "":
-		return fmt.Sprintf("no load keeps %s: the lowest is %s.", slo, missed)
-	case missed == "":
-		return fmt.Sprintf("%s is kept by every load up to the highest, %s.", slo, kept)
-	}
-	return fmt.Sprintf("%s is kept up to %s, and missed at %s.", slo, kept, missed)
-}
-
-func goodput(r *results.Row) string {
-	if f := figure(r, "req/s"); f != "" {
-		return " of " + f
-	}
-	return ""
-}
-
-// ranked returns the highest load at which each system meets the SLO, the best system first. It
-// also reports whether any load missed the SLO. If none did, the systems cannot be ranked.
-func ranked(all []*systems.System, slo systems.SLO) (says []string, missed bool) {
-	type entry struct {
-		name string
-		load float64
-		text string
-	}
-	var entries []entry
-	for _, s := range all {
-		c := s.Carries(slo)
-		missed = missed || c != nil && c.Missed != nil
-		switch {
-		case c == nil:
-		case c.Met == nil:
-			entries = append(entries, entry{s.Name, 0, "none that was measured"})
-		default:
-			_, load := c.Met.Load()
-			text := at(c.Met)
-			if c.Missed == nil {
-				text += " or more"
-			}
-			entries = append(entries, entry{s.Name, load, text})
-		}
-	}
-	if len(entries) == 0 {
-		return nil, false
-	}
-	if !missed {
-		return []string{fmt.Sprintf("Every load keeps %s: higher loads would tell which system carries more.", slo)}, false
-	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(b.load, a.load) })
-	said := fmt.Sprintf("Within %s, %s carries the most load: %s", slo, entries[0].name, entries[0].text)
-	switch {
-	case entries[0].load == 0:
-		said = fmt.Sprintf("No load that was measured keeps %s", slo)
-	case len(entries) > 1 && entries[1].load == entries[0].load:
-		said = fmt.Sprintf("Within %s, several systems carry the most load: %s %s", slo, entries[0].name, entries[0].text)
-	}
-	for _, e := range entries[1:] {
-		if entries[0].load > 0 {
-			said += "; " + e.name + " " + e.text
-		}
-	}
-	return []string{said + "."}, true
 }
 
 // single says what was measured in a group without a range of loads.

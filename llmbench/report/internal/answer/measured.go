@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
@@ -17,7 +18,7 @@ import (
 const maxValues = 4
 
 // measured returns what was measured, as far as the results and records tell.
-func measured(d *results.Data, groups []*systems.Group) (all []Fact) {
+func measured(d *results.Data, groups []*systems.Group, slo func(*systems.Group) systems.SLO) (all []Fact) {
 	rows := slices.Concat(d.Rows, d.Broken)
 	add := func(key string, values []string) {
 		if len(values) == 0 {
@@ -57,7 +58,7 @@ func measured(d *results.Data, groups []*systems.Group) (all []Fact) {
 			}
 		}
 	}
-	if backends := of("backend"); len(names) == 0 || len(backends) > 1 && len(names) > maxValues {
+	if backends := of("backend"); len(names) == 0 || len(names) > maxValues && len(backends) > 0 {
 		names = backends
 	}
 	add("Systems", names)
@@ -69,6 +70,14 @@ func measured(d *results.Data, groups []*systems.Group) (all []Fact) {
 	add("CPU of the client", of("cpu"))
 	add("Workload", of("workload"))
 	add("Load", loads(rows))
+	var limits []string
+	for _, g := range groups {
+		known := slices.ContainsFunc(g.Rows, func(r *results.Row) bool { _, known := slo(g).Kept(r); return known })
+		if text := slo(g).Text(); known && !slices.Contains(limits, text) {
+			limits = append(limits, text)
+		}
+	}
+	add("SLO", limits)
 	add("Date", dates(d, of("date")))
 	add("Commit", of("commit"))
 	return all
@@ -97,9 +106,9 @@ func simulated(rows []*results.Row) (all []string) {
 	return all
 }
 
-// loads returns the range of each kind of load, and the number of samples.
+// loads returns the range of each kind of load, and the number of runs.
 func loads(rows []*results.Row) (all []string) {
-	for _, key := range results.Loads {
+	for _, key := range compare.Loads {
 		low, high, n := 0.0, 0.0, 0
 		for _, r := range rows {
 			if load, v := r.Load(); load == key {
@@ -113,9 +122,9 @@ func loads(rows []*results.Row) (all []string) {
 		switch {
 		case n == 0:
 		case low == high:
-			all = append(all, key+" "+loadText(key, low))
+			all = append(all, compare.Load(key, low))
 		default:
-			all = append(all, fmt.Sprintf("%s %s to %s", key, chart.Brief(low), loadText(key, high)))
+			all = append(all, chart.Brief(low)+" to "+compare.Load(key, high))
 		}
 	}
 	least, most := 0, 0
@@ -132,11 +141,11 @@ func loads(rows []*results.Row) (all []string) {
 	switch {
 	case most == 0:
 	case most == least && len(rows) == 1:
-		all = append(all, human.Plural(most, "sample"))
+		all = append(all, human.Plural(most, "run"))
 	case least == most:
-		all = append(all, human.Plural(most, "sample")+" each")
+		all = append(all, human.Plural(most, "run")+" each")
 	default:
-		all = append(all, fmt.Sprintf("%d to %d samples each", least, most))
+		all = append(all, fmt.Sprintf("%d to %d runs each", least, most))
 	}
 	return all
 }

@@ -114,8 +114,8 @@ func VerdictOrder(r *gate.Report) []int {
 	return order
 }
 
-// VerdictLabels returns a label for each row of a verdict. A label is the unit and the keys in
-// which the benchmarks of the rows differ.
+// VerdictLabels returns a label for each row of a verdict. A label is the keys in which the
+// benchmarks of the rows differ, and the name of the unit.
 func VerdictLabels(r *gate.Report) []string {
 	var rows []*results.Row
 	for _, row := range r.Rows {
@@ -126,7 +126,7 @@ func VerdictLabels(r *gate.Report) []string {
 		if labels[i] != "" {
 			labels[i] += " "
 		}
-		labels[i] += row.Unit
+		labels[i] += human.Name(row.Unit)
 	}
 	return labels
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
@@ -17,35 +18,37 @@ func warnings(d *results.Data) (warn, notes []string) {
 	rows := slices.Concat(d.Broken, d.Rows)
 	labels := systems.Labels(rows)
 	type warning struct {
-		text  string
-		about []string
+		key, text string
+		about     []string
 	}
 	var kinds [4][]*warning
-	add := func(kind int, text string, i int) {
+	add := func(kind int, key, text string, i int) {
 		label := labels[i]
 		if label == "" {
 			label = rows[i].Name
 		}
-		same := slices.IndexFunc(kinds[kind], func(w *warning) bool { return key(w.text) == key(text) })
+		same := slices.IndexFunc(kinds[kind], func(w *warning) bool { return w.key == key })
 		if same < 0 {
-			kinds[kind] = append(kinds[kind], &warning{text, []string{label}})
+			kinds[kind] = append(kinds[kind], &warning{key, text, []string{label}})
 		} else if w := kinds[kind][same]; !slices.Contains(w.about, label) {
 			w.about = append(w.about, label)
 		}
 	}
 	for i, r := range rows {
 		if r.Failed != "" {
-			add(0, "no result: "+r.Failed, i)
+			add(0, key(r.Failed), "no result: "+r.Failed, i)
 			continue
 		}
 		for _, doubt := range r.Doubts {
 			switch {
+			case !doubt.Note && doubt.Kind == records.NoteClient: // such texts begin with the units
+				add(1, doubt.Kind, doubt.Text, i)
 			case !doubt.Note:
-				add(1, doubt.Text, i)
+				add(1, key(doubt.Text), doubt.Text, i)
 			case doubt.Kind != "":
-				add(2, doubt.Text, i)
+				add(2, key(doubt.Text), doubt.Text, i)
 			default:
-				add(3, "logged: "+doubt.Text, i)
+				add(3, alike(doubt.Text), "logged: "+doubt.Text, i) // the parts of such a text are unknown
 			}
 		}
 	}
@@ -63,7 +66,7 @@ func warnings(d *results.Data) (warn, notes []string) {
 			if len(w.about) > 1 {
 				said = fmt.Sprintf("%s (the first of %d such %s)", said, len(w.about), what)
 			}
-			*to = append(*to, said+". About: "+about)
+			*to = append(*to, strings.TrimSuffix(said, ".")+". About: "+about)
 		}
 	}
 	return warn, notes
@@ -72,9 +75,6 @@ func warnings(d *results.Data) (warn, notes []string) {
 // key returns what all texts with the same reason have in common: their beginning, in which numbers
 // are replaced.
 func key(text string) string {
-	if own, logged := strings.CutPrefix(text, "logged: "); logged {
-		return "logged: " + alike(own) // the parts of such a text are unknown
-	}
 	if pass, rest, _ := strings.Cut(text, ": "); strings.HasPrefix(pass, "pass ") {
 		text = rest
 	}

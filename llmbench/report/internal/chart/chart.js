@@ -1,4 +1,18 @@
 "use strict";
+
+// saveFile has the browser save a text as a file.
+const saveFile = (name, type, text) => {
+  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+};
+
+// csvOf returns rows of cells as the text of a CSV file.
+const csvOf = rows => {
+  const cell = v => /[",\n\r]/.test(v) ? '"' + String(v).replaceAll('"', '""') + '"' : v;
+  return rows.map(r => r.map(cell).join(",") + "\n").join("");
+};
+
 {
   // make returns an element with properties and children.
   const make = (tag, props, ...kids) => {
@@ -10,13 +24,8 @@
   // brief spells a number with three significant digits, and whole numbers with all.
   const brief = v => Number.isInteger(v) && Math.abs(v) < 1e5 ? String(v) : String(Number(v.toPrecision(3)));
 
-  // said spells a number in the unit of an axis, and the exact number where it differs.
-  const said = (v, axis) => {
-    const base = axis.base ?? axis.unit ?? "";
-    const shown = (brief(v * (axis.scale ?? 1)) + " " + (axis.unit ?? "")).trim();
-    const exact = (v + " " + base).trim();
-    return shown === exact ? shown : shown + " (" + exact + ")";
-  };
+  // said spells a number in the unit of an axis.
+  const said = (v, axis) => (brief(v * (axis.scale ?? 1)) + " " + (axis.unit ?? "")).trim();
 
   const tip = make("div", { className: "tip", role: "status" });
   const dot = make("div", { className: "dot", hidden: true });
@@ -55,20 +64,39 @@
     return { svg, all };
   };
 
-  // text returns what is said of a point.
-  const text = (data, names, { set, point }) => {
+  // value says the value of a point, with its range.
+  const value = (data, { set, point }) => {
+    const [x, v, low = v, high = v] = point;
+    const [from, to] = [low, high].map(v => said(v, { ...data.y, unit: "" }));
+    return said(v, data.y) + (from !== to ? " [" + from + ", " + to + "]" : "") + (data.by && !set.dots ? ", " + said(x, data.x) + " for each user" : "");
+  };
+
+  // text returns what is said of a point: the place, and the values of all series there. Those of the
+  // other series have the ratio to the point's own value.
+  const text = (data, names, all, at) => {
+    const { set, point } = at;
     const [x, v, low = v, high = v, more, doubt] = point;
     const lines = [];
-    if (set.s >= 0) lines.push(names[set.s]);
-    lines.push(data.lanes ? data.lanes[x] : [data.x.label, said(x, data.x)].filter(Boolean).join(": "));
-    if (set.bars && low !== 0 && (low !== high)) {
-      if (v !== low && v !== high) lines.push(data.name + ": " + said(v, data.y));
-      lines.push("from " + said(low, data.y), "to " + said(high, data.y));
+    if (data.lanes) {
+      if (set.s >= 0) lines.push(names[set.s]);
+      lines.push(data.lanes[x]);
+      if (set.bars && low !== 0 && low !== high) {
+        if (v !== low && v !== high) lines.push(data.name + ": " + said(v, data.y));
+        lines.push(said(low, data.y) + " to " + said(high, data.y));
+      } else lines.push((data.y.label ?? data.name) + ": " + said(v, data.y));
     } else {
-      lines.push((data.y.label ?? data.name) + ": " + said(v, data.y));
-      if (!set.bars && low !== high) lines.push("from " + said(low, data.y), "to " + said(high, data.y));
+      const label = data.x.label ?? "";
+      lines.push(data.by ? more : data.x.unit || !label ? (label ? label + ": " : "") + said(x, data.x) : said(x, data.x) + " " + (x === 1 ? label.replace(/s$/, "") : label));
+      const same = data.by ? p => p.point[4] === more && more : p => p.point[0] === x;
+      const name = p => p.set.s >= 0 ? names[p.set.s] + ": " : "";
+      lines.push(name(at) + value(data, at));
+      for (const p of all) {
+        if (p.series === at.series || p.set.dots || !same(p)) continue;
+        const ratio = v > 0 && p.point[1] > 0 ? " (" + (p.point[1] / v).toFixed(2) + " times)" : "";
+        lines.push(name(p) + value(data, p) + ratio);
+      }
     }
-    if (more) lines.push(more);
+    if (more && !data.by) lines.push(more);
     if (doubt) lines.push("In doubt: " + doubt);
     return lines.filter(Boolean).join("\n");
   };
@@ -98,13 +126,6 @@
     return best && best.set.bars ? { ...best, x: Math.min(Math.max(x, best.from), best.to) } : best;
   };
 
-  // save has the browser save a text as a file.
-  const save = (name, type, text) => {
-    const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-  };
-
   // csv returns the data of a chart.
   const csv = data => {
     const rows = [["panel", "series", "place", "place of", "value", "low", "high", "unit", "note"]];
@@ -116,8 +137,7 @@
         }
       }
     }
-    const cell = v => /[",\n\r]/.test(v) ? '"' + String(v).replaceAll('"', '""') + '"' : v;
-    return rows.map(r => r.map(cell).join(",") + "\n").join("");
+    return csvOf(rows);
   };
 
   // picture returns the panels and the legend as they are shown, as one SVG.
@@ -201,19 +221,19 @@
         hide();
       }).setAttribute("aria-pressed", String(of));
     }
-    tool("Save SVG", () => save(chart.dataset.id + ".svg", "image/svg+xml", picture(chart)));
-    tool("Save CSV", () => save(chart.dataset.id + ".csv", "text/csv", csv(data())));
+    tool("Save SVG", () => saveFile(chart.dataset.id + ".svg", "image/svg+xml", picture(chart)));
+    tool("Save CSV", () => saveFile(chart.dataset.id + ".csv", "text/csv", csv(data())));
     chart.append(tools);
     panels.forEach((panel, i) => {
       let at; // the point that the keyboard reached
-      const tell = (svg, point) => {
-        if (point) show(svg, point, text(data().panels[i], data().names, point));
+      const tell = (svg, all, point) => {
+        if (point) show(svg, point, text(data().panels[i], data().names, all, point));
         else hide();
       };
       panel.onpointermove = panel.onpointerdown = e => {
         const { svg, all } = places(panel, data().panels[i], off);
         const box = svg.getBoundingClientRect(), by = svg.viewBox.baseVal.width / box.width;
-        tell(svg, nearest(all, data().panels[i].turned, (e.clientX - box.left) * by, (e.clientY - box.top) * by));
+        tell(svg, all, nearest(all, data().panels[i].turned, (e.clientX - box.left) * by, (e.clientY - box.top) * by));
       };
       panel.onpointerleave = panel.onblur = hide;
       panel.tabIndex = 0;
@@ -232,7 +252,7 @@
         const points = all.filter(p => p.series === series[s]);
         const n = at ? points.findIndex(p => p.index >= at.index) : -1;
         at = points[Math.max(0, Math.min(points.length - 1, (at ? (n < 0 ? points.length - 1 : n) + step[1] : 0)))];
-        tell(svg, at);
+        tell(svg, all, at);
       };
     });
   };

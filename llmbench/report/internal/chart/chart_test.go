@@ -217,3 +217,22 @@ func TestLooks(t *testing.T) {
 	assert.Equal(t, len(dashes), 6)
 	assert.Equal(t, len(lines), 36)
 }
+
+// TestLeastTicks checks that an axis of any range has at least three marks that can be told apart.
+func TestLeastTicks(t *testing.T) {
+	for _, lo := range []float64{1e-3, 0.7, 1, 3, 61.5, 999, 1e6} {
+		for _, by := range []float64{1.01, 1.1, 1.5, 2, 3, 7, 30, 1000, 1e5} {
+			for _, log := range []bool{false, true} {
+				for n := 2; n < 8; n++ {
+					s := scale{lo: lo, hi: lo * by, log: log}
+					marks := s.ticks(&Axis{}, n)
+					seen := map[string]bool{}
+					for _, m := range marks {
+						seen[m.label] = true
+					}
+					assert.Assert(t, len(seen) >= leastTicks && len(seen) == len(marks) && len(marks) <= 6*n, "%v to %v, logarithmic %v, %d: %v", s.lo, s.hi, log, n, marks)
+				}
+			}
+		}
+	}
+}

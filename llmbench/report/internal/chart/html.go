@@ -153,6 +153,7 @@ type plane struct {
 	Y      axisData  `json:"y"`
 	Turned bool      `json:"turned,omitempty"`
 	Lanes  []string  `json:"lanes,omitempty"`
+	By     bool      `json:"by,omitempty"` // tips show the points of other series with the same text
 	Series []dataSet `json:"series"`
 }
 
@@ -170,6 +171,7 @@ type dataSet struct {
 	Along  bool    `json:"along,omitempty"` // the script finds points by their place alone
 	Shift  float64 `json:"shift,omitempty"` // how far bars are moved downwards
 	Bars   bool    `json:"bars,omitempty"`
+	Dots   bool    `json:"dots,omitempty"` // tips of other series do not show the points
 	Points [][]any `json:"points"`
 }
 
@@ -190,9 +192,9 @@ func (a *Axis) data() axisData {
 }
 
 func (p *Panel) data(c *Chart, all []*Series, shifts []vg.Length) plane {
-	d := plane{Name: p.name(c), X: p.X.data(), Y: p.Y.data(), Turned: p.turned(), Lanes: p.Lanes, Series: []dataSet{}}
+	d := plane{Name: p.name(c), X: p.X.data(), Y: p.Y.data(), Turned: p.turned(), Lanes: p.Lanes, By: p.ByText, Series: []dataSet{}}
 	for i, s := range p.Series {
-		set := dataSet{Name: indexOf(all, s), Bars: s.Kind == Bars, Shift: -math.Round(10*float64(shifts[i])) / 10, Points: [][]any{}}
+		set := dataSet{Name: indexOf(all, s), Bars: s.Kind == Bars, Dots: s.Kind == Dots, Shift: -math.Round(10*float64(shifts[i])) / 10, Points: [][]any{}}
 		if p.Lanes == nil {
 			set.Shift = 0
 		}

@@ -81,6 +81,9 @@ type tick struct {
 	label string
 }
 
+// leastTicks is the smallest number of marks of an axis.
+const leastTicks = 3
+
 // ticks returns the marks of a scale, which are at most about n. The labels are numbers multiplied
 // by the axis's Scale. These multiplied numbers are round.
 func (s *scale) ticks(a *Axis, n int) (all []tick) {
@@ -93,11 +96,13 @@ func (s *scale) ticks(a *Axis, n int) (all []tick) {
 	}
 	lo, hi := s.lo*by, s.hi*by
 	var at []float64
-	if s.log {
-		at = logTicks(lo, hi, n)
-	}
-	if len(at) < 2 || len(at) < 3 && hi < 20*lo { // round logarithmic marks would be too far apart
-		at = linearTicks(lo, hi, n)
+	for more := n; len(at) < leastTicks && more < 4*n; more++ {
+		if s.log {
+			at = logTicks(lo, hi, more)
+		}
+		if !s.log || len(at) < leastTicks && hi < 20*lo { // round logarithmic marks would be too far apart
+			at = linearTicks(lo, hi, more)
+		}
 	}
 	for _, v := range at {
 		all = append(all, tick{v / by, label(v, at)})

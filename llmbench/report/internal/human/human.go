@@ -20,6 +20,9 @@ type Scale struct {
 // µs, ms or s. Rates and percentages lose the words before the last hyphen: "output-tok/s" becomes
 // "tok/s".
 func ScaleOf(unit string, largest float64) Scale {
+	if names[unit] != "" && !strings.ContainsAny(unit, "/%") && !strings.HasSuffix(unit, "-ns") {
+		return Scale{"", "", 1} // the name of the unit says what is counted
+	}
 	if !strings.HasSuffix(unit, "-ns") && unit != "ns/op" {
 		short := unit
 		if i := strings.LastIndex(unit, "-"); i >= 0 && (strings.Contains(unit[i:], "/") || strings.HasSuffix(unit, "-%")) {

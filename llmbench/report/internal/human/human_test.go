@@ -21,7 +21,7 @@ func TestText(t *testing.T) {
 		{"out-tok/req", 128, "128 tok/req"},
 		{"client-err-%", 0.02494, "0.0249 %"},
 		{"fail-%", 0, "0 %"},
-		{"knee-concurrency", 16, "16 knee-concurrency"},
+		{"knee-concurrency", 16, "16"},
 	} {
 		if got := Text(c.unit, c.v); got != c.want {
 			t.Errorf("Text(%q, %v) = %q, want %q", c.unit, c.v, got, c.want)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
@@ -20,14 +21,24 @@ func axisOf(label string, s human.Scale) chart.Axis {
 // by more than a factor of ten, the axis is logarithmic.
 func loadAxis(load string, all []*systems.System) chart.Axis {
 	xs := loadsOf(all)
-	a := chart.Axis{Label: load, Ticks: xs}
-	if results.Open(load) {
-		a.Unit = "req/s"
+	a := chart.Axis{Label: loadHead(load), Ticks: xs}
+	if compare.Open(load) {
+		a.Label, a.Unit = "requests that arrive", "req/s"
 	}
 	if n := len(xs); n > 0 && xs[0] > 0 {
 		a.Log = xs[n-1] > 10*xs[0]
 	}
 	return a
+}
+
+// swept is like Group.Swept, but finds no load if there are fewer than three values. A table says two
+// values better than a picture.
+func swept(g *systems.Group) (load string, all []*systems.System, left int) {
+	load, all, left = g.Swept()
+	if len(loadsOf(all)) < 3 {
+		return "", nil, 0
+	}
+	return load, all, left
 }
 
 // loadsOf returns the different loads of the systems, the smallest first.

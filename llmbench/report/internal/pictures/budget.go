@@ -37,7 +37,10 @@ func Budget(rows []*results.Row) *Picture {
 	}
 	scale := human.ScaleOf("time-ns", most)
 	p := &Picture{ID: "error-budget", Title: "The client's own error"}
-	p.Table.Head = append([]string{"benchmark"}, units...)
+	p.Table.Head, p.Table.Units = []string{"benchmark"}, append([]string{""}, units...)
+	for _, u := range units {
+		p.Table.Head = append(p.Table.Head, human.Name(u))
+	}
 	bars := &chart.Series{Name: "error", Kind: chart.Bars, Look: chart.LookOf(3), Bare: true}
 	plane := &chart.Panel{Y: axisOf("time", scale), Series: []*chart.Series{bars}}
 	left := 0
@@ -52,7 +55,7 @@ func Budget(rows []*results.Row) *Picture {
 				continue
 			}
 			bars.Points = append(bars.Points, bar(len(plane.Lanes), 0, v.Mid))
-			plane.Lanes = append(plane.Lanes, strings.TrimSpace(unit+" "+labels[i]))
+			plane.Lanes = append(plane.Lanes, strings.TrimSpace(human.Name(unit)+" "+labels[i]))
 		}
 	}
 	if len(plane.Lanes) == 0 {

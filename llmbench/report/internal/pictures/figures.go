@@ -29,12 +29,9 @@ func Figures(rows []*results.Row) (t Table) {
 			}
 		}
 		scales[u] = human.ScaleOf(u, largest)
-		head := u
-		if scales[u].Base == "ns" {
-			head += " (" + scales[u].Unit + ")"
-		}
-		t.Head = append(t.Head, head)
+		t.Head = append(t.Head, headed(human.Name(u), scales[u]))
 	}
+	t.Units = append([]string{""}, units...)
 	t.Head = append(t.Head, "name", "file")
 	for i, label := range systems.Labels(rows) {
 		r := rows[i]

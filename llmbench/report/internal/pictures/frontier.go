@@ -2,8 +2,10 @@ package pictures
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
@@ -14,23 +16,26 @@ import (
 // Frontier draws the throughput over the token rate of each user. More load raises the throughput
 // and lowers that rate. The picture marks the knee and the highest load that meets the SLO.
 func Frontier(g *systems.Group, slo systems.SLO) *Picture {
-	load, all, _ := g.Swept()
+	load, all, _ := swept(g)
 	if load == "" {
 		return nil
 	}
 	p := &Picture{ID: Slug("frontier", g.Title), Title: g.Title + ": throughput against speed"}
 	plane := &chart.Panel{
-		X: chart.Axis{Label: "tokens per second of each user", Unit: "tok/s", Zero: true},
-		Y: chart.Axis{Label: "output tokens per second of all", Unit: "tok/s", Zero: true, Both: true},
+		ByText: true,
+		X:      chart.Axis{Label: "speed for each user", Unit: "tok/s", Zero: true},
+		Y:      chart.Axis{Label: "throughput of all users", Unit: "tok/s", Zero: true, Both: true},
 	}
 	knees := &chart.Series{Name: "knee", Kind: chart.Dots, Look: chart.Look{Color: chart.Ink, Ring: true, Size: 8}}
 	kept := &chart.Series{Name: "highest load that keeps the SLO", Kind: chart.Dots, Look: chart.Look{Color: chart.Ink, Mark: chart.Square, Ring: true, Size: 10}}
 	p.Table.Head = append(systemHead(all), load, "of each user (tok/s)", "of all (tok/s)", "")
 	points := 0
+	least, most, judged := math.Inf(1), 0.0, false
 	for _, s := range all {
 		l := &chart.Series{Name: s.Name, Look: lookOf(all, s)}
 		knee, _ := s.Knee() // without a knee the line has no ring
 		carried := s.Carries(slo)
+		judged = judged || carried != nil
 		for _, r := range s.Rows {
 			x, ok := userSpeed(r)
 			y, unit := r.Spread(outputUnits...)
@@ -39,9 +44,10 @@ func Frontier(g *systems.Group, slo systems.SLO) *Picture {
 			}
 			_, at := r.Load()
 			q := chart.At(x, y.Mid)
-			q.Text, q.Doubt = load+" "+chart.Brief(at), r.Doubt(unit)
+			q.Text, q.Doubt = compare.Load(load, at), r.Doubt(unit)
 			l.Points = append(l.Points, q)
 			points++
+			least, most = min(least, y.Low), max(most, y.High)
 			said := ""
 			if r == knee {
 				said = "knee"
@@ -64,14 +70,20 @@ func Frontier(g *systems.Group, slo systems.SLO) *Picture {
 	if points < 2 {
 		return nil
 	}
-	p.Caption = fmt.Sprintf("Output tokens per second of all users against those of one, a point a %s%s.", load, forSystems(all))
+	p.Caption = fmt.Sprintf("Output tokens per second of all users against those of one, with a point for each load%s.", forSystems(all))
 	if len(knees.Points) > 0 {
 		plane.Series = append(plane.Series, knees)
-		p.Caption += " A ring marks the knee: the greatest throughput / latency."
+		p.Caption += " A ring is the knee: the greatest throughput / latency."
 	}
 	if len(kept.Points) > 0 {
 		plane.Series = append(plane.Series, kept)
-		p.Caption += fmt.Sprintf(" A box marks the highest load that keeps %s.", slo)
+		p.Caption += fmt.Sprintf(" A box is the highest load that keeps %s.", slo)
+	}
+	if limit := slo.Limits.TPOT; limit > 0 && judged {
+		at := 1 / limit.Seconds()
+		plane.Series = append(plane.Series, &chart.Series{Name: fmt.Sprintf("SLO: %v a token", limit), Look: chart.Look{Color: chart.Ink, Dash: chart.Dotted}, Bare: true,
+			Points: []chart.Point{chart.At(at, max(least, 0)), chart.At(at, most)}})
+		p.Caption += " The dotted line is the SLO's limit of the time per token: speeds to its right keep it."
 	}
 	p.Caption += " The speed of a user is user-tok/s; without it 1 / mean TPOT, or output tokens per request / latency."
 	p.panels = []*chart.Panel{plane}

@@ -106,7 +106,7 @@ func TestBudget(t *testing.T) {
 		}
 	}
 	p := Budget(dataOf(t, text).Rows)
-	assert.DeepEqual(t, p.panels[0].Lanes, []string{"p99-ttft-err-ns direct concurrency=1", "p99-ttft-err-ns direct concurrency=8", "p99-ttft-err-ns gateway concurrency=1", "p99-ttft-err-ns gateway concurrency=8"})
+	assert.DeepEqual(t, p.panels[0].Lanes, []string{"TTFT error p99 direct concurrency=1", "TTFT error p99 direct concurrency=8", "TTFT error p99 gateway concurrency=1", "TTFT error p99 gateway concurrency=8"})
 	assert.DeepEqual(t, p.Table.Rows[3], []string{"gateway concurrency=8", "5 µs", "2 %"})
 }
 
@@ -118,8 +118,8 @@ func TestVerdict(t *testing.T) {
 	r, err := gate.Compare(gate.File{}, gate.File{Name: "old", Data: strings.NewReader(text(100))}, gate.File{Name: "new", Data: strings.NewReader(text(80))}, gate.Options{})
 	assert.NilError(t, err)
 	p := Verdict(r)
-	assert.DeepEqual(t, p.panels[0].Lanes, []string{"gateway output-tok/s", "direct output-tok/s"}) // the regression comes first
-	assert.Equal(t, strings.Join(p.Table.Rows[0][:4], "; "), "gateway output-tok/s; regression; -20.00%; +2.00%")
+	assert.DeepEqual(t, p.panels[0].Lanes, []string{"gateway output", "direct output"}) // the regression comes first
+	assert.Equal(t, strings.Join(p.Table.Rows[0][:4], "; "), "gateway output; regression; -20.00%; +2.00%")
 }
 
 // TestOffered checks that the sweep of an open loop has a line for the offered rate, and that the
@@ -141,13 +141,13 @@ func TestOffered(t *testing.T) {
 // TestDoubt checks that only a point that the client distorted is marked, both in the picture and
 // in the table.
 func TestDoubt(t *testing.T) {
-	d := dataOf(t, "BenchmarkServe/concurrency=1 1 100 output-tok/s 5000 p50-ttft-ns 2 client-err-%\nBenchmarkServe/concurrency=2 1 100 output-tok/s 5000 p50-ttft-ns 91 client-err-%\n")
+	d := dataOf(t, "BenchmarkServe/concurrency=1 1 100 output-tok/s 5000 p50-ttft-ns 2 client-err-%\nBenchmarkServe/concurrency=2 1 100 output-tok/s 5000 p50-ttft-ns 91 client-err-%\nBenchmarkServe/concurrency=4 1 100 output-tok/s 5000 p50-ttft-ns\n")
 	p := Sweep(systems.Groups(d.Rows, nil)[0])
 	for _, panel := range p.panels {
 		assert.Equal(t, panel.Series[0].Points[0].Doubt, "")
 		assert.Assert(t, strings.Contains(panel.Series[0].Points[1].Doubt, "91%"))
 	}
-	assert.DeepEqual(t, p.Table.Rows, [][]string{{"1", "100", "5"}, {"2", "100 †", "5 †"}})
+	assert.DeepEqual(t, p.Table.Rows, [][]string{{"1", "100", "5"}, {"2", "100 †", "5 †"}, {"4", "100", "5"}})
 	assert.Equal(t, p.Table.Exact[1][2], "5000 p50-ttft-ns in doubt")
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
@@ -55,7 +56,7 @@ var streamed = []panel{
 // Headline draws what matters most over the load: the throughput, and how long users wait. It
 // returns nil if the group has no load.
 func Headline(g *systems.Group) *Picture {
-	load, all, _ := g.Swept()
+	load, all, _ := swept(g)
 	if load == "" {
 		return nil
 	}
@@ -74,7 +75,7 @@ func Headline(g *systems.Group) *Picture {
 // Sweep draws the metrics of a group over the load. Each metric has a plot, with a line for each
 // system. It returns nil if the group has no load.
 func Sweep(g *systems.Group) *Picture {
-	load, all, left := g.Swept()
+	load, all, left := swept(g)
 	if load == "" {
 		return nil
 	}
@@ -118,7 +119,7 @@ func overLoad(kind string, g *systems.Group, load string, all []*systems.System,
 		}
 		c := column{of, human.ScaleOf(unit, largest)}
 		plane := &chart.Panel{Title: of.title, X: loadAxis(load, all), Y: axisOf("", c.scale), Series: lines}
-		if of.units[0] == "req/s" && results.Open(load) {
+		if of.units[0] == "req/s" && compare.Open(load) {
 			if len(all) == 1 && all[0].Name == "" {
 				lines[0].Name = "measured"
 			}

@@ -2,6 +2,7 @@ package pictures
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,10 @@ import (
 type Table struct {
 	Head []string
 	Rows [][]string
+
+	// Units holds the units of benchmark files whose values the columns show. A column beyond its end,
+	// or with "", shows none.
+	Units []string
 
 	// Exact holds the exact values of cells that are shown with fewer digits. It has the same order
 	// as Rows. A reader sees these values under the pointer, and rows are sorted by them. A cell is
@@ -99,4 +104,30 @@ func headed(title string, scale human.Scale) string {
 		return title
 	}
 	return title + " (" + scale.Unit + ")"
+}
+
+// Trimmed returns a copy of the table without the columns that have no values.
+func (t *Table) Trimmed() (kept Table) {
+	var columns []int
+	for i := range t.Head {
+		if i == 0 || slices.ContainsFunc(t.Rows, func(row []string) bool { return row[i] != "" }) {
+			columns = append(columns, i)
+		}
+	}
+	of := func(row []string) (cells []string) {
+		for _, i := range columns {
+			if i < len(row) {
+				cells = append(cells, row[i])
+			}
+		}
+		return cells
+	}
+	kept.Head, kept.Units = of(t.Head), of(t.Units)
+	for n, row := range t.Rows {
+		kept.Rows = append(kept.Rows, of(row))
+		if n < len(t.Exact) {
+			kept.Exact = append(kept.Exact, of(t.Exact[n]))
+		}
+	}
+	return kept
 }

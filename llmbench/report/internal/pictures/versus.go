@@ -22,7 +22,7 @@ var relative = []panel{
 // Versus draws the metrics of systems as multiples of one system's values at the same load. It
 // returns nil unless two systems have several loads.
 func Versus(g *systems.Group) *Picture {
-	load, all, _ := g.Swept()
+	load, all, _ := swept(g)
 	all = slices.DeleteFunc(slices.Clone(all), func(s *systems.System) bool { return len(s.Rows) < 2 })
 	if len(all) < 2 {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
@@ -24,6 +25,7 @@ type Row struct {
 	Units  []string // the units, in the order of the file
 	Values map[string][]float64
 	Runs   []*records.Run // the records of the samples, in the order of their files
+	Truth  string         // how fast the simulated server is, as a comment of the file says; or ""
 	Failed string         // says why the values are not a result; "" if they are one
 	Doubts []Doubt
 }
@@ -71,16 +73,9 @@ func (r *Row) SpedUp() bool {
 	return speed != "" && speed != "1"
 }
 
-// Loads holds the keys that describe a load. If a name has several of them, the one that comes
-// first in this list is its load.
-var Loads = []string{"concurrency", "rate", "streams", "qps"}
-
-// Open reports whether a load is a rate of arrivals. Otherwise it is a number of users.
-func Open(load string) bool { return load == "rate" || load == "qps" }
-
 // Load returns the key of the row's load, and its value. If the row has no load, the key is "".
 func (r *Row) Load() (key string, v float64) {
-	for _, key := range Loads {
+	for _, key := range compare.Loads {
 		if v, err := strconv.ParseFloat(r.Key(key), 64); err == nil && v > 0 && !math.IsInf(v, 0) {
 			return key, v
 		}

@@ -26,6 +26,7 @@ func Parse(data []byte, name string) (rows, failed []*Row, err error) {
 	}
 	byID := map[string]*Row{}
 	at := map[string][]result{} // the results of each name
+	truths := truthsOf(data)
 	for _, res := range results {
 		id := fmt.Sprintf("%q%q", res.Name.Full, Identity(res.Config))
 		row := byID[id]
@@ -33,6 +34,11 @@ func Parse(data []byte, name string) (rows, failed []*Row, err error) {
 			row = newRow(res.Name)
 			row.File, row.Line, row.Config = name, res.Line, res.Config
 			byID[id] = row
+			for _, l := range truths {
+				if l.line < res.Line {
+					row.Truth = l.text
+				}
+			}
 			rows = append(rows, row)
 		}
 		at[row.Name] = append(at[row.Name], result{res.Line, row})
@@ -74,6 +80,19 @@ func Parse(data []byte, name string) (rows, failed []*Row, err error) {
 		return nil, nil, fmt.Errorf("%s: no results: want a file in Go benchmark format", name)
 	}
 	return rows, failed, nil
+}
+
+// truthsOf returns the comments that say how fast a simulated server is. Each is about the results
+// below it, up to the next one.
+func truthsOf(data []byte) (all []logLine) {
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		if text, found := bytes.CutPrefix(line, []byte("# the server is simulated: ")); found {
+			all = append(all, logLine{"", n, strings.TrimSpace(string(text))})
+		}
+	}
+	return all
 }
 
 // A result is a line of the file with a result, and the row that it belongs to.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 
@@ -115,7 +116,7 @@ const maxLines = 12
 // systems to draw over it, and the number of systems that are left out. If there is no such load,
 // load is "".
 func (g *Group) Swept() (load string, all []*System, left int) {
-	for _, load := range results.Loads {
+	for _, load := range compare.Loads {
 		most := 0
 		all = nil
 		for _, s := range g.Systems {

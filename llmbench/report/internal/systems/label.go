@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 
@@ -76,7 +77,7 @@ const (
 )
 
 // order puts the keys of loads behind all other keys of a label.
-func order(key string) int { return slices.Index(results.Loads, key) }
+func order(key string) int { return slices.Index(compare.Loads, key) }
 
 // distinct returns the set of the combinations of values that the keys have.
 func distinct(facts []map[string]string, keys []string) map[string]bool {
@@ -93,11 +94,10 @@ func distinct(facts []map[string]string, keys []string) map[string]bool {
 
 // spoken returns a fact as a part of a label.
 func spoken(key, value string) string {
-	switch key {
-	case base, file, "backend", "mock-profile", "quant", "quantization", "hardware", "hw", "model", "workload", "via":
+	if key == base || key == file {
 		return value
 	}
-	return key + "=" + value
+	return compare.Label(key, value)
 }
 
 // differing returns the parts of the rows' file paths that are not the same for all rows. A part is

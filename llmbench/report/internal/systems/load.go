@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
@@ -60,14 +61,17 @@ type SLO struct {
 // DefaultShare is the share of the requests that must keep the limits in BenchmarkSLO.
 const DefaultShare = 0.95
 
-// String returns a text like "the SLO (95 % of requests within ttft=500ms)".
-func (o SLO) String() string {
+// Text returns a text like "95 % of requests within ttft=500ms".
+func (o SLO) Text() string {
 	limits := o.Limits.String()
 	if limits == "" {
 		limits = "the limits of good-req/s"
 	}
-	return fmt.Sprintf("the SLO (%g %% of requests within %s)", 100*o.Share, strings.ReplaceAll(limits, ",", ", "))
+	return fmt.Sprintf("%g %% of requests within %s", 100*o.Share, strings.ReplaceAll(limits, ",", ", "))
 }
+
+// String returns the text after "the SLO", in parentheses.
+func (o SLO) String() string { return "the SLO (" + o.Text() + ")" }
 
 // SLOOf returns the SLO that is common to the records of the rows, with the default share. If the
 // records have no limits, or different ones, the SLO has no limits.
@@ -145,17 +149,14 @@ func (s *System) Carries(o SLO) *Carried {
 	return c
 }
 
-// workKeys holds the keys of names that say what the server is asked to do. Benchmarks that differ
-// in one of these keys are not compared as systems.
-var workKeys = []string{"workload", "stream", "input", "output", "turns", "tokens", "prefix"}
+// Work returns what the system was asked to do.
+func (s *System) Work() string { return compare.Work(s.Rows[0].Key) }
 
 // Shared returns pairs of rows of two systems. Both rows of a pair have the same load and the same
 // work.
 func Shared(a, b *System) (pairs [][2]*results.Row) {
-	for _, key := range workKeys {
-		if a.Rows[0].Key(key) != b.Rows[0].Key(key) {
-			return nil
-		}
+	if a.Work() != b.Work() {
+		return nil
 	}
 	for _, r := range a.Rows {
 		load, x := r.Load()

@@ -1,0 +1,128 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A reach is up to which load systems keep the SLO.
+type reach struct {
+	names       []string
+	met, missed float64 // the highest load up to which each load keeps the SLO, and the lowest that misses it; -1 if there is none
+}
+
+// Limit says up to which load systems keep the SLO, and which load would tell the limit more precisely. A load keeps
+// the SLO if at least the given share of its requests does. Limit returns "" if that is known of no load.
+func Limit(key string, all []System, share float64) string {
+	var reaches []*reach
+	for i := range all {
+		r := reachOf(&all[i], share)
+		if r == nil {
+			continue
+		}
+		same := slices.IndexFunc(reaches, func(o *reach) bool { return o.met == r.met && o.missed == r.missed })
+		if same < 0 {
+			reaches = append(reaches, r)
+		} else {
+			reaches[same].names = append(reaches[same].names, r.names...)
+		}
+	}
+	if len(reaches) == 0 {
+		return ""
+	}
+	unmissed := func(r *reach) float64 { // infinite if no load misses the SLO
+		if r.missed < 0 {
+			return math.Inf(1)
+		}
+		return r.missed
+	}
+	slices.SortStableFunc(reaches, func(a, b *reach) int {
+		return cmp.Or(cmp.Compare(b.met, a.met), cmp.Compare(unmissed(b), unmissed(a)))
+	})
+	var said []string
+	for i, r := range reaches {
+		next := r.next(key)
+		if next != "" && len(reaches) > 1 {
+			next = " (" + next + ")"
+		} else if next != "" {
+			next = ": " + next
+		}
+		said = append(said, r.says(key, len(reaches) == 1 && len(r.names) == len(all), i == 0)+next)
+	}
+	return strings.Join(said, "; ")
+}
+
+// reachOf returns the reach of a system, or nil if it is unknown of each load.
+func reachOf(s *System, share float64) *reach {
+	r := &reach{names: []string{s.Name}, met: -1, missed: -1}
+	known := false
+	for _, p := range s.Points {
+		switch {
+		case !p.Known || r.missed >= 0:
+		case p.Kept >= share:
+			r.met, known = p.Load, true
+		default:
+			r.missed, known = p.Load, true
+		}
+	}
+	if !known || len(s.Points) < 2 {
+		return nil
+	}
+	return r
+}
+
+// says returns a clause about the systems. The first clause of a sentence names the SLO.
+func (r *reach) says(key string, everyone, first bool) string {
+	n := len(r.names)
+	who, s := r.names[n-1], "s"
+	switch {
+	case everyone && n == 1 && who == "":
+		who = "the server"
+	case everyone && n == 2:
+		who, s = "both", ""
+	case everyone && n > 2:
+		who, s = "all", ""
+	case n > 1:
+		who, s = strings.Join(r.names[:n-1], ", ")+" and "+who, ""
+	}
+	es, what := "", "it"
+	if s != "" {
+		es = "es"
+	}
+	if first {
+		what = "the SLO"
+	}
+	if everyone && r.names[0] != who {
+		who = capital(who)
+	}
+	switch {
+	case r.missed < 0:
+		return fmt.Sprintf("%s meet%s %s at each load, up to %s", who, s, what, Load(key, r.met))
+	case r.met < 0:
+		return fmt.Sprintf("%s miss%s %s even at %s", who, es, what, Load(key, r.missed))
+	}
+	return fmt.Sprintf("%s meet%s %s at %s and miss%s it at %s", who, s, what, Load(key, r.met), es, number(r.missed))
+}
+
+// next says which load to measure next, or "".
+func (r *reach) next(key string) string {
+	switch {
+	case r.missed < 0:
+		return "measure more"
+	case r.met < 0:
+		return ""
+	}
+	mid := math.Sqrt(r.met * r.missed)
+	if !Open(key) {
+		mid = math.Round(mid)
+	} else if unit := math.Pow(10, math.Floor(math.Log10(mid))-1); unit > 0 {
+		mid = math.Round(mid/unit) * unit
+	}
+	if mid <= r.met || mid >= r.missed || r.missed < 1.1*r.met {
+		return ""
+	}
+	return "measure " + fmt.Sprintf("%.4g", mid)
+}

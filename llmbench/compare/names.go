@@ -1,0 +1,39 @@
+package compare
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Loads holds the keys of benchmark names that describe a load. If a name has several of them, the one that comes
+// first in this list is its load.
+var Loads = []string{"concurrency", "rate", "streams", "qps"}
+
+// workKeys holds the keys of names that say what a server is asked to do.
+var workKeys = []string{"workload", "stream", "input", "output", "turns", "tokens", "prefix"}
+
+// Work returns the part of a benchmark's name that says what the server was asked to do, for System.Work. The
+// function returns the value of a key of the name, or "".
+func Work(value func(key string) string) (work string) {
+	for _, key := range workKeys {
+		work += fmt.Sprintf("%q", value(key))
+	}
+	return work
+}
+
+// plain holds the keys whose values need no key beside them.
+var plain = []string{"backend", "quant", "quantization", "hardware", "hw", "model", "workload", "via"}
+
+// Label returns an element of a benchmark's name as a part of a system's name.
+func Label(key, value string) string {
+	if key == "mock-profile" { // a name, or the path of a file
+		return strings.TrimSuffix(path.Base(filepath.ToSlash(value)), ".json")
+	}
+	if slices.Contains(plain, key) {
+		return value
+	}
+	return key + "=" + value
+}

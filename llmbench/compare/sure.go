@@ -1,0 +1,138 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// fresh is what the tests suppose.
+const fresh = "if each run is a fresh start of the server"
+
+// sure says how sure the differences are, and reports whether there are enough runs to tell. The parameter family is
+// the number of tests of the answer, where those of single loads count as one.
+func (p *pair) sure(family int) (says string, decided bool) {
+	ahead, even, behind := p.split()
+	differ := append(ahead[:len(ahead):len(ahead)], behind...)
+	var shown []int // the loads at which the difference is shown
+	for i := range p.strata {
+		if q, _ := chanceOf(p.strata[i : i+1]); q*float64(family*len(p.strata)) <= significant && !slices.Contains(even, i) {
+			shown = append(shown, i)
+		}
+	}
+	least, most := p.runs()
+	number := runs(most)
+	if least != most {
+		number = fmt.Sprintf("%d to %s", least, runs(most))
+	}
+	preliminary := ""
+	if needed := p.needed(family); least < needed {
+		preliminary = fmt.Sprintf("reliminary: %s, %d decide", number, needed)
+	}
+	overall := len(behind) == 0 || len(ahead) == 0
+	switch {
+	case len(differ) > 0 && len(shown) == len(differ) && len(p.strata) > 1:
+		where := "at each load"
+		if len(even) > 0 {
+			where = p.where(shown)
+		}
+		return "More than chance " + where + ", " + fresh, true
+	case overall && p.decides(family) && len(p.strata) == 1:
+		return capital(p.pairs(family)) + " " + fresh, true
+	case overall && p.decides(family) && preliminary != "":
+		return fmt.Sprintf("Over all loads more than chance (%s, if each run at each load is a fresh start); at each load p%s", p.pairs(family), preliminary), true
+	case overall && p.decides(family):
+		return fmt.Sprintf("Over all loads more than chance (%s, if each run at each load is a fresh start)", p.pairs(family)), true
+	case preliminary != "":
+		return "P" + preliminary, false
+	case len(shown) > 0:
+		return "More than chance " + p.where(shown) + ", " + fresh + "; elsewhere it may be chance", true
+	}
+	return "It may be chance: " + p.pairs(family), true
+}
+
+// decides reports whether the test of all loads together shows a difference.
+func (p *pair) decides(family int) bool {
+	q, _ := chanceOf(p.strata)
+	return len(p.strata) > 0 && q*float64(family) <= significant
+}
+
+// pairs says in how many pairs of runs the first system is ahead.
+func (p *pair) pairs(family int) string {
+	q, _ := chanceOf(p.strata)
+	wins, pairs := ahead(p.strata)
+	if p.sign < 0 {
+		wins = pairs - wins
+	}
+	said := fmt.Sprintf("p = %.2g", min(1, q*float64(family)))
+	if q*float64(family) < 0.001 {
+		said = "p < 0.001"
+	}
+	return fmt.Sprintf("ahead in %s of %s pairs of runs, %s", strings.TrimSuffix(fmt.Sprintf("%.1f", wins), ".0"), fmt.Sprint(pairs), said)
+}
+
+// runs returns the smallest and the largest number of runs of a system at a load.
+func (p *pair) runs() (least, most int) {
+	least = math.MaxInt
+	for _, s := range p.strata {
+		least, most = min(least, len(s.a), len(s.b)), max(most, len(s.a), len(s.b))
+	}
+	return least, most
+}
+
+// needed returns with how many runs of each system the test of each load can show a difference.
+func (p *pair) needed(family int) int {
+	n := 2
+	for 2/choose(2*n, n)*float64(family*len(p.strata)) > significant {
+		n++
+	}
+	return n
+}
+
+// An Interval is a ratio, and the range in which it probably is.
+type Interval struct {
+	Mid, Low, High float64
+	Confident      bool // the range has the ratio with 95 % confidence; otherwise it holds the ratios of all pairs
+}
+
+// RatioOf returns the ratio of the medians of two systems' runs. The interval inverts the test of Mann and Whitney
+// (J. L. Hodges, E. L. Lehmann, "Estimates of Location Based on Rank Tests", 1963), which needs four runs of each for
+// 95 % confidence. All values must be above 0.
+func RatioOf(a, b []float64) Interval {
+	var ratios []float64
+	for _, x := range a {
+		for _, y := range b {
+			ratios = append(ratios, x/y)
+		}
+	}
+	slices.Sort(ratios)
+	k := 0 // the number of ratios that are left out at each end
+	if len(a)+len(b) <= exactSamples {
+		below := 0.0
+		for wins, share := range halfWins(distinct(len(a), len(b))) {
+			if below += share; below > significant/2 {
+				break
+			}
+			k = wins/2 + 1
+		}
+	} else {
+		n, m := float64(len(a)), float64(len(b))
+		k = int(max(0, n*m/2-1.96*math.Sqrt(n*m*(n+m+1)/12)))
+	}
+	i := Interval{Mid: median(a) / median(b), Confident: k > 0}
+	k = max(0, min(k-1, (len(ratios)-1)/2))
+	i.Low, i.High = min(i.Mid, ratios[k]), max(i.Mid, ratios[len(ratios)-1-k])
+	return i
+}
+
+// distinct returns samples without ties.
+func distinct(n, m int) (s stratum) {
+	for i := range n {
+		s.a = append(s.a, float64(i))
+	}
+	for i := range m {
+		s.b = append(s.b, float64(n+i))
+	}
+	return s
+}

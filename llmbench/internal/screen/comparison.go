@@ -1,0 +1,129 @@
+package screen
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+)
+
+// kept is the share of requests within the SLO with which a load keeps the SLO, as in BenchmarkSLO.
+const kept = 0.95
+
+// A pairing holds the two systems of a benchmark.
+type pairing struct {
+	load    string // the key of the load
+	systems []map[string]string
+	rows    [][]*row // of each system
+}
+
+// comparisons returns a paragraph for each benchmark that measured exactly two systems, as reports have it.
+func (o *Overview) comparisons() (says []string) {
+	var order []string
+	by := map[string]*pairing{}
+	for _, r := range o.rows {
+		base, elements, _ := strings.Cut(r.name, "/")
+		keys := map[string]string{}
+		for e := range strings.SplitSeq(elements, "/") {
+			if key, value, found := strings.Cut(e, "="); found {
+				keys[key] = value
+			}
+		}
+		load := loadOf(keys)
+		delete(keys, load)
+		id := strings.Join([]string{base, compare.Work(func(k string) string { return keys[k] }), keys["model"], load}, "\x00")
+		if by[id] == nil {
+			by[id] = &pairing{load: load}
+			order = append(order, id)
+		}
+		p := by[id]
+		i := slices.IndexFunc(p.systems, func(s map[string]string) bool { return maps.Equal(s, keys) })
+		if i < 0 {
+			i = len(p.systems)
+			p.systems, p.rows = append(p.systems, keys), append(p.rows, nil)
+		}
+		p.rows[i] = append(p.rows[i], r)
+	}
+	for _, id := range order {
+		if c := by[id].compare(); c != nil {
+			base, _, _ := strings.Cut(id, "\x00")
+			says = append(says, base+": "+strings.Join(c.Says, " "))
+		}
+	}
+	return says
+}
+
+// loadOf returns the key of a name that is the load, or "".
+func loadOf(keys map[string]string) string {
+	for _, key := range compare.Loads {
+		if v, err := strconv.ParseFloat(keys[key], 64); err == nil && v > 0 && !math.IsInf(v, 0) {
+			return key
+		}
+	}
+	return ""
+}
+
+// compare compares the systems, or returns nil if there are not two.
+func (p *pairing) compare() *compare.Comparison {
+	if len(p.systems) != 2 {
+		return nil
+	}
+	units := []string{"output-tok/s", "req/s"}
+	if compare.Open(p.load) {
+		units = []string{"p50-e2e-ns"}
+	}
+	var all []compare.System
+	for i, keys := range p.systems {
+		s := compare.System{Name: label(keys, p.systems[1-i])}
+		for _, r := range p.rows[i] {
+			s.Points = append(s.Points, r.point(p.load, units))
+		}
+		slices.SortStableFunc(s.Points, func(a, b compare.Point) int { return int(math.Copysign(1, a.Load-b.Load)) })
+		all = append(all, s)
+	}
+	return compare.Of(p.load, all, kept)
+}
+
+// label names a system by what distinguishes it from another one.
+func label(keys, other map[string]string) string {
+	var words []string
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if keys[key] != other[key] {
+			words = append(words, compare.Label(key, keys[key]))
+		}
+	}
+	if len(words) == 0 {
+		for _, key := range slices.Sorted(maps.Keys(other)) {
+			if keys[key] == "" {
+				return "without " + key
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// point returns what a row says about a load.
+func (r *row) point(load string, units []string) (p compare.Point) {
+	_, value, _ := strings.Cut(r.name, "/"+load+"=")
+	value, _, _ = strings.Cut(value, "/")
+	p.Load, _ = strconv.ParseFloat(value, 64)
+	for _, unit := range units {
+		if v := r.figures[unit]; len(v) > 0 {
+			p.Unit, p.Speed, p.Doubt = unit, v, slices.Contains(r.doubted, unit)
+			break
+		}
+	}
+	if !slices.Contains(r.doubted, "p50-ttft-ns") {
+		p.TTFT = r.figures["p50-ttft-ns"]
+	}
+	good, has := r.median("good-req/s")
+	rate, also := r.median("req/s")
+	failed, _ := r.median("fail-%")
+	if has && also && rate > 0 && !r.scaled {
+		p.Known, p.Kept = true, good/rate*(1-failed/100)
+	}
+	return p
+}

@@ -1,0 +1,83 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+)
+
+// leastBases is the smallest number of benchmarks of one server that are shown as a catalogue.
+const leastBases = 4
+
+// found holds what benchmarks of package scenarios find out about a server.
+var found = []struct{ base, unit, says string }{
+	{"SLO", "slo-req/s", "keeps the SLO up to %s"}, {"SLO", "slo-uncertified-req/s", "keeps the SLO up to %s, which is not certain"},
+	{"SLO", "slo-concurrency", "keeps the SLO up to %s users"}, {"SLO", "slo-uncertified-concurrency", "keeps the SLO up to %s users, which is not certain"},
+	{"Sweep", "knee-concurrency", "has its knee at %s users"},
+	{"PrefixCache", "srv-prefix-hit-%", "finds %s of the prompts' tokens in its prefix cache"},
+	{"Accuracy", "accuracy-%", "answers %s of the questions right"},
+}
+
+// OfHarness holds the benchmarks of package scenarios that measure the harness, and not a server.
+var OfHarness = []string{"Error", "Chunk", "OneCore"}
+
+// isCatalogue reports whether the groups are many different benchmarks of one server.
+func isCatalogue(groups []*systems.Group) bool {
+	var bases, backends []string
+	for _, g := range groups {
+		if !slices.Contains(bases, g.Rows[0].Base) {
+			bases = append(bases, g.Rows[0].Base)
+		}
+		for _, r := range g.Rows {
+			if b := r.Key("backend"); b != "" && !slices.Contains(backends, b) {
+				backends = append(backends, b)
+			}
+		}
+	}
+	return len(bases) >= leastBases && len(backends) <= 1
+}
+
+// catalogue says what many benchmarks of one server tell: the greatest throughput, and what searches
+// found.
+func catalogue(groups []*systems.Group, d *results.Data) (says []string) {
+	var peak *results.Row
+	most := 0.0
+	values := map[string]string{}
+	bases := map[string]bool{}
+	for _, g := range groups {
+		for _, r := range g.Rows {
+			bases[r.Base] = true
+			if v, unit := r.Spread("output-tok/s"); unit != "" && v.Mid > most && r.Doubt(unit) == "" && !slices.Contains(OfHarness, r.Base) {
+				peak, most = r, v.Mid
+			}
+			for _, f := range found {
+				if text := figure(r, f.unit); text != "" && r.Base == f.base && r.Doubt(f.unit) == "" {
+					values[f.says] = text
+				}
+			}
+		}
+	}
+	text := fmt.Sprintf("The results are of %s.", human.Plural(len(bases), "benchmark"))
+	if peak != nil {
+		load, x := peak.Load()
+		where := ""
+		if load != "" {
+			where = ", at " + compare.Load(load, x)
+		}
+		text = fmt.Sprintf("The server gives at most %s%s (%s).", figure(peak, "output-tok/s"), where, peak.Base)
+	}
+	for _, f := range found {
+		if v := values[f.says]; v != "" {
+			text += fmt.Sprintf(" It "+f.says+" (%s).", v, f.base)
+			delete(values, f.says)
+		}
+	}
+	if n := len(d.Broken); n > 0 {
+		text += fmt.Sprintf(" %s no result: see the warnings.", map[bool]string{true: "1 benchmark has", false: human.Plural(n, "benchmark") + " have"}[n == 1])
+	}
+	return []string{text}
+}

@@ -1,0 +1,141 @@
+package pictures
+
+import (
+	"fmt"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+)
+
+// Pair returns a table of two systems at the loads that both have: their values in the first of the
+// units, their TTFT, and the ratios with intervals. The caption says what the intervals are.
+func Pair(a, b *systems.System, units []string) (t Table, caption string) {
+	rows := systems.Shared(a, b)
+	load, _ := a.Rows[0].Load()
+	t.Head = []string{loadHead(load)}
+	cells := make([][]Cell, len(rows))
+	for i, pair := range rows {
+		_, x := pair[0].Load()
+		cells[i] = []Cell{count(x)}
+		if load == "" {
+			cells[i] = []Cell{{Text: "single"}}
+		}
+	}
+	several, confident := false, true
+	for _, m := range []struct {
+		name  string
+		units []string
+	}{{"", units}, {"TTFT", []string{"p50-ttft-ns", "mean-ttft-ns"}}} {
+		largest, unit := 0.0, ""
+		for _, pair := range rows {
+			for _, r := range pair {
+				if v, has := r.Spread(m.units...); has != "" {
+					largest, unit = max(largest, v.Mid), has
+				}
+			}
+		}
+		if unit == "" {
+			continue
+		}
+		scale := human.ScaleOf(unit, largest)
+		what := scale.Unit
+		if m.name != "" {
+			what = m.name + " " + what
+		} else if compare.Open(load) {
+			what = "latency " + what
+		}
+		t.Head = append(t.Head, what+", "+a.Name, what+", "+b.Name, "ratio")
+		for i, pair := range rows {
+			ratio := Cell{}
+			if x, y := pair[0].Values[unit], pair[1].Values[unit]; positive(x) && positive(y) {
+				of := compare.RatioOf(x, y)
+				ratio.Text = fmt.Sprintf("%.2f", of.Mid)
+				if len(x) > 1 && len(y) > 1 {
+					ratio.Text += fmt.Sprintf(" [%.2f, %.2f]", of.Low, of.High)
+					several, confident = true, confident && of.Confident
+				}
+				ratio.Exact = fmt.Sprintf("%v [%v, %v]", of.Mid, of.Low, of.High)
+				if pair[0].Doubt(unit) != "" || pair[1].Doubt(unit) != "" {
+					ratio.Doubt = "see the values"
+				}
+			}
+			cells[i] = append(cells[i], middle(pair[0], scale, unit), middle(pair[1], scale, unit), ratio)
+		}
+	}
+	for _, row := range cells {
+		t.Add(row...)
+	}
+	caption = fmt.Sprintf("Ratios are of %s to %s.", a.Name, b.Name)
+	switch {
+	case several && confident:
+		caption += " Brackets hold the ratio with 95 % confidence, if each run is a fresh start."
+	case several:
+		caption += " Brackets hold the ratios of all pairs of runs: four runs of each would tell 95 % intervals."
+	}
+	return t, caption
+}
+
+// loadHead returns the head of the column of the load.
+func loadHead(load string) string {
+	switch {
+	case load == "":
+		return "load"
+	case compare.Open(load):
+		return "req/s"
+	case load == "streams":
+		return load
+	}
+	return "users"
+}
+
+// Loads returns a table of what matters most of a system at each load.
+func Loads(s *systems.System) (t Table) {
+	t.Head = []string{loadHead(s.Load)}
+	cells := make([][]Cell, len(s.Rows))
+	for i, r := range s.Rows {
+		_, x := r.Load()
+		cells[i] = []Cell{count(x)}
+	}
+	for _, units := range append(shared[:len(shared):len(shared)], []string{"req/s"}, []string{"good-req/s"}, []string{"fail-%"}) {
+		largest, unit := 0.0, ""
+		for _, r := range s.Rows {
+			if v, has := r.Spread(units...); has != "" {
+				largest, unit = max(largest, v.Mid), has
+			}
+		}
+		if unit == "" {
+			continue
+		}
+		scale := human.ScaleOf(unit, largest)
+		t.Head = append(t.Head, headed(human.Name(unit), scale))
+		for i, r := range s.Rows {
+			cells[i] = append(cells[i], middle(r, scale, unit))
+		}
+	}
+	for _, row := range cells {
+		t.Add(row...)
+	}
+	return t
+}
+
+// middle returns the cell for a unit of a row, without the range of the samples, which is under the
+// pointer.
+func middle(r *results.Row, scale human.Scale, unit string) Cell {
+	c := Figure(r, scale, unit)
+	if v := r.Values[unit]; len(v) > 0 {
+		c.Text = scale.Number(results.SpreadOf(v).Mid)
+	}
+	return c
+}
+
+// positive reports whether there are values, all of which are above 0.
+func positive(values []float64) bool {
+	for _, v := range values {
+		if v <= 0 {
+			return false
+		}
+	}
+	return len(values) > 0
+}

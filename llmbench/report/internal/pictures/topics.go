@@ -1,0 +1,144 @@
+package pictures
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/answer"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// A Topic is a table of the benchmarks that answer the same kind of question, with a row for each.
+type Topic struct {
+	Title string
+	Table Table
+}
+
+// topics holds the benchmarks of package scenarios by what they answer. The first topic has all
+// benchmarks that are not named.
+var topics = []struct {
+	title string
+	bases []string
+}{
+	{"Speed", nil},
+	{"Capacity", []string{"Sweep", "SLO"}},
+	{"Caching", []string{"PrefixCache", "MultiTurn"}},
+	{"Correctness", []string{"Accuracy", "Agreement", "ToolCalls", "StructuredOutput"}},
+	{"The harness", answer.OfHarness},
+}
+
+// shared holds the metrics that have a column in the tables of topics.
+var shared = [][]string{outputUnits, {"p50-ttft-ns", "mean-ttft-ns"}, {"mean-tpot-ns"}, {"p50-e2e-ns", "mean-e2e-ns"}}
+
+// telling holds the units of all benchmarks that are shown where a benchmark has them. The units that
+// only some benchmarks have are always shown.
+var telling = []string{"p50-ttfo-ns", "accuracy-%", "cached-%", "fail-%"}
+
+// maxBesides is the largest number of further values in a row.
+const maxBesides = 4
+
+// Topics returns a table for each topic that has benchmarks, all with the same columns. A row shows a
+// system of a group. Its values are from the lowest to the highest load.
+func Topics(groups []*systems.Group) (all []*Topic) {
+	var lines []line
+	for _, g := range groups {
+		for _, s := range g.Systems {
+			// The passes of searches and of controls have only records.
+			if rows := slices.DeleteFunc(slices.Clone(s.Rows), func(r *results.Row) bool { return r.Line == 0 }); len(rows) > 0 {
+				lines = append(lines, line{rows: rows})
+			}
+		}
+	}
+	var first []*results.Row
+	for _, l := range lines {
+		first = append(first, l.rows[0])
+	}
+	for i, label := range systems.Labels(first, append([]string{"backend", "model", "upto", "gomaxprocs"}, compare.Loads...)...) {
+		lines[i].label = strings.ReplaceAll(label, " stream=true", "") // nearly all benchmarks stream
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return results.Natural(a.label, b.label) })
+	for i, topic := range topics {
+		t := &Topic{Title: topic.title}
+		t.Table.Head = []string{"benchmark", "load", "output", "TTFT", "TPOT", "latency", "besides", "true speed of the simulated server"}
+		for _, l := range lines {
+			base := l.rows[0].Base
+			elsewhere := false
+			for _, o := range topics[1:] {
+				elsewhere = elsewhere || slices.Contains(o.bases, base)
+			}
+			if slices.Contains(topic.bases, base) || i == 0 && !elsewhere {
+				t.Table.Add(l.cells()...)
+			}
+		}
+		if len(t.Table.Rows) > 0 {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// A line is a system of a group, with a label.
+type line struct {
+	label string
+	rows  []*results.Row
+}
+
+// cells returns the row of a system.
+func (l *line) cells() []Cell {
+	first, last := l.rows[0], l.rows[len(l.rows)-1]
+	load := ""
+	if key, x := first.Load(); key != "" {
+		_, y := last.Load()
+		if load = compare.Load(key, y); x != y {
+			load = human.Scale{Factor: 1}.Number(x) + " to " + load
+		}
+	}
+	cells := []Cell{{Text: cmp.Or(l.label, first.Base)}, {Text: load}}
+	for _, units := range shared {
+		cells = append(cells, span(l.rows, units...))
+	}
+	var besides []string
+	for _, unit := range last.Units {
+		general := slices.ContainsFunc(sample.Units, func(u sample.Unit) bool { return u.Name == unit })
+		if general && !slices.Contains(telling, unit) || strings.HasSuffix(unit, "/op") || unit == "question-set" || len(besides) == maxBesides {
+			continue
+		}
+		if c := span(l.rows, unit); c.Text != "" && c.Text != "0 %" {
+			besides = append(besides, human.Name(unit)+" "+c.Text)
+		}
+	}
+	return append(cells, Cell{Text: strings.Join(besides, "; ")}, Cell{Text: last.Truth})
+}
+
+// span returns the cell of the medians of the rows, from the first to the last one that has one of
+// the units.
+func span(rows []*results.Row, units ...string) (c Cell) {
+	var first, last *results.Row
+	for _, r := range rows {
+		if _, unit := r.Spread(units...); unit != "" {
+			if last = r; first == nil {
+				first = r
+			}
+		}
+	}
+	if first == nil {
+		return c
+	}
+	from, unit := first.Spread(units...)
+	to, _ := last.Spread(unit)
+	scale := human.ScaleOf(unit, max(from.Mid, to.Mid))
+	c.Doubt = last.Doubt(unit)
+	if c.Text = scale.Text(to.Mid); first != last && scale.Text(from.Mid) != c.Text {
+		c.Text = scale.Number(from.Mid) + " → " + c.Text
+	}
+	c.Exact = Exactly(from.Mid) + " → " + Exactly(to.Mid) + " " + unit
+	if first == last {
+		c.Exact = Exactly(to.Mid) + " " + unit
+	}
+	return c
+}
