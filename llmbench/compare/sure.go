@@ -52,10 +52,12 @@ func (p *pair) sure(family int) (says string, decided bool) {
 	return "It may be chance: " + p.pairs(family), true
 }
 
-// decides reports whether the test of all loads together shows a difference.
+// decides reports whether the test of all loads together shows a difference. One run at each of many
+// loads shows none, because the runs of one start are not independent.
 func (p *pair) decides(family int) bool {
 	q, _ := chanceOf(p.strata)
-	return len(p.strata) > 0 && q*float64(family) <= significant
+	least, _ := p.runs()
+	return len(p.strata) > 0 && least > 1 && q*float64(family) <= significant
 }
 
 // pairs says in how many pairs of runs the first system is ahead.

@@ -156,7 +156,10 @@ func (p *pair) sooner() string {
 		for _, i := range at {
 			ratios = append(ratios, p.ratios[i])
 		}
+		low, high := slices.Min(ratios), slices.Max(ratios)
 		switch r := meanOf(ratios); {
+		case high > 1.2*low:
+			return fmt.Sprintf("takes %.2f to %.2f times as long", low, high)
 		case r >= 1.5 || r <= 1/1.5:
 			return fmt.Sprintf("takes %.2f times as long", r)
 		case r > 1:
@@ -171,8 +174,10 @@ func (p *pair) sooner() string {
 		return said + "comes at about the same time"
 	case len(earlier) > 0 && len(later) > 0:
 		return said + amount(earlier) + " " + p.where(earlier) + ", and " + amount(later) + " " + p.where(later)
+	case len(even) > 0:
+		return said + amount(append(earlier, later...)) + " " + p.where(append(earlier, later...))
 	}
-	return said + amount(slices.Sorted(slices.Values(slices.Concat(earlier, even, later))))
+	return said + amount(append(earlier, later...))
 }
 
 // where says at which of the loads something holds.

@@ -75,6 +75,20 @@ func systems(t *testing.T) *report.Report {
 	return reportOf(t, report.Options{Title: "Three simulated servers", Command: "benchreport out"}, dir)
 }
 
+// pair returns a report about two systems, of which one is faster for few users and the other for many.
+func pair(t *testing.T) *report.Report {
+	t.Helper()
+	dir := t.TempDir()
+	for _, s := range []simulated{{backend: "fp16", tpot: 9e6, slots: 24}, {backend: "awq", tpot: 6e6, slots: 9}} {
+		for concurrency := 1; concurrency <= 32; concurrency *= 2 {
+			for sample := range 3 {
+				s.write(t, dir, concurrency, sample+1)
+			}
+		}
+	}
+	return reportOf(t, report.Options{Title: "Two quantizations", Command: "benchreport out"}, dir)
+}
+
 // verdict returns a report that compares two versions of a server, both directly and through a
 // gateway.
 func verdict(t *testing.T) *report.Report {

@@ -8,6 +8,7 @@ require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
 	github.com/seed-2b9cec6d/llmbench v0.0.0-00010101000000-000000000000
+	github.com/yuin/goldmark v1.8.7
 	gotest.tools/v3 v3.5.2
 )
 

@@ -65,13 +65,19 @@ type tab struct {
 // asked for anything else, or if the browser reported a problem.
 func open(t *testing.T, r *report.Report, before ...chromedp.Action[chromedp.Void]) *tab {
 	t.Helper()
+	var b bytes.Buffer
+	assert.NilError(t, r.HTML(&b))
+	return openHTML(t, b.String(), before...)
+}
+
+// openHTML is like open, for the text of a page.
+func openHTML(t *testing.T, text string, before ...chromedp.Action[chromedp.Void]) *tab {
+	t.Helper()
 	bin := chromium(t)
 	p := &tab{t: t}
 	path := filepath.Join(t.TempDir(), "report.html")
-	var b bytes.Buffer
-	assert.NilError(t, r.HTML(&b))
-	assert.NilError(t, os.WriteFile(path, b.Bytes(), 0o600))
-	p.size = b.Len()
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
+	p.size = len(text)
 	p.address = (&url.URL{Scheme: "file", Path: path}).String()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(bin), chromedp.NoSandbox, chromedp.WindowSize(1280, 900))
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
