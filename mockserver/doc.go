@@ -80,10 +80,9 @@
 // text. Ollama's API has no tool_choice, so there a request with tools always gets a call.
 //
 // A request with a JSON schema gets an instance of the schema. This works in OpenAI's chat
-// and Responses APIs, in Anthropic's, Gemini's and Ollama's APIs and in llama.cpp's /completion. Bedrock's
-// Converse API has calls only. A schema may have
-// types, properties, items, choices and simple bounds; a schema with other keywords is
-// refused with status 400.
+// and Responses APIs, in the APIs of Anthropic, Google, Amazon and Ollama, and in llama.cpp's
+// /completion. A schema may have types, properties, items, choices and simple bounds; a
+// schema with other keywords is refused with status 400.
 //
 // The same request always gets the same call or instance. It has every property of the
 // schema, filled with the words above, and each of its words is a token. The finish reason

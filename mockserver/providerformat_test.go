@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
@@ -27,6 +28,8 @@ func TestProviderFormats(t *testing.T) {
 		{"gemini schema", geminiPath, "/models/m:generateContent", "array", gemini + `,"responseMimeType":"application/json","responseJsonSchema":` + schema + `}}`, `{"n": 7, "ok": true}`, `{"n": 7, "ok":`},
 		{"gemini OpenAPI schema", geminiPath + "?alt=sse", "/models/m:generateContent", "", gemini + `,"responseMimeType":"application/json","responseSchema":` + openAPI + `}}`, `{"n": 7, "ok": true}`, `{"n": 7, "ok":`},
 		{"converse call", "/model/m/converse-stream", "/model/m/converse", "messages", tool, `f {"n":7,"ok":true}`, `f {"n": 7, "ok":`},
+		{"converse schema", "/model/m/converse-stream", "/model/m/converse", "messages",
+			`{"messages":[{"content":[{"text":"a prompt"}]}],"inferenceConfig":{"maxTokens":%d},"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"schema":` + jsontext.Quote(schema) + `}}}}}`, `{"n": 7, "ok": true}`, `{"n": 7, "ok":`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ask := func(path, lines string, stream bool, limit, tokens int, sh shape.Shape) string {

@@ -27,13 +27,11 @@ func (BedrockConverse) Path(q Query) string {
 	return bedrockPath(q) + "converse"
 }
 
-// Body returns the JSON body for q, which must have no schema. The API has no option that prevents a model
-// from ending its text early, so FixedOutput only sets the limit.
+// Body returns the JSON body for q. The API has no option that prevents a model from ending its text early,
+// so FixedOutput only sets the limit. A schema is sent as a string
+// (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_JsonSchemaDefinition.html).
 func (d BedrockConverse) Body(q Query) ([]byte, error) {
 	if err := checkQuery(d.Name(), q); err != nil {
-		return nil, err
-	}
-	if err := checkNoSchema(d.Name(), q); err != nil {
 		return nil, err
 	}
 	b := converseBody{Messages: []converseMessage{}, Config: converseConfig{MaxTokens: q.MaxTokens}}
@@ -49,6 +47,9 @@ func (d BedrockConverse) Body(q Query) ([]byte, error) {
 		for _, t := range q.Tools {
 			b.ToolConfig.Tools = append(b.ToolConfig.Tools, converseTool{converseSpec{t.Name, t.Description, converseSchema{t.Parameters}}})
 		}
+	}
+	if len(q.Schema) > 0 {
+		b.OutputConfig = &converseOutput{converseFormat{"json_schema", converseStructure{converseDefinition{string(q.Schema), schemaName}}}}
 	}
 	return json.Marshal(b)
 }
@@ -73,6 +74,26 @@ type converseBody struct {
 	Messages   []converseMessage   `json:"messages"`
 	Config     converseConfig      `json:"inferenceConfig"`
 	ToolConfig *converseToolConfig `json:"toolConfig,omitempty"`
+
+	OutputConfig *converseOutput `json:"outputConfig,omitempty"`
+}
+
+type converseOutput struct {
+	TextFormat converseFormat `json:"textFormat"`
+}
+
+type converseFormat struct {
+	Type      string            `json:"type"`
+	Structure converseStructure `json:"structure"`
+}
+
+type converseStructure struct {
+	JSONSchema converseDefinition `json:"jsonSchema"`
+}
+
+type converseDefinition struct {
+	Schema string `json:"schema"`
+	Name   string `json:"name"`
 }
 
 type converseMessage struct {

@@ -19,7 +19,8 @@ func TestFormatBodies(t *testing.T) {
 		`{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"maxOutputTokens":5,"temperature":0,"responseMimeType":"application/json","responseJsonSchema":{"type":"object"}}}`}
 	want := map[string]bodies{
 		"gemini": google, "gemini-array": google, "vertex": google,
-		"bedrock-converse": {`{"messages":[{"role":"user","content":[{"text":"hi"}]}],"inferenceConfig":{"maxTokens":5,"temperature":0},"toolConfig":{"tools":[{"toolSpec":{"name":"f","description":"does","inputSchema":{"json":{"type":"object"}}}}],"toolChoice":{"any":{}}}}`, ""},
+		"bedrock-converse": {`{"messages":[{"role":"user","content":[{"text":"hi"}]}],"inferenceConfig":{"maxTokens":5,"temperature":0},"toolConfig":{"tools":[{"toolSpec":{"name":"f","description":"does","inputSchema":{"json":{"type":"object"}}}}],"toolChoice":{"any":{}}}}`,
+			`{"messages":[{"role":"user","content":[{"text":"hi"}]}],"inferenceConfig":{"maxTokens":5,"temperature":0},"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"schema":"{\"type\":\"object\"}","name":"answer"}}}}}`},
 		"bedrock-invoke": {
 			`{"anthropic_version":"bedrock-2023-05-31","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"tools":[{"name":"f","description":"does","input_schema":{"type":"object"}}],"tool_choice":{"type":"any"}}`,
 			`{"anthropic_version":"bedrock-2023-05-31","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}`},

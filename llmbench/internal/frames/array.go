@@ -19,6 +19,7 @@ func NewArray(r io.Reader) *Decoder {
 // An array finds the elements of a JSON array.
 type array struct {
 	state  arrayState
+	marked int  // number of bytes of a byte order mark before the array
 	single bool // the body is an object and not an array
 	// In an element: the number of bytes that were looked at, the number of open brackets, and whether the
 	// next byte is within a string or follows a backslash there.
@@ -36,6 +37,9 @@ const (
 )
 
 var messageType = []byte("message")
+
+// bom is the UTF-8 byte order mark.
+const bom = "\xef\xbb\xbf"
 
 func (a *array) reset() { *a = array{} }
 
@@ -71,6 +75,8 @@ func (a *array) between(b []byte) (n int, err error) {
 	for n < len(b) && a.state != inElement {
 		switch c := b[n]; {
 		case c == ' ' || c == '\t' || c == '\r' || c == '\n', c == ',' && a.state == beforeElement:
+		case a.state == beforeArray && a.marked < len(bom) && c == bom[a.marked]:
+			a.marked++
 		case c == '[' && a.state == beforeArray:
 			a.state = beforeElement
 		case c == ']' && a.state == beforeElement:

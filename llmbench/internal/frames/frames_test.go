@@ -102,6 +102,8 @@ func TestArray(t *testing.T) {
 		{"empty", "[ ]", nil, "EOF"},
 		{"two", "[{\"a\":[{}]}\n,\r\n{} ]\n", []string{` message {"a":[{}]}`, " message {}"}, "EOF"},
 		{"brackets in strings", `[{"a":"]}\"}\\"},{"b":"{"}]`, []string{` message {"a":"]}\"}\\"}`, ` message {"b":"{"}`}, "EOF"},
+		{"a byte order mark", "\ufeff[{}]", []string{" message {}"}, "EOF"},
+		{"a byte order mark in the array", "[\ufeff{}]", nil, `stream is corrupt: byte 'ï' where the elements of a JSON array should be`},
 		{"one object", "{}\n", []string{" message {}"}, "EOF"},
 		{"cut within an object", `[{"a":1},{"a"`, []string{` message {"a":1}`}, "unexpected EOF"},
 		{"cut between objects", `[{"a":1},`, []string{` message {"a":1}`}, "unexpected EOF"},

@@ -20,7 +20,7 @@ func spellingOf(s shape.Shape) spelling { return spelling{s.Dumps, s.Twice, s.Nu
 var countKeys = []string{
 	"prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens", "cached_tokens",
 	"reasoning_tokens", "generated_tokens", "input_length", "tokens_predicted", "tokens_evaluated", "tokens_cached",
-	"cache_creation_input_tokens", "cache_read_input_tokens", "promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount",
+	"cache_creation_input_tokens", "thinking_tokens", "cache_read_input_tokens", "promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount",
 	"inputTokens", "outputTokens", "totalTokens", "cacheReadInputTokens", "cacheWriteInputTokens",
 	"prompt_eval_count", "eval_count", "cache_n", "prompt_n", "predicted_n",
 }

@@ -230,6 +230,11 @@ func (m *message) usage(n int) {
 	m.AddInt(cached)
 	m.Add(`,"output_tokens":`)
 	m.AddInt(n)
+	if m.reason > 0 {
+		m.Add(`,"output_tokens_details":{"thinking_tokens":`)
+		m.AddInt(min(n, m.reason))
+		m.Add(`}`)
+	}
 	m.Add(`}`)
 }
 

@@ -79,7 +79,8 @@ func decodeConverse(in Input) (Request, *Error) {
 	return r.planned(limits{name: "maxTokens", max: w.Config.MaxTokens, stops: w.Config.StopSequences}, in, fail)
 }
 
-// converseScript returns the output if the body requires a call of a tool, or nil.
+// converseScript returns the output in the format that the body asks for, or nil if it asks for no
+// format. If the body has tools, the output is a call if toolChoice requires a call.
 func (in Input) converseScript() (*script, *Error) {
 	if in.Shape.NoFormat {
 		return nil, nil
@@ -101,12 +102,25 @@ func (in Input) converseScript() (*script, *Error) {
 				} `json:"tool"`
 			} `json:"toolChoice"`
 		} `json:"toolConfig"`
+		OutputConfig struct {
+			TextFormat *struct {
+				Structure struct {
+					JSONSchema struct {
+						Schema string `json:"schema"`
+					} `json:"jsonSchema"`
+				} `json:"structure"`
+			} `json:"textFormat"`
+		} `json:"outputConfig"`
 	}
 	if err := json.Unmarshal(in.Body, &w); err != nil {
 		return nil, BadBody(err)
 	}
-	choice := w.ToolConfig.Choice
-	if choice.Any == nil && choice.Tool == nil {
+	choice, format := w.ToolConfig.Choice, w.OutputConfig.TextFormat
+	switch {
+	case choice.Any != nil || choice.Tool != nil:
+	case format != nil:
+		return newScript("outputConfig.textFormat", "", json.RawMessage(format.Structure.JSONSchema.Schema))
+	default:
 		return nil, nil
 	}
 	for _, t := range w.ToolConfig.Tools {
