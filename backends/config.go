@@ -26,6 +26,7 @@ type Config struct {
 	APIKey     env.Secret      // LLMBENCH_API_KEY: for a URL as the dialect prescribes, for containers as a bearer token
 	Header     env.Header      // LLMBENCH_HEADER: further header fields of each request to URL
 	Body       env.Secret      // LLMBENCH_BODY: changes the body of each completion
+	Echo       []string        // LLMBENCH_ECHO: fields of an answer's header that the next turn of a session sends back to URL
 	Proxy      string          // LLMBENCH_PROXY: URL of a proxy to the server at URL; "", which is none
 	Compressed bool            // LLMBENCH_COMPRESSED: whether the server at URL may compress its answers
 	TLS        *tls.Config     // LLMBENCH_CA, LLMBENCH_CLIENT_CERT, LLMBENCH_CLIENT_KEY, LLMBENCH_INSECURE, for the server at URL; nil if none of them is set
@@ -101,6 +102,10 @@ func ReadFrom(r *env.Reader) Config {
 	r.Requires("LLMBENCH_PROXY", "LLMBENCH_URL")
 	if slices.Contains(c.Backends, processName) && !r.IsSet("LLMBENCH_NAME") {
 		c.Name = processName
+	}
+	env.Read(r, &c.Echo, "LLMBENCH_ECHO", env.List(parseFieldName), "a comma list of names of header fields, like x-session-token,set-cookie")
+	if !slices.Contains(c.Backends, processName) {
+		r.Requires("LLMBENCH_ECHO", "LLMBENCH_URL")
 	}
 	readMetrics(r, &c)
 	c.TLS = readTLS(r, c.URL, c.Metrics)
@@ -185,6 +190,11 @@ func parseBaseURL(v string) (string, error) { return v, check(llmbench.Target{UR
 
 func parseProxy(v string) (string, error) {
 	return v, check(llmbench.Target{URL: "http://any", Proxy: v})
+}
+
+// parseFieldName returns v if it is the name of a header field.
+func parseFieldName(v string) (string, error) {
+	return v, check(llmbench.Target{URL: "http://any", Echo: []string{v}})
 }
 
 func parseHeader(v string) (env.Header, error) {

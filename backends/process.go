@@ -71,6 +71,7 @@ type Process struct {
 	APIKey env.Secret
 	Header http.Header     // further fields of each request; see [llmbench.Target]
 	Body   json.RawMessage // changes the body of each completion; see [llmbench.Target]
+	Echo   []string        // fields of an answer that the next turn of a session sends back; see [llmbench.Target]
 	// Out is the folder that {out} stands for: what was built of the version to measure.
 	Out string
 	// Ready bounds the stages of the start. Those that a program lacks, Image and Setup, are not used.
@@ -180,7 +181,7 @@ func (p Process) target() llmbench.Target {
 	if key == "" {
 		key = secret.APIKey(p.Command, p.Env)
 	}
-	t := URL{Model: p.Model, Dialect: p.Dialect, Header: p.Header, Body: p.Body}.target()
+	t := URL{Model: p.Model, Dialect: p.Dialect, Header: p.Header, Body: p.Body, Echo: p.Echo}.target()
 	if key != "" { // whatever the dialect, because engines such as vLLM only accept a bearer token
 		t.Header.Set("Authorization", "Bearer "+key)
 	}

@@ -96,7 +96,7 @@ func processFrom(c Config) Process {
 	limit := c.Ready.Limit
 	p := Process{
 		Program: c.Command[last], Beside: c.Command[:last], Backend: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey,
-		Header: map[string][]string(c.Header), Body: []byte(c.Body.Reveal()), LogDir: c.LogDir, Out: c.Build,
+		Header: map[string][]string(c.Header), Body: []byte(c.Body.Reveal()), Echo: c.Echo, LogDir: c.LogDir, Out: c.Build,
 		Ready: Deadlines{Running: limit, Port: limit, Health: limit, Completion: limit},
 	}
 	p.Health = c.Ready.Health

@@ -17,7 +17,7 @@ import (
 func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 	if c.URL != "" {
 		return []Named{{c.Name, URL{URL: c.URL, Name: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey, Header: http.Header(c.Header), Body: []byte(c.Body.Reveal()),
-			Compressed: c.Compressed, Proxy: c.Proxy, TLS: c.TLS, MetricsURLs: c.Metrics, NoMetrics: c.NoMetrics, ResetCache: c.ResetCache}}}, nil
+			Echo: c.Echo, Compressed: c.Compressed, Proxy: c.Proxy, TLS: c.TLS, MetricsURLs: c.Metrics, NoMetrics: c.NoMetrics, ResetCache: c.ResetCache}}}, nil
 	}
 	selected := strings.Join(c.Backends, ",")
 	var all []Named

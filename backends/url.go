@@ -31,6 +31,7 @@ type URL struct {
 	APIKey  env.Secret      // API key, sent as a bearer token or as the dialect prescribes; or none
 	Header  http.Header     // further fields of each request; see [llmbench.Target]
 	Body    json.RawMessage // changes the body of each completion; see [llmbench.Target]
+	Echo    []string        // fields of an answer that the next turn of a session sends back; see [llmbench.Target]
 	TLS     *tls.Config     // see [llmbench.Target]
 	// Compressed allows answers that are compressed; see [llmbench.Target].
 	Compressed bool
@@ -137,7 +138,7 @@ func (u URL) ignoredProxy() string {
 
 // target returns the target, without a model unless Model is set.
 func (u URL) target() llmbench.Target {
-	t := llmbench.Target{URL: u.URL, Model: u.Model, Dialect: u.Dialect, Header: maps.Clone(u.Header), Body: u.Body, Compressed: u.Compressed, Proxy: u.Proxy, TLS: u.TLS}
+	t := llmbench.Target{URL: u.URL, Model: u.Model, Dialect: u.Dialect, Header: maps.Clone(u.Header), Body: u.Body, Echo: u.Echo, Compressed: u.Compressed, Proxy: u.Proxy, TLS: u.TLS}
 	if t.Header == nil {
 		t.Header = http.Header{}
 	}

@@ -64,7 +64,7 @@ func TestCancelAfterDeltas(t *testing.T) {
 		assert.Equal(t, s.Metrics["req/s"], 20/sample.Elapsed(sample.All(samples...)).Seconds())
 		assert.Equal(t, s.Metrics["output-tok/s"], 20*tokens/sample.Elapsed(sample.All(samples...)).Seconds())
 		assert.Equal(t, s.Metrics["p50-e2e-ns"], float64(ttft+(tokens-1)*perToken))
-		assert.Equal(t, judge.TooManyFailed(sample.All(samples...), 0), "")
+		assert.Equal(t, judge.TooManyFailed(sample.All(samples...), judge.Tolerated{}), "")
 	})
 }
 
@@ -138,7 +138,7 @@ func TestCancelSessions(t *testing.T) {
 			}
 		}
 		assert.Assert(t, turns[0] > 2 && turns[1] > 2 && turns[2] > 2 && len(turns) == 3, "%v", turns)
-		assert.Equal(t, judge.TooManyFailed(sample.All(samples...), 0), "")
+		assert.Equal(t, judge.TooManyFailed(sample.All(samples...), judge.Tolerated{}), "")
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -68,6 +69,16 @@ type Load struct {
 	// request whose field ResentUnread in [sample.Sample] is set counts as failed if the server also closed
 	// a new connection without an answer to another request.
 	MaxFail float64
+	// MaxShed is the largest share of shed requests, in [0,1], with which the benchmark still succeeds. The
+	// server sheds a request if it refuses the request because of its load, with status 429, or with status
+	// 503 and the header Retry-After. If MaxShed is 0, shed requests count as failed ones for MaxFail. The
+	// unit shed-% reports their share, and fail-% never contains them.
+	MaxShed float64
+	// Models, if set, are models for which some units are reported apart, in addition to the units of all
+	// requests. A request belongs to the model that it names (see [Request].Model), or otherwise to the
+	// target's. The names of these units begin with the model's, as [NameValue] returns it:
+	// MODEL-p50-ttft-ns, MODEL-output-tok/s and so on.
+	Models []string
 	// SLO, if any of its limits is set, adds the unit good-req/s (goodput): the rate of the requests that
 	// meet the limits.
 	SLO sample.SLO
@@ -174,6 +185,8 @@ func (l Load) check() (Load, error) {
 		return l, l.checkCount(max(l.Lazy.N, len(l.Requests)))
 	case !(l.MaxFail >= 0 && l.MaxFail <= 1):
 		return l, fmt.Errorf("load: max fail %v; must be in [0,1]", l.MaxFail)
+	case !(l.MaxShed >= 0 && l.MaxShed <= 1):
+		return l, fmt.Errorf("load: max shed %v; must be in [0,1]", l.MaxShed)
 	case !(l.MaxDistortion > 0):
 		return l, fmt.Errorf("load: max distortion %v; must be above 0", l.MaxDistortion)
 	case !slices.Contains([]ClientBound{"", BoundFails, BoundWithheld, BoundReported}, l.ClientBound):
@@ -187,6 +200,9 @@ func (l Load) check() (Load, error) {
 	}
 	return l, nil
 }
+
+// tolerated returns the shares of failed and of shed requests that are tolerated.
+func (l Load) tolerated() judge.Tolerated { return judge.Tolerated{Fail: l.MaxFail, Shed: l.MaxShed} }
 
 // checkCount returns an error if a pass cannot have n requests.
 func (l Load) checkCount(n int) error {

@@ -56,7 +56,10 @@ func setUp(p process.Party, t Target, l Load) (*measurement, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l, err = l.check(); err != nil {
+	if l, err = l.check(); err == nil {
+		l, err = l.withModels(t.Model)
+	}
+	if err != nil {
 		return nil, err
 	}
 	c, err := newClient(t)
@@ -137,6 +140,7 @@ func (m *measurement) facts() (facts []shard.Fact) {
 	add("limits of requests and passes", []time.Duration{l.Timeout, l.IdleTimeout, l.PassTimeout})
 	add("clients that leave", l.Cancel)
 	add("tolerated failures", l.MaxFail)
+	add("tolerated shedding", l.MaxShed)
 	add("SLO", l.SLO)
 	add("distortion", fmt.Sprint(l.MaxDistortion, m.bound))
 	add("requests of the warm-up", len(l.Warmup))
@@ -180,7 +184,7 @@ func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error
 	if err := samples.Err(); err != nil { // not all samples can be read
 		return 0, err
 	}
-	if text := judge.TooManyFailed(r.samples, m.load.MaxFail); text != "" {
+	if text := judge.TooManyFailed(r.samples, m.load.tolerated()); text != "" {
 		err = errors.New(text)
 	}
 	return pace, process.Agreed(m.party, err)

@@ -1,6 +1,7 @@
 package llmbench
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/mergepatch"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 )
@@ -93,7 +95,10 @@ func newLazyPlan(l *Load, t Target, requests Lazy) (*plan, error) {
 		p.Request, p.Leave = i, leaves[i]
 		return p
 	}
-	pl.unsent = func(i int) send.Post { return send.Post{Request: i, Turns: turns(requests.At(i).Then)} }
+	pl.unsent = func(i int) send.Post {
+		r := requests.At(i)
+		return send.Post{Request: i, Model: r.Model, Turns: turns(r.Then)}
+	}
 	return pl, nil
 }
 
@@ -173,7 +178,7 @@ func (d digest) add(i int, p send.Post, then []Turn) {
 	if d.hash == nil {
 		return
 	}
-	fmt.Fprintf(d.hash, "%d %s %d %s %t\n", i, p.Path, len(p.Body), p.Body, p.Check != nil)
+	fmt.Fprintf(d.hash, "%d %s %d %s %t %v\n", i, p.Path, len(p.Body), p.Body, p.Check != nil, p.Header) // fmt sorts the names
 	for _, t := range then {
 		fmt.Fprintf(d.hash, "%q %d %t %v %t\n", t.Prompt, t.MaxTokens, t.FixedOutput, t.Think, t.Check != nil)
 	}
@@ -197,7 +202,7 @@ func newPost(l *Load, t Target, r Request) (send.Post, error) {
 	}
 	d := t.dialect()
 	q := dialect.Query{
-		Model:       t.Model,
+		Model:       cmp.Or(r.Model, t.Model),
 		Prompt:      r.Prompt,
 		Messages:    r.Messages,
 		MaxTokens:   r.MaxTokens,
@@ -210,7 +215,10 @@ func newPost(l *Load, t Target, r Request) (send.Post, error) {
 	if err == nil && len(t.Body) > 0 {
 		body, err = mergepatch.Apply(body, t.Body)
 	}
-	p := send.Post{Path: d.Path(q), Body: body, Chars: r.chars(), PromptTokens: r.PromptTokens, MaxTokens: r.MaxTokens, FixedOutput: r.FixedOutput, Check: r.Check}
+	p := send.Post{Path: d.Path(q), Body: body, Chars: r.chars(), PromptTokens: r.PromptTokens, MaxTokens: r.MaxTokens, FixedOutput: r.FixedOutput, Check: r.Check, Model: r.Model}
+	if len(r.Header) > 0 {
+		p.Header, p.Secrets = r.Header, redact.New(credentials(r.Header))
+	}
 	if len(r.Then) > 0 {
 		p.Turns = turns(r.Then)
 		p.Next = func(replies []string) (send.Post, error) { return newPost(l, t, r.after(replies)) }
@@ -223,6 +231,9 @@ func newPost(l *Load, t Target, r Request) (send.Post, error) {
 func checkRequest(l *Load, t Target, r Request) (send.Post, error) {
 	if len(r.Then) > 0 && (len(r.Tools) > 0 || len(r.Schema) > 0) {
 		return send.Post{}, errors.New("a session with tools or a schema; its replies are texts")
+	}
+	if err := checkHeader(r.Header); err != nil {
+		return send.Post{}, err
 	}
 	for i, turn := range r.Then {
 		if turn.Think < 0 {

@@ -49,7 +49,7 @@ func (e *ending) show(b *testing.B) {
 // publish computes the metrics of all passes, withholds those that the client distorted too much, and keeps
 // the rest to be reported.
 func (r *run) publish(ctx context.Context) error {
-	f := judge.FindFacts(r.all(), r.elapsed, r.load.SLO, r.load.MaxFail)
+	f := judge.FindFacts(r.all(), r.elapsed, r.load.SLO, r.load.tolerated())
 	r.collect(f.Summary)
 	metrics := f.Summary.Metrics
 	cache := r.judgeCache(ctx, metrics)

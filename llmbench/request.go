@@ -3,6 +3,7 @@ package llmbench
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -29,6 +30,13 @@ type Request struct {
 	Prompt string
 	// Messages, if not empty, is a conversation to send instead of Prompt. Only chat dialects support it.
 	Messages []Message
+	// Model is the name of the model to send, such as a LoRA adapter; "" means the target's.
+	Model string
+	// Header holds further fields of the request's header, such as a priority, an objective or the key of a
+	// tenant, for a gateway. A field replaces the target's field of the same name. Values of at least eight
+	// bytes are removed from errors and records. The further turns of a session have the same Model and
+	// Header.
+	Header http.Header
 	// MaxTokens limits the output, in tokens; it must be at least 1.
 	MaxTokens int
 	// FixedOutput asks the server for exactly MaxTokens tokens, by the means that its dialect offers. For
@@ -82,7 +90,9 @@ func (r Request) after(replies []string) Request {
 	for i, reply := range replies {
 		messages = append(messages, Message{Role: "assistant", Content: reply}, Message{Role: "user", Content: r.Then[i].Prompt})
 	}
-	return r.Then[len(replies)-1].request(messages)
+	next := r.Then[len(replies)-1].request(messages)
+	next.Model, next.Header = r.Model, r.Header
+	return next
 }
 
 // conversation returns the messages of r. If r has only a prompt, the prompt becomes a message of the user.

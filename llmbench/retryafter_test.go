@@ -19,6 +19,6 @@ func TestSampleOfRefusal(t *testing.T) {
 	}))
 	defer srv.Close()
 	s := Do(t.Context(), Target{URL: srv.URL, Model: "m"}, Request{Prompt: "a", MaxTokens: 1}, true)
-	assert.Equal(t, s.Outcome, sample.HTTP)
+	assert.Equal(t, s.Outcome, sample.Shed)
 	assert.Equal(t, s.RetryAfter, 7*time.Second)
 }

@@ -222,7 +222,7 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 	lockstep.Range(samples,
 		func(s iter.Seq[*sample.Sample]) { asked, achieved, scheduled = sample.AchievedRate(s) },
 		func(s iter.Seq[*sample.Sample]) { own = judge.CountOwn(s) },
-		func(s iter.Seq[*sample.Sample]) { failures = judge.TooManyFailed(s, r.load.MaxFail) })
+		func(s iter.Seq[*sample.Sample]) { failures = judge.TooManyFailed(s, r.load.tolerated()) })
 	if scheduled && math.Abs(achieved-asked) > toleratedMiss*asked {
 		r.tell(records.Note{Kind: records.NoteRate, Doubt: true}, "pass %d: %.4g requests per second were asked for, and %.4g sent", number, asked, achieved)
 	}

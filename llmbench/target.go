@@ -60,6 +60,10 @@ type Target struct {
 	// a member "n" other than 1. The configuration lines show Body without the values of secret members
 	// such as api_key.
 	Body json.RawMessage
+	// Echo names fields of the header of answers, such as X-Session-Token, that the next turn of the same
+	// session sends back, as routers want it that keep a session at one server. The name Set-Cookie stands
+	// for cookies, which go back in the field Cookie. The configuration lines show the names.
+	Echo []string
 	// Compressed accepts answers that are compressed with gzip or deflate. Requests never ask for
 	// compression, but some gateways compress every answer. All deltas in a compressed block get the
 	// instant of the whole block, and the configuration lines say so. If Compressed is not set, a
@@ -194,6 +198,9 @@ func (t Target) config() map[string]string {
 		slices.Sort(names)
 		c["header"] = strings.Join(names, ", ")
 	}
+	if len(t.Echo) > 0 {
+		c["echo"] = strings.Join(canonicalNames(t.Echo), ", ")
+	}
 	if len(t.Body) > 0 {
 		shown, _ := mergepatch.Hide(t.Body, env.IsSecret)
 		c["body"] = shown
@@ -245,7 +252,7 @@ func (t Target) server() (send.Server, error) {
 	if err != nil {
 		return send.Server{}, fmt.Errorf("target: %w", err)
 	}
-	return send.Server{At: at, Dialect: t.dialect(), Header: t.header(), Secrets: t.secrets(), Compressed: t.Compressed, Dial: t.Dial, Proxy: proxy, TLS: t.TLS}, nil
+	return send.Server{At: at, Dialect: t.dialect(), Header: t.header(), Secrets: t.secrets(), Compressed: t.Compressed, Echo: canonicalNames(t.Echo), Dial: t.Dial, Proxy: proxy, TLS: t.TLS}, nil
 }
 
 // newClient returns a client of t, which must be closed.
@@ -283,12 +290,12 @@ func (t Target) endpoint() (endpoint.Endpoint, error) {
 
 // checkRequests returns an error if t adds something invalid to requests.
 func (t Target) checkRequests() error {
-	for name, values := range t.Header {
+	if err := checkHeader(t.Header); err != nil {
+		return err
+	}
+	for _, name := range t.Echo {
 		if !httpguts.ValidHeaderFieldName(name) {
-			return fmt.Errorf("header %q; want letters, digits and hyphens", name)
-		}
-		if slices.ContainsFunc(values, func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
-			return fmt.Errorf("the value of the header %s holds a control character", name) // the value may be secret
+			return fmt.Errorf("echo %q; want the name of a header field, of letters, digits and hyphens", name)
 		}
 	}
 	if len(t.Body) > 0 {
@@ -297,6 +304,27 @@ func (t Target) checkRequests() error {
 		}
 	}
 	return nil
+}
+
+// checkHeader returns an error if h has an invalid field.
+func checkHeader(h http.Header) error {
+	for name, values := range h {
+		if !httpguts.ValidHeaderFieldName(name) {
+			return fmt.Errorf("header %q; want letters, digits and hyphens", name)
+		}
+		if slices.ContainsFunc(values, func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
+			return fmt.Errorf("the value of the header %s holds a control character", name) // the value may be secret
+		}
+	}
+	return nil
+}
+
+// canonicalNames returns the names of header fields in canonical form.
+func canonicalNames(names []string) (all []string) {
+	for _, name := range names {
+		all = append(all, http.CanonicalHeaderKey(name))
+	}
+	return all
 }
 
 // proxy returns the URL of the proxy, or nil if there is none. The error shows neither user nor password.
@@ -346,8 +374,22 @@ func (t Target) Where() string {
 
 // secrets returns the parts of t that must not be shown.
 func (t Target) secrets() redact.Secrets {
-	var all []string
-	for name, values := range t.Header {
+	all := credentials(t.Header)
+	if e, err := endpoint.Parse(t.URL); err == nil {
+		all = append(all, e.Secrets()...)
+	}
+	if proxy, err := t.proxy(); err == nil && proxy != nil {
+		if password, set := proxy.User.Password(); set {
+			all = append(all, password)
+		}
+	}
+	_, members := mergepatch.Hide(t.Body, env.IsSecret)
+	return redact.New(append(all, members...))
+}
+
+// credentials returns the values in h, and their parts, that must not be shown.
+func credentials(h http.Header) (all []string) {
+	for name, values := range h {
 		for _, v := range values {
 			all = append(all, v)
 			if _, credential, found := strings.Cut(v, " "); found { // after a scheme, such as Bearer
@@ -361,20 +403,11 @@ func (t Target) secrets() redact.Secrets {
 			}
 		}
 	}
-	r := http.Request{Header: http.Header{"Authorization": authorization(t.Header)}}
+	r := http.Request{Header: http.Header{"Authorization": authorization(h)}}
 	if _, password, ok := r.BasicAuth(); ok {
 		all = append(all, password)
 	}
-	if e, err := endpoint.Parse(t.URL); err == nil {
-		all = append(all, e.Secrets()...)
-	}
-	if proxy, err := t.proxy(); err == nil && proxy != nil {
-		if password, set := proxy.User.Password(); set {
-			all = append(all, password)
-		}
-	}
-	_, credentials := mergepatch.Hide(t.Body, env.IsSecret)
-	return redact.New(append(all, credentials...))
+	return all
 }
 
 // authorization returns the values of the field Authorization, whatever the case of its name.

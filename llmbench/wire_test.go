@@ -45,7 +45,7 @@ func TestEveryFault(t *testing.T) {
 		"html-200": {sample.Malformed, sample.Malformed}, "wrong-type": {sample.Malformed, sample.OK}, "json": {sample.Malformed, sample.OK}, "gzip": {sample.Malformed, sample.Malformed},
 		"empty": {sample.Empty, sample.Empty}, "error-event": {sample.ServerError, sample.ServerError}, "named-error": {sample.ServerError, sample.ServerError}, "error-string": {sample.ServerError, sample.ServerError},
 		"malformed": {sample.Malformed, sample.Malformed}, "long-line": {sample.Malformed, sample.Malformed},
-		"truncate": {sample.Truncated, sample.Malformed}, "fin": {sample.Truncated, sample.Truncated}, "reset": {sample.Truncated, sample.Connect}, "stall": {sample.Stalled, sample.Timeout}, "endless": {sample.Malformed, sample.OK},
+		"truncate": {sample.Truncated, sample.Malformed}, "fin": {sample.Truncated, sample.Truncated}, "reset": {sample.Truncated, sample.Connect}, "die": {sample.Truncated, sample.Connect}, "stall": {sample.Stalled, sample.Timeout}, "endless": {sample.Malformed, sample.OK},
 	}
 	for name := range fault.Names() {
 		for _, d := range everyDialect(t) {
@@ -59,6 +59,9 @@ func TestEveryFault(t *testing.T) {
 				}
 				if strings.HasPrefix(name, "http-") || name == "html-502" {
 					outcome = sample.HTTP
+				}
+				if name == "http-429" {
+					outcome = sample.Shed
 				}
 				t.Run(fmt.Sprintf("%s/%s/stream=%t", name, d.Name(), stream), func(t *testing.T) {
 					t.Parallel()

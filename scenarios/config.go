@@ -38,6 +38,7 @@ type serveConfig struct {
 	Timeout     time.Duration    // LLMBENCH_TIMEOUT: for each request; 10m
 	IdleTimeout time.Duration    // LLMBENCH_IDLE_TIMEOUT: between two events of a stream; 60s
 	MaxFail     float64          // LLMBENCH_MAX_FAIL: tolerated share of failed requests; 0
+	MaxShed     float64          // LLMBENCH_MAX_SHED: tolerated share of shed requests; 0, which counts them as failed
 	SLO         sample.SLO       // LLMBENCH_SLO
 	Cancel      llmbench.Cancel  // LLMBENCH_CANCEL: share of the clients that leave early, and when they leave
 	Seed        uint64           // LLMBENCH_SEED: seed of prompts, lengths and arrivals; 1
@@ -97,6 +98,7 @@ func parseServe(r *env.Reader) serveConfig {
 	env.Read(r, &s.Timeout, "LLMBENCH_TIMEOUT", env.Duration, "a duration like 10m, above 0")
 	env.Read(r, &s.IdleTimeout, "LLMBENCH_IDLE_TIMEOUT", env.Duration, "a duration like 60s, above 0")
 	env.Read(r, &s.MaxFail, "LLMBENCH_MAX_FAIL", env.Share, "a number from 0 to 1")
+	env.Read(r, &s.MaxShed, "LLMBENCH_MAX_SHED", env.Share, "a number from 0 to 1")
 	env.Read(r, &s.SLO, "LLMBENCH_SLO", sample.ParseSLO, "limits like ttft=500ms,tpot=50ms,e2e=10s")
 	env.Read(r, &s.Cancel, "LLMBENCH_CANCEL", llmbench.ParseCancel, "a share and a number of deltas or a time, like 0.1:50 or 0.1:2s")
 	env.Read(r, &s.Seed, "LLMBENCH_SEED", env.Uint64, "a whole number, at least 0")

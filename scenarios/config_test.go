@@ -25,10 +25,10 @@ func TestParseConfig(t *testing.T) {
 		{[]string{"PATH=/bin", "LLMBENCH_RATE="}, usual},
 		{
 			[]string{"LLMBENCH_RATE=0.5, 32", "LLMBENCH_BURSTINESS=0.7", "LLMBENCH_REQUESTS=100", "LLMBENCH_OUTPUT=20", "LLMBENCH_DATASET=sharegpt:a:b.json",
-				"LLMBENCH_STREAM=true", "LLMBENCH_WARMUP=0", "LLMBENCH_TIMEOUT=1m", "LLMBENCH_IDLE_TIMEOUT=5s", "LLMBENCH_MAX_FAIL=0.25", "LLMBENCH_SLO=ttft=1s", "LLMBENCH_SEED=9"},
+				"LLMBENCH_STREAM=true", "LLMBENCH_WARMUP=0", "LLMBENCH_TIMEOUT=1m", "LLMBENCH_IDLE_TIMEOUT=5s", "LLMBENCH_MAX_FAIL=0.25", "LLMBENCH_MAX_SHED=0.5", "LLMBENCH_SLO=ttft=1s", "LLMBENCH_SEED=9"},
 			serveConfig{
 				Concurrency: []int{1, 8}, Rate: []float64{0.5, 32}, LoadSet: true, Burstiness: 0.7, Requests: 100, Output: 20,
-				Dataset: "sharegpt:a:b.json", Stream: true, Timeout: time.Minute, IdleTimeout: 5 * time.Second, MaxFail: 0.25,
+				Dataset: "sharegpt:a:b.json", Stream: true, Timeout: time.Minute, IdleTimeout: 5 * time.Second, MaxFail: 0.25, MaxShed: 0.5,
 				SLO: sample.SLO{TTFT: time.Second}, Seed: 9,
 			},
 		},

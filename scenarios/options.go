@@ -53,6 +53,9 @@ type Options struct {
 	// MaxFail is the tolerated share of failed requests, from 0 to 1. If more requests fail, the benchmark
 	// fails. Serve: LLMBENCH_MAX_FAIL.
 	MaxFail float64
+	// MaxShed is the tolerated share of requests that the server sheds; see [llmbench.Load]. Serve:
+	// LLMBENCH_MAX_SHED.
+	MaxShed float64
 	// Timeout limits the duration of a request, and IdleTimeout limits the pauses within a stream.
 	// Published loads have their own timeouts. Serve: LLMBENCH_TIMEOUT, by default 10 minutes, and
 	// LLMBENCH_IDLE_TIMEOUT, by default 60 seconds.
@@ -137,6 +140,7 @@ func (o Options) withServeEnvironment(c serveConfig) Options {
 	}
 	o.Requests = cmp.Or(o.Requests, c.Requests)
 	o.MaxFail = cmp.Or(o.MaxFail, c.MaxFail)
+	o.MaxShed = cmp.Or(o.MaxShed, c.MaxShed)
 	o.Timeout = cmp.Or(o.Timeout, c.Timeout)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, c.IdleTimeout)
 	o.Burstiness = cmp.Or(o.Burstiness, c.Burstiness)

@@ -97,6 +97,16 @@ func (s server) requests(own int) int { return cmp.Or(s.options.Requests, own) }
 // run measures the server under l.
 func (s server) run(b *testing.B, l llmbench.Load) *llmbench.Result {
 	b.Helper()
+	result := llmbench.Run(b, s.target, s.completed(b, l))
+	if text := s.limits.Waited(l.Concurrency, result.All()); text != "" {
+		b.Log(text)
+	}
+	return result
+}
+
+// completed returns l completed by the options, and notes which limits of the server it exceeds.
+func (s server) completed(b *testing.B, l llmbench.Load) llmbench.Load {
+	b.Helper()
 	if s.countsOut {
 		l.Tokenizer = s.tokens
 	}
@@ -107,17 +117,16 @@ func (s server) run(b *testing.B, l llmbench.Load) *llmbench.Result {
 	if s.options.MaxFail > 0 {
 		l.MaxFail = s.options.MaxFail
 	}
+	if s.options.MaxShed > 0 {
+		l.MaxShed = s.options.MaxShed
+	}
 	if l.Timeout == 0 {
 		l.Timeout = s.options.Timeout
 	}
 	if l.IdleTimeout == 0 {
 		l.IdleTimeout = s.options.IdleTimeout
 	}
-	result := llmbench.Run(b, s.target, l)
-	if text := s.limits.Waited(l.Concurrency, result.All()); text != "" {
-		b.Log(text)
-	}
-	return result
+	return l
 }
 
 // noteLimits returns l with a hook that, before the first pass, prints which limits of the server l

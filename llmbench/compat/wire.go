@@ -217,7 +217,7 @@ func usual(q *records.Request) (fate, string) {
 	switch q.Outcome {
 	case sample.OK:
 		return served, ""
-	case sample.Connect, sample.HTTP:
+	case sample.Connect, sample.HTTP, sample.Shed:
 		return failed, ""
 	case sample.Timeout, sample.Stalled, sample.Canceled:
 		return unclear, whyGivenUp

@@ -12,7 +12,7 @@ import (
 // outcomes and sources are the words that the format allows.
 var (
 	outcomes = []sample.Outcome{sample.OK, sample.Connect, sample.HTTP, sample.Timeout, sample.Stalled, sample.Truncated,
-		sample.ServerError, sample.Empty, sample.Malformed, sample.Canceled, sample.Left}
+		sample.ServerError, sample.Empty, sample.Malformed, sample.Canceled, sample.Left, sample.Shed}
 	sources = []sample.TokenSource{sample.FromUsage, sample.FromEvents, sample.FromTokenizer, sample.FromDeltas, sample.FromNothing, ""}
 )
 

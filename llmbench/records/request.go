@@ -71,7 +71,7 @@ func (q *Request) Gaps() iter.Seq[time.Duration] { return q.gaps.all() }
 // OK reports whether the request was successful.
 func (q *Request) OK() bool { return q.Outcome == sample.OK }
 
-// Failed reports whether the request failed: its outcome is neither OK nor Left.
+// Failed reports whether the request failed or was shed: its outcome is neither OK nor Left.
 func (q *Request) Failed() bool { return !q.OK() && q.Outcome != sample.Left }
 
 // sample returns q as a Sample without gaps and lags.

@@ -55,6 +55,7 @@ func (s *Sample) Visit(v Visitor) {
 	v.Int("pass", &s.Pass, Always)
 	v.Int("request", &s.Request, Always)
 	v.Int("turn", &s.Turn, IfSet)
+	v.Word("model", &s.Model, IfSet)
 	s.visitSend(v)
 	s.visitAnswer(v)
 	s.visitClock(v)

@@ -1,7 +1,7 @@
 package sample
 
 // An Outcome says how a request ended. A request is successful if its outcome is [OK], and failed if its
-// outcome is neither OK nor [Left]. Latencies and token counts are computed from successful requests only.
+// outcome is neither OK nor [Left]. A request that was [Shed] is a special failure. Latencies and token counts are computed from successful requests only.
 type Outcome string
 
 // The outcomes, as records spell them.
@@ -17,6 +17,7 @@ const (
 	Malformed   Outcome = "malformed"    // the answer was not what the dialect allows
 	Canceled    Outcome = "canceled"     // the pass ended early: its deadline passed, or it was interrupted
 	Left        Outcome = "left"         // the client left before the end, as the load planned
+	Shed        Outcome = "shed"         // the server refused the request because of its load: with status 429, or 503 and Retry-After
 )
 
 // A TokenSource says how the number of output tokens of a request was obtained.

@@ -14,6 +14,8 @@ type Sample struct {
 	// requests ended.
 	Request int
 	Turn    int // number of the turn in its session, from 0
+	// Model is the model that the request named instead of the target's, or "".
+	Model string
 	// Epoch is the start of the pass on the wall clock, accurate to about a microsecond.
 	Epoch time.Time
 
@@ -135,7 +137,7 @@ type Sample struct {
 	Status  int   // HTTP status; 0 if there was no response
 	// RetryAfter is how long the server asked the client to wait before another request, in the header
 	// Retry-After of an error response (https://www.rfc-editor.org/rfc/rfc9110.html#section-10.2.3). It is
-	// 0 if the server did not ask. The load does not wait, and no unit is computed from RetryAfter.
+	// 0 if the server did not ask. The load does not wait.
 	RetryAfter time.Duration
 	Finish     string // the server's finish reason
 	// Server is what the server measured on its own clock; zero if the server reported nothing. Only

@@ -47,7 +47,8 @@ func (s *Summary) set(unit string, v float64, known bool) {
 	}
 }
 
-// Failed returns the number of failed requests: the requests whose outcome is neither [OK] nor [Left].
+// Failed returns the number of failed requests, including shed ones: the requests whose outcome is neither
+// [OK] nor [Left].
 func (s Summary) Failed() int { return s.Requests - s.Outcomes[OK] - s.Outcomes[Left] }
 
 // All returns an iterator over samples that are in memory.
@@ -100,7 +101,8 @@ func Summarize(samples iter.Seq[*Sample], elapsed time.Duration, slo SLO) Summar
 	t.setMeans(&s)
 	t.setLatencies(&s)
 	s.set("left-%", 100*float64(s.Outcomes[Left])/float64(s.Requests), s.Outcomes[Left] > 0)
-	s.set("fail-%", 100*float64(s.Failed())/float64(s.Requests), s.Requests > 0)
+	s.set("shed-%", 100*float64(s.Outcomes[Shed])/float64(s.Requests), s.Outcomes[Shed] > 0)
+	s.set("fail-%", 100*float64(s.Failed()-s.Outcomes[Shed])/float64(s.Requests), s.Requests > 0)
 	s.takeSteady(p.settle())
 	return s
 }

@@ -28,7 +28,7 @@ func Completion(ctx context.Context, t llmbench.Target, stream bool, failed func
 		if mistake := Mistake(ctx, t, s.Err); mistake != nil {
 			return false, mistake
 		}
-		again = s.Outcome == sample.Connect || s.Outcome == sample.HTTP && RefusedForNow(s.Status)
+		again = s.Outcome == sample.Connect || s.Outcome == sample.Shed || s.Outcome == sample.HTTP && RefusedForNow(s.Status)
 		if again {
 			failed(s.Err)
 			again = wait(ctx, &s)

@@ -20,11 +20,11 @@ type Facts struct {
 
 // FindFacts finds all facts together, because the samples may have to be read from a file. The argument
 // elapsed is the total duration of the passes.
-func FindFacts(all iter.Seq[*sample.Sample], elapsed time.Duration, slo sample.SLO, maxFail float64) (f Facts) {
+func FindFacts(all iter.Seq[*sample.Sample], elapsed time.Duration, slo sample.SLO, tolerated Tolerated) (f Facts) {
 	type samples = iter.Seq[*sample.Sample]
 	lockstep.Range(all,
 		func(s samples) { f.Summary = sample.Summarize(s, elapsed, slo) },
-		func(s samples) { f.Failures, _ = failures(s, maxFail) },
+		func(s samples) { f.Failures, _ = failures(s, tolerated) },
 		func(s samples) { f.Bursts = sample.FindBursts(s) },
 		func(s samples) { f.excess = excess(s) },
 		func(s samples) { f.hidden = hidden(s) })

@@ -26,6 +26,7 @@ type Server struct {
 	Header     http.Header    // sent with each request
 	Secrets    redact.Secrets // credentials that the server may repeat, and that samples must not contain
 	Compressed bool           // answers may be compressed
+	Echo       []string       // fields of an answer's header that the further turns of its session send back; names are in canonical form
 	Dial       func(ctx context.Context, network, addr string) (net.Conn, error)
 	Proxy      *url.URL // nil means none
 	TLS        *tls.Config

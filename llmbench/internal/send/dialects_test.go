@@ -118,7 +118,7 @@ func TestCollectedStreams(t *testing.T) {
 		Error                       *struct{ Message string }
 	}
 	assert.NilError(t, json.Unmarshal(text, &all))
-	outcomes := map[string][]sample.Outcome{"clean": {sample.OK}, "error": {sample.ServerError, sample.HTTP}, "incomplete": {sample.Truncated, sample.Empty}}
+	outcomes := map[string][]sample.Outcome{"clean": {sample.OK}, "error": {sample.ServerError, sample.HTTP, sample.Shed}, "incomplete": {sample.Truncated, sample.Empty}}
 	special := map[string]sample.Outcome{
 		"quirk_html_200.txt":            sample.Malformed, // the error page of a proxy
 		"quirk_json_200_nonstream.txt":  sample.Malformed, // a stream was requested

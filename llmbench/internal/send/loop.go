@@ -164,7 +164,7 @@ func (lp *loop) returnWorker(w *Worker, took time.Duration) {
 func (lp *loop) skip(ctx context.Context, p *Post, at time.Duration) {
 	for i := range p.Samples() {
 		s := unsent(&lp.pass.Options, lp.clock, at, context.Cause(ctx))
-		s.Request, s.Turn, s.Scheduled = p.Request, i, lp.pass.Due != nil && i == 0
+		s.Request, s.Turn, s.Model, s.Scheduled = p.Request, i, p.Model, lp.pass.Due != nil && i == 0
 		lp.recorder.add(&s, nil)
 	}
 }

@@ -2,7 +2,10 @@ package send
 
 import (
 	"context"
+	"net/http"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 )
 
 // A Post is a request that is ready to be sent. For a session, it is the first turn.
@@ -13,8 +16,11 @@ type Post struct {
 	PromptTokens int // intended length of the prompt; 0 means unknown
 	MaxTokens    int // number of output tokens that the request asks for, at most or exactly
 	FixedOutput  bool
-	Request      int // index of the request in the pass
-	Turn         int // number of the turn in its session, from 0
+	Request      int            // index of the request in the pass
+	Turn         int            // number of the turn in its session, from 0
+	Model        string         // name of the model, if it is not the target's; else ""
+	Header       http.Header    // further fields of the request; names are in canonical form
+	Secrets      redact.Secrets // credentials in Header
 	Leave        Leave
 	Check        func(Answer) error // may be nil
 

@@ -107,7 +107,11 @@ func (r *reader) readUnlessStream(ctx context.Context, resp *http.Response, s *s
 		if to := resp.Header.Get("Location"); to != "" {
 			return false, fail(sample.HTTP, "status %s: redirects are not followed, and this one leads to %s: %s", resp.Status, r.server.Secrets.Excerpt(to, 300), r.errorBody())
 		}
-		return false, fail(sample.HTTP, "status %s: %s", resp.Status, r.errorBody())
+		outcome := sample.HTTP
+		if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "" {
+			outcome = sample.Shed
+		}
+		return false, fail(outcome, "status %s: %s", resp.Status, r.errorBody())
 	}
 	if err != nil {
 		return false, err

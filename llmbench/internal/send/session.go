@@ -21,6 +21,7 @@ type schedule struct {
 // send to the last end (0 unless all turns succeeded), and the last end, both on the user clock.
 func (w *Worker) sendTurns(ctx context.Context, p *Post, at schedule) (took, end time.Duration) {
 	w.in.keepText = w.options.keepsText() || len(p.Turns) > 0 || p.Check != nil
+	w.echo = echo{}
 	s := &sample.Sample{}
 	w.send(ctx, s, p, p.Leave.inTurn(0), at.due, at.set)
 	if at.granted > at.due {
@@ -67,14 +68,14 @@ func (w *Worker) sendFurtherTurns(ctx context.Context, p *Post, outcome sample.O
 		next := &sample.Sample{}
 		if stopped != nil {
 			*next = unsent(w.options, w.clock, w.clock.Now(), stopped)
-			if outcome == sample.Left {
-				next.Outcome = sample.Left
+			if outcome == sample.Left || outcome == sample.Shed {
+				next.Outcome = outcome
 			}
 		} else {
 			replies = append(replies, string(w.in.text.Text))
 			w.sendTurn(ctx, next, p, replies)
 		}
-		next.Request, next.Turn = p.Request, i+1
+		next.Request, next.Turn, next.Model = p.Request, i+1, p.Model
 		end = next.End + next.EndLag
 		outcome = next.Outcome
 		waited = w.ended(next, turn.Check)

@@ -29,6 +29,7 @@ type Worker struct {
 	recorder *recorder     // of the pass; nil for a request outside of a pass
 	pass     int64         // number of the pass within the client, from 1; 0 for a request outside of a pass
 	in       reader
+	echo     echo // of the session that the worker is sending
 }
 
 // NewWorker returns a worker for requests outside of a pass. Their instants are on clock. The worker
@@ -76,6 +77,9 @@ type attempt struct {
 	end conn.Arrival
 	err error
 
+	secrets    redact.Secrets // of the post
+	hasSecrets bool
+
 	checked bool // the request has a check
 }
 
@@ -83,8 +87,10 @@ type attempt struct {
 func (a *attempt) begin(ctx context.Context, p *Post, l Leave, due time.Duration, scheduled bool) {
 	s, w := a.sample, a.Worker
 	a.checked = p.Check != nil
+	a.secrets, a.hasSecrets = p.Secrets, len(p.Header) > 0
 	*s = sample.Sample{
 		Request:   p.Request,
+		Model:     p.Model,
 		ID:        w.id(p),
 		Due:       due,
 		Scheduled: scheduled,
@@ -176,6 +182,22 @@ func (a *attempt) settle() {
 		s.Outcome, s.Err = f.Outcome, f.error
 	}
 	clean(s, w.client.server.Secrets)
+	if a.hasSecrets {
+		clean(s, a.secrets)
+		a.cleanAnswer()
+	}
+}
+
+// cleanAnswer removes the secrets of the post from the answer. The server's secrets are not in it.
+func (a *attempt) cleanAnswer() {
+	answer := a.sample.Answer
+	if answer == nil {
+		return
+	}
+	answer.Text, answer.Reasoning = a.secrets.Remove(answer.Text), a.secrets.Remove(answer.Reasoning)
+	for i, call := range answer.ToolCalls {
+		answer.ToolCalls[i].Name, answer.ToolCalls[i].Arguments = a.secrets.Remove(call.Name), a.secrets.Remove(call.Arguments)
+	}
 }
 
 // clean removes secrets from everything in s that a server, or an error of Go, may have written. After
@@ -203,7 +225,9 @@ func (w *Worker) newRequest(ctx context.Context, id string, p *Post) (*http.Requ
 	if err != nil {
 		return nil, err
 	}
+	endpoint.AddHeader(req, p.Header) // first, because a field that is set already remains
 	endpoint.AddHeader(req, w.client.server.Header)
+	w.echo.add(req)
 	req.Header["Content-Type"] = []string{"application/json"}
 	req.Header["X-Request-Id"] = []string{id}
 	return req, nil
@@ -219,6 +243,7 @@ func (a *attempt) exchange() {
 	}
 	defer resp.Body.Close()
 	a.sample.Status = resp.StatusCode
+	a.echo.keep(a.client.server.Echo, resp)
 	// The head is not used after read, so that a waiting stream does not keep it in memory.
 	ends := resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0
 	a.in.src.Reset(resp.Body, &a.trace)

@@ -48,7 +48,7 @@ func Send(ctx context.Context, logf func(string, ...any), send func() (sample.Sa
 // refusedForNow reports whether the server might answer the same request later.
 func refusedForNow(s *sample.Sample) bool {
 	switch s.Outcome {
-	case sample.Connect, sample.Truncated:
+	case sample.Connect, sample.Truncated, sample.Shed:
 		return true
 	case sample.HTTP:
 		switch s.Status {

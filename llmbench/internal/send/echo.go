@@ -1,0 +1,52 @@
+package send
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// An echo holds what the answers of a session told the client to send back with the next turn. The zero
+// value holds nothing.
+type echo struct {
+	header  http.Header
+	cookies []*http.Cookie
+}
+
+// keep takes the named fields from the header of an answer. If the answer lacks a field, the value of an
+// earlier answer remains. Set-Cookie stands for cookies, which are sent back as a browser would send them to
+// the same path, without regard to their attributes.
+func (e *echo) keep(names []string, resp *http.Response) {
+	for _, name := range names {
+		values := resp.Header[name]
+		switch {
+		case len(values) == 0:
+		case name == "Set-Cookie":
+			for _, c := range resp.Cookies() {
+				e.cookies = slices.DeleteFunc(e.cookies, func(o *http.Cookie) bool { return o.Name == c.Name })
+				e.cookies = append(e.cookies, c)
+			}
+		default:
+			if e.header == nil {
+				e.header = http.Header{}
+			}
+			e.header[name] = slices.Clone(values)
+		}
+	}
+}
+
+// add adds what the echo holds to a request. A field of the answer replaces the request's own field of the
+// same name.
+func (e *echo) add(req *http.Request) {
+	for name, values := range e.header {
+		req.Header[name] = values
+	}
+	if len(e.cookies) == 0 {
+		return
+	}
+	pairs := req.Header["Cookie"]
+	for _, c := range e.cookies {
+		pairs = append(pairs, c.Name+"="+c.Value)
+	}
+	req.Header["Cookie"] = []string{strings.Join(pairs, "; ")}
+}
