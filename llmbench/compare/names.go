@@ -25,14 +25,19 @@ func Work(value func(key string) string) (work string) {
 }
 
 // plain holds the keys whose values need no key beside them.
-var plain = []string{"backend", "quant", "quantization", "hardware", "hw", "model", "workload", "via"}
+var plain = []string{"backend", "quant", "quantization", "hardware", "hw", "model", "workload", "via", "source"}
 
 // Label returns an element of a benchmark's name as a part of a system's name.
 func Label(key, value string) string {
 	if key == "mock-profile" { // a name, or the path of a file
 		return strings.TrimSuffix(path.Base(filepath.ToSlash(value)), ".json")
 	}
-	if slices.Contains(plain, key) {
+	switch {
+	case key == "stream" && value == "true":
+		return "streamed"
+	case key == "stream" && value == "false":
+		return "not streamed"
+	case slices.Contains(plain, key):
 		return value
 	}
 	return key + "=" + value

@@ -66,6 +66,8 @@ type Section struct {
 // A Fold is a part of a section that a reader must open.
 type Fold struct {
 	Title    string
+	Chosen   bool     // the reader chooses folds by the rows of the table of leaders, in the same order
+	Text     []string // paragraphs
 	Pictures []*Picture
 	Tools    []*Tools
 }
@@ -122,23 +124,15 @@ func New(d *Data, o Options) (*Report, error) {
 		r.Facts = append(r.Facts, [2]string{f.Key, f.Value})
 	}
 	r.Headline = headline(a, o.Verdict, slo)
-	switch {
-	case a.Kind == answer.Catalogue:
-		for _, t := range pictures.Topics(groups) {
-			r.Topics = append(r.Topics, &Figures{ID: pictures.Slug("topic", t.Title), Title: t.Title, Table: t.Table.Trimmed()})
-			r.brief.Head, r.brief.Rows = t.Table.Head, append(r.brief.Rows, t.Table.Rows...)
-		}
-	case len(a.Compared) == 2:
-		r.Lead = &Figures{ID: "lead", Title: a.About.Title}
-		r.Lead.Table, r.Lead.Caption = pictures.Pair(a.Compared[0], a.Compared[1], a.By)
-	case a.Kind == answer.Load:
-		_, all, _ := a.About.Swept()
-		r.Lead = &Figures{ID: "lead", Title: a.About.Title, Table: pictures.Loads(all[0])}
+	r.lead(a, groups)
+	if a.Kind == answer.Many {
+		r.groups(a, slo)
+		r.section("lengths", "Lengths of answers", pictures.Lengths(d.Rows))
+	} else {
+		r.section("load", "Over load", overLoad(groups, slo))
+		r.section("comparison", "Comparison", append(compared(groups, slo), pictures.Lengths(d.Rows)...))
+		r.distributions(groups)
 	}
-
-	r.section("load", "Over load", overLoad(groups, slo))
-	r.section("comparison", "Comparison", compared(d, groups, slo))
-	r.distributions(groups)
 	r.section("errors", "Failures, and the client's own error", errorsOf(d))
 	r.detail(d)
 	for _, g := range groups {
@@ -146,12 +140,6 @@ func New(d *Data, o Options) (*Report, error) {
 	}
 	r.provenance(d)
 	r.unique()
-	switch {
-	case r.Lead != nil:
-		r.brief = r.Lead.Table
-	case r.Headline != nil && len(r.Topics) == 0:
-		r.brief = r.Headline.Table
-	}
 	return r, nil
 }
 
@@ -189,57 +177,63 @@ func (r *Report) section(id, title string, all []*Picture) {
 func overLoad(groups []*systems.Group, slo func(*systems.Group) systems.SLO) []*Picture {
 	var all []*Picture
 	for _, g := range groups {
-		all = append(all, pictures.Sweep(g), pictures.Frontier(g, slo(g)))
+		all = append(all, pictures.Sweep(g), pictures.Multiples(g), pictures.Frontier(g, slo(g)))
 	}
 	return present(all)
 }
 
 // compared returns the pictures that compare systems.
-func compared(d *Data, groups []*systems.Group, slo func(*systems.Group) systems.SLO) []*Picture {
+func compared(groups []*systems.Group, slo func(*systems.Group) systems.SLO) []*Picture {
 	var all []*Picture
 	for _, g := range groups {
 		all = append(all, pictures.Ranking(g, slo(g)), pictures.Versus(g))
 	}
-	all = append(all, pictures.Lengths(d.Rows)...)
 	return present(all)
 }
 
-// distributions adds the section of distributions, without the headline. It has three parts:
-// systems over each other at each load; the loads of each system over each other, which are folded
-// if systems are compared; and the single loads of a group.
+// distributions adds the section of distributions, without the headline.
 func (r *Report) distributions(groups []*systems.Group) {
 	var all []*Picture
 	var folds []*Fold
 	for _, g := range groups {
-		compared := pictures.Overlaid(g)
-		all = append(all, compared...)
-		var single []*results.Row
-		for _, s := range g.Systems {
-			title := g.Title
-			if s.Name != "" && len(g.Systems) > 1 {
-				title += ", " + s.Name
-			}
-			if len(s.Rows) == 1 {
-				single = append(single, s.Rows...)
-				continue
-			}
-			switch p := pictures.Distributions(pictures.Slug("distributions", title), title, s.Rows); {
-			case p == nil:
-			case len(compared) > 0:
-				folds = append(folds, &Fold{Title: title + ": all loads", Pictures: []*Picture{p}})
-			default:
-				all = append(all, p)
-			}
-		}
-		all = append(all, pictures.Distributions(pictures.Slug("distributions", g.Title), g.Title, single))
+		shown, more := distributionsOf(g)
+		all, folds = append(all, shown...), append(folds, more...)
 	}
 	// The headline may be one of these pictures.
-	all = slices.DeleteFunc(present(all), func(p *Picture) bool {
+	all = slices.DeleteFunc(all, func(p *Picture) bool {
 		return r.Headline != nil && p.Caption == r.Headline.Caption && p.Title == r.Headline.Title
 	})
 	if len(all)+len(folds) > 0 {
 		r.Sections = append(r.Sections, &Section{ID: "distributions", Title: "Distributions", Pictures: all, Folds: folds})
 	}
+}
+
+// distributionsOf returns the distributions of a group. There are three parts: systems over each other
+// at each load; the loads of each system over each other, which are folded if systems are compared; and
+// the single loads of the group.
+func distributionsOf(g *systems.Group) (all []*Picture, folds []*Fold) {
+	compared := pictures.Overlaid(g)
+	all = append(all, compared...)
+	var single []*results.Row
+	for _, s := range g.Systems {
+		title := g.Title
+		if s.Name != "" && len(g.Systems) > 1 {
+			title += ", " + s.Name
+		}
+		if len(s.Rows) == 1 {
+			single = append(single, s.Rows...)
+			continue
+		}
+		switch p := pictures.Distributions(pictures.Slug("distributions", title), title, s.Rows); {
+		case p == nil:
+		case len(compared) > 0:
+			folds = append(folds, &Fold{Title: title + ": all loads", Pictures: []*Picture{p}})
+		default:
+			all = append(all, p)
+		}
+	}
+	all = append(all, pictures.Distributions(pictures.Slug("distributions", g.Title), g.Title, single))
+	return present(all), folds
 }
 
 // errorsOf returns the pictures of what went wrong.

@@ -126,6 +126,27 @@ func verdict(t *testing.T) *report.Report {
 	return reportOf(t, report.Options{Title: "A pull request", Verdict: judged}, files[:]...)
 }
 
+// catalogue returns a report about many benchmarks of one simulated server, and about the harness.
+func catalogue(t *testing.T) *report.Report {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("# the server is simulated: TTFT 20ms, TPOT 1.5ms, 32 requests at once\nbackend: mock\n")
+	for i, base := range []string{"Chat", "Serve", "Concurrency", "OpenQA", "Decode"} {
+		for c := 1; c <= 8; c *= 2 << (i % 3) {
+			fmt.Fprintf(&b, "Benchmark%s/backend=mock/model=mock/workload=random-512x200/stream=true/concurrency=%d-2 1 %d output-tok/s 20500000 p50-ttft-ns 1510000 mean-tpot-ns %d p50-e2e-ns\n", base, c, 600*c, 320000000+c*1000000)
+		}
+	}
+	b.WriteString("BenchmarkSLO/backend=mock/model=mock/workload=random-64x8/stream=true/of=concurrency-2 1 23 slo-concurrency 25 slo-missed-concurrency\n" +
+		"BenchmarkSweep/backend=mock/model=mock/workload=random-64x16/stream=true/upto=512/knee=power-2 1 8 knee-concurrency 2870 knee-output-tok/s\n" +
+		"BenchmarkPrefixCache/backend=mock/model=mock/workload=prefixes-4x8/stream=true/concurrency=1-2 1 410 output-tok/s 77.8 srv-prefix-hit-% 77.8 implied-hit-%\n" +
+		"BenchmarkAccuracy/backend=mock/model=mock/workload=arithmetic/stream=true/concurrency=1-2 1 334 output-tok/s 100 accuracy-% 24 checked-req\n" +
+		"--- BENCH: BenchmarkAccuracy/backend=mock/model=mock/workload=arithmetic/stream=true/concurrency=1-2\n    a.go:1: llmbench warns (rate): pass 0: 45 requests per second were asked for, and 44.36 sent\n" +
+		"BenchmarkError/tokens=spread/concurrency=64-2 1 5690 p50-ttft-err-ns 24600 p99-ttft-err-ns\n")
+	path := filepath.Join(t.TempDir(), "main.txt")
+	assert.NilError(t, os.WriteFile(path, []byte(b.String()), 0o600))
+	return reportOf(t, report.Options{Title: "The main job", Command: "benchreport main.txt"}, path)
+}
+
 // published returns a report about published results, and about records with hostile texts.
 func published(t *testing.T) *report.Report {
 	t.Helper()

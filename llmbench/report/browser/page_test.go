@@ -34,7 +34,7 @@ func TestLook(t *testing.T) {
 		name  string
 		of    func(*testing.T) *report.Report
 		pages int // the largest number of pages in print
-	}{{"systems", systems, 8}, {"verdict", verdict, 4}, {"published", published, 60}} {
+	}{{"systems", systems, 9}, {"pair", pair, 8}, {"verdict", verdict, 4}, {"catalogue", catalogue, 4}, {"published", published, 14}} {
 		t.Run(c.name, func(t *testing.T) {
 			p := open(t, c.of(t))
 			const background = `getComputedStyle(document.body).backgroundColor`
@@ -44,10 +44,10 @@ func TestLook(t *testing.T) {
 				p.width(width)
 				light := p.shoot(c.name + "-" + where)
 				assert.Check(t, mean(light) > 180, "mean brightness %v in the light", mean(light))
-				// The first screen has a height of 900 pixels. The picture of the answer must be on
-				// it.
-				top := eval[float64](p, `document.querySelector(".answer .panel").getBoundingClientRect().top + scrollY`)
-				assert.Check(t, top < 640, "the answer's picture begins at %v, %s", top, where)
+				// The first screen has a height of 900 pixels. The answer, and the beginning of its table
+				// or picture, must be on it.
+				top := eval[float64](p, `document.querySelector(".answer .panel, .answer table, main table").getBoundingClientRect().top + scrollY`)
+				assert.Check(t, top < 640, "the answer's table or picture begins at %v, %s", top, where)
 				p.unfold(true)
 				for _, name := range []string{"overlaps", "cutOff", "names", "contrast", "drawn"} {
 					p.check(name, where)

@@ -121,6 +121,45 @@ func TestTables(t *testing.T) {
 	assert.Check(t, err == nil && v > 1e6 && v != math.Round(v/1e6)*1e6, "%q", cells[1][at])
 }
 
+// TestChooser checks that choosing a model, by keys too, leaves only its groups in the table and among the
+// folded parts, and that values without a group cannot be chosen. A single group is unfolded.
+func TestChooser(t *testing.T) {
+	p := open(t, published(t))
+	const rows = `[...document.querySelectorAll("[data-name=leaders] tbody tr")].filter(r => r.checkVisibility())`
+	const folds = `[...document.querySelectorAll("details.chosen")].filter(d => !d.hidden)`
+	all := eval[int](p, rows+".length")
+	assert.Check(t, all > 40 && eval[int](p, folds+".length") == all, "%d groups", all)
+	top := eval[float64](p, `document.querySelector("main").getBoundingClientRect().top + scrollY`)
+	assert.Check(t, top < 1100, "what follows the table of leaders begins at %v", top)
+	select_ := func(name string) string {
+		return `[...document.querySelectorAll(".chooser label")].find(l => l.textContent.startsWith("` + name + `")).querySelector("select")`
+	}
+	choose := func(name, value string) {
+		t.Helper()
+		eval[bool](p, `(() => { const s = `+select_(name)+`; s.value = "`+value+`"; s.dispatchEvent(new Event("change")); return true })()`)
+	}
+	choose("model", "qwen2-7b-instruct")
+	texts := eval[[]string](p, rows+`.map(r => r.textContent)`)
+	assert.Check(t, len(texts) > 1 && len(texts) < all, "%q", texts)
+	for _, text := range texts {
+		assert.Check(t, strings.Contains(text, "qwen2-7b-instruct"), "%q", text)
+	}
+	assert.Equal(t, eval[int](p, folds+".length"), len(texts))
+	assert.Equal(t, eval[string](p, `document.querySelector(".chooser output").textContent`), fmt.Sprintf("%d of %d", len(texts), all))
+	assert.Check(t, eval[bool](p, `[...`+select_("workload")+`.options].some(o => o.disabled)`))
+	eval[bool](p, `(`+select_("workload")+`.focus(), true)`)
+	for range 100 { // the first workload that can be chosen
+		p.do(chromedp.KeyEvent(kb.ArrowDown))
+		if eval[string](p, select_("workload")+".value") != "" {
+			break
+		}
+	}
+	assert.Check(t, eval[int](p, rows+".length") < len(texts))
+	choose("workload", "")
+	choose("model", "")
+	assert.Equal(t, eval[int](p, rows+".length"), all)
+}
+
 // downloads has the browser write downloads to a folder, and returns the folder.
 func downloads(p *tab) string {
 	dir := p.t.TempDir()

@@ -1,8 +1,10 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
@@ -17,6 +19,7 @@ const (
 	Verdict    Kind = "verdict"    // a verdict of package gate
 	Comparison Kind = "comparison" // a comparison of systems at equal loads
 	Load       Kind = "load"       // one system over its load
+	Many       Kind = "many"       // many groups
 	Catalogue  Kind = "catalogue"  // many benchmarks of one system
 	Run        Kind = "run"        // single loads
 )
@@ -35,12 +38,19 @@ type Answer struct {
 	// which they were compared. Each row has one of these units.
 	Compared []*systems.System
 	By       []string
+	Groups   []Told // of many groups, those with the most to tell first
+}
+
+// A Told is a group with its paragraphs.
+type Told struct {
+	Group *systems.Group
+	Says  []string
 }
 
 // A Fact is one thing that was measured or used, such as the model.
 type Fact struct{ Key, Value string }
 
-// maxGroups is the largest number of groups that the answer describes.
+// maxGroups is the largest number of groups whose paragraphs are all in the answer.
 const maxGroups = 4
 
 // Of returns the answer to d, whose rows the groups hold. The verdict may be nil.
@@ -63,32 +73,9 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 		a.Kind, a.Sentences = Catalogue, catalogue(groups, d)
 		return a
 	}
-	type told struct {
-		kind Kind
-		of   *systems.Group
-		says []string
-		comparison
-	}
 	var all []told
 	for _, g := range groups {
-		f := told{of: g}
-		limits := slo(g)
-		load, swept, _ := g.Swept()
-		f.comparison = compared(g, limits)
-		switch {
-		case f.comparison.says != nil:
-			f.kind, f.says = Comparison, f.comparison.says
-		case load != "":
-			f.kind = Load
-			for _, s := range swept {
-				if len(s.Rows) > 1 {
-					f.says = append(f.says, overLoad(s, limits)...)
-				}
-			}
-		default:
-			f.kind, f.says = Run, single(g)
-		}
-		if len(f.says) > 0 {
+		if f := tell(g, slo(g)); len(f.says) > 0 {
 			all = append(all, f)
 		}
 	}
@@ -104,11 +91,14 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 		return w
 	}
 	slices.SortStableFunc(all, func(x, y told) int { return weight(y) - weight(x) })
-	for i, f := range all {
-		if i == maxGroups {
-			a.Sentences = append(a.Sentences, fmt.Sprintf("%d further groups of benchmarks are below.", len(all)-i))
-			break
+	if len(groups) > maxGroups {
+		a.Kind, a.Sentences = Many, []string{many(all, len(groups))}
+		for _, f := range all {
+			a.Groups = append(a.Groups, Told{f.of, f.says})
 		}
+		return a
+	}
+	for i, f := range all {
 		if i == 0 {
 			a.Kind, a.About, a.Compared, a.By = f.kind, f.of, f.systems, f.units
 		}
@@ -118,4 +108,70 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 		a.Sentences = append(a.Sentences, f.says...)
 	}
 	return a
+}
+
+// A told is what a group tells.
+type told struct {
+	kind Kind
+	of   *systems.Group
+	says []string
+	comparison
+}
+
+// tell returns what a group tells.
+func tell(g *systems.Group, limits systems.SLO) told {
+	f := told{of: g, comparison: compared(g, limits)}
+	load, swept, _ := g.Swept()
+	switch {
+	case f.comparison.says != nil:
+		f.kind, f.says = Comparison, f.comparison.says
+	case load != "":
+		f.kind = Load
+		for _, s := range swept {
+			if len(s.Rows) > 1 {
+				f.says = append(f.says, overLoad(s, limits)...)
+			}
+		}
+	default:
+		f.kind, f.says = Run, single(g)
+	}
+	return f
+}
+
+// many says what many groups tell together: how often each server is the fastest.
+func many(all []told, groups int) string {
+	var order []string
+	count := map[string]int{}
+	compared, runs := 0, 0
+	for _, f := range all {
+		for _, r := range f.of.Rows {
+			runs = max(runs, r.Samples())
+		}
+		if f.kind != Comparison {
+			continue
+		}
+		compared++
+		name := cmp.Or(f.systems[0].Rows[0].Key("backend"), f.systems[0].Name)
+		if count[name]++; count[name] == 1 {
+			order = append(order, name)
+		}
+	}
+	said := fmt.Sprintf("There are %d groups of benchmarks with a model and a workload of their own. Choose one below.", groups)
+	if compared == 0 {
+		return said
+	}
+	slices.SortStableFunc(order, func(x, y string) int { return count[y] - count[x] })
+	var best []string
+	for i, name := range order {
+		if i == maxValues {
+			best = append(best, fmt.Sprintf("others in %d", len(order)-i))
+			break
+		}
+		best = append(best, fmt.Sprintf("%s in %d", name, count[name]))
+	}
+	said += fmt.Sprintf(" %d of them compare systems. The fastest is %s.", compared, strings.Join(best, ", "))
+	if runs < 2 {
+		said += " Preliminary: there is one run of each, which decides nothing."
+	}
+	return said
 }

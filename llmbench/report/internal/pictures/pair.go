@@ -48,20 +48,10 @@ func Pair(a, b *systems.System, units []string) (t Table, caption string) {
 		}
 		t.Head = append(t.Head, what+", "+a.Name, what+", "+b.Name, "ratio")
 		for i, pair := range rows {
-			ratio := Cell{}
-			if x, y := pair[0].Values[unit], pair[1].Values[unit]; positive(x) && positive(y) {
-				of := compare.RatioOf(x, y)
-				ratio.Text = fmt.Sprintf("%.2f", of.Mid)
-				if len(x) > 1 && len(y) > 1 {
-					ratio.Text += fmt.Sprintf(" [%.2f, %.2f]", of.Low, of.High)
-					several, confident = true, confident && of.Confident
-				}
-				ratio.Exact = fmt.Sprintf("%v [%v, %v]", of.Mid, of.Low, of.High)
-				if pair[0].Doubt(unit) != "" || pair[1].Doubt(unit) != "" {
-					ratio.Doubt = "see the values"
-				}
+			if x, y := pair[0].Values[unit], pair[1].Values[unit]; len(x) > 1 && len(y) > 1 && positive(x) && positive(y) {
+				several, confident = true, confident && compare.RatioOf(x, y).Confident
 			}
-			cells[i] = append(cells[i], middle(pair[0], scale, unit), middle(pair[1], scale, unit), ratio)
+			cells[i] = append(cells[i], middle(pair[0], scale, unit), middle(pair[1], scale, unit), ratioCell(pair[0], pair[1], unit))
 		}
 	}
 	for _, row := range cells {

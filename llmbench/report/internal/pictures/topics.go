@@ -59,7 +59,7 @@ func Topics(groups []*systems.Group) (all []*Topic) {
 		first = append(first, l.rows[0])
 	}
 	for i, label := range systems.Labels(first, append([]string{"backend", "model", "upto", "gomaxprocs"}, compare.Loads...)...) {
-		lines[i].label = strings.ReplaceAll(label, " stream=true", "") // nearly all benchmarks stream
+		lines[i].label = strings.ReplaceAll(label, " streamed", "") // nearly all benchmarks stream
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return results.Natural(a.label, b.label) })
 	for i, topic := range topics {

@@ -12,7 +12,7 @@ import (
 
 // Labels returns a label for each row. A label contains the keys of the names in which the rows
 // differ, and no others. Keys that are named in except are left out. If two rows would then have
-// the same label, keys of the configuration are added, and then the file. Rows that differ only in
+// the same label, keys of the configuration are added to them, and then the file. Rows that differ only in
 // excepted keys have equal labels. If the rows do not differ, the labels are "".
 func Labels(rows []*results.Row, except ...string) []string {
 	facts := make([]map[string]string, len(rows))
@@ -47,6 +47,11 @@ func Labels(rows []*results.Row, except ...string) []string {
 			chosen = append(chosen, key)
 		}
 	}
+	alike := map[string]int{} // rows whose names do not tell them apart
+	for i := range rows {
+		alike[identity(facts[i], chosen)]++
+	}
+	named := slices.Clone(chosen)
 	for _, key := range configs {
 		if with := append(slices.Clone(chosen), key); len(distinct(facts, with)) > len(distinct(facts, chosen)) {
 			chosen = with
@@ -57,7 +62,8 @@ func Labels(rows []*results.Row, except ...string) []string {
 	for i := range rows {
 		var words []string
 		for _, key := range chosen {
-			if v := facts[i][key]; v != "" {
+			needed := slices.Contains(named, key) || alike[identity(facts[i], named)] > 1
+			if v := facts[i][key]; v != "" && v != Unstated && needed {
 				words = append(words, spoken(key, v))
 			}
 		}
@@ -68,6 +74,9 @@ func Labels(rows []*results.Row, except ...string) []string {
 	}
 	return labels
 }
+
+// Unstated is the value of a key that a study does not state.
+const Unstated = "unstated"
 
 // These are keys of facts that are neither in the names nor in the configurations.
 const (
@@ -83,13 +92,17 @@ func order(key string) int { return slices.Index(compare.Loads, key) }
 func distinct(facts []map[string]string, keys []string) map[string]bool {
 	all := map[string]bool{}
 	for _, f := range facts {
-		id := ""
-		for _, key := range keys {
-			id += fmt.Sprintf("%q", f[key])
-		}
-		all[id] = true
+		all[identity(f, keys)] = true
 	}
 	return all
+}
+
+// identity returns the combination of the values of keys.
+func identity(fact map[string]string, keys []string) (id string) {
+	for _, key := range keys {
+		id += fmt.Sprintf("%q", fact[key])
+	}
+	return id
 }
 
 // spoken returns a fact as a part of a label.

@@ -37,7 +37,7 @@ func TestLabels(t *testing.T) {
 		{"GOMAXPROCS beside another key", line("Chat/backend=vllm-2") + line("Chat/backend=tgi-4"), nil, []string{"vllm", "tgi"}},
 		{"a configuration line", "gpu: A\n" + line("Chat/backend=vllm") + "gpu: B\n" + line("Chat/backend=vllm"), nil, []string{"gpu=A", "gpu=B"}},
 		{"a configuration line that is not needed", "gpu: A\n" + line("Chat/backend=vllm") + "gpu: B\n" + line("Chat/backend=tgi"), nil, []string{"vllm", "tgi"}},
-		{"some need it", "gpu: A\n" + line("Chat/backend=vllm") + "gpu: B\n" + line("Chat/backend=tgi") + line("Chat/backend=vllm"), nil, []string{"vllm gpu=A", "tgi gpu=B", "vllm gpu=B"}},
+		{"some need it", "gpu: A\n" + line("Chat/backend=vllm") + "gpu: B\n" + line("Chat/backend=tgi") + line("Chat/backend=vllm"), nil, []string{"vllm gpu=A", "tgi", "vllm gpu=B"}},
 	} {
 		assert.DeepEqual(t, Labels(rowsOf(t, c.text), c.except...), c.want)
 	}

@@ -1,0 +1,179 @@
+package pictures
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+)
+
+// Leaders returns a table with a row for each group: the system with the greatest throughput, and the
+// next one at the same load. The first columns are those by which a reader chooses.
+func Leaders(groups []*systems.Group) (t Table) {
+	t.Head = []string{"benchmark", "model", "workload", "hardware", "fastest", "output", "at", "next", "output of the next", "ratio"}
+	for _, g := range groups {
+		var best *results.Row
+		var of *systems.System
+		most := 0.0
+		for _, s := range g.Systems {
+			if p := s.Peak(); p != nil && !s.Found {
+				if v, _ := p.Spread(systems.Throughput...); v.Mid > most {
+					best, of, most = p, s, v.Mid
+				}
+			}
+		}
+		cells := []Cell{{Text: g.Rows[0].Base}, {Text: values(g, "model")}, {Text: values(g, "workload")}, {Text: values(g, "hardware", "hw")}}
+		if best == nil {
+			t.Add(append(cells, make([]Cell, 6)...)...)
+			continue
+		}
+		_, unit := best.Spread(systems.Throughput...)
+		name := func(s *systems.System) string { return cmp.Or(s.Name, s.Rows[0].Key("backend")) }
+		load, x := best.Load()
+		at := ""
+		if load != "" {
+			at = compare.Load(load, x)
+		}
+		cells = append(cells, Cell{Text: name(of)}, spoken(best, unit), Cell{Text: at})
+		next, row := second(g, of, best, unit)
+		if next == nil {
+			t.Add(append(cells, make([]Cell, 3)...)...)
+			continue
+		}
+		t.Add(append(cells, Cell{Text: name(next)}, spoken(row, unit), ratioCell(best, row, unit))...)
+	}
+	return t
+}
+
+// second returns the system with the greatest value at the load of a row, besides the row's own system.
+func second(g *systems.Group, of *systems.System, best *results.Row, unit string) (next *systems.System, row *results.Row) {
+	most := 0.0
+	for _, s := range g.Systems {
+		if s == of || s.Found {
+			continue
+		}
+		for _, pair := range systems.Shared(of, s) {
+			if v, has := pair[1].Spread(unit); pair[0] == best && has != "" && v.Mid > most {
+				next, row, most = s, pair[1], v.Mid
+			}
+		}
+	}
+	return next, row
+}
+
+// values returns the different values of keys of a group's rows, in names or configurations.
+func values(g *systems.Group, keys ...string) string {
+	var all []string
+	for _, r := range g.Rows {
+		for _, key := range keys {
+			if v := cmp.Or(r.Key(key), r.Setting(key)); v != "" && v != systems.Unstated {
+				if !slices.Contains(all, v) {
+					all = append(all, v)
+				}
+				break
+			}
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// spoken returns the cell of the median of a unit, with its unit.
+func spoken(r *results.Row, unit string) Cell {
+	v, _ := r.Spread(unit)
+	scale := human.ScaleOf(unit, v.Mid)
+	return middle(r, scale, unit).withUnit(scale)
+}
+
+// ratioCell returns the ratio of two rows' values.
+func ratioCell(a, b *results.Row, unit string) (c Cell) {
+	x, y := a.Values[unit], b.Values[unit]
+	if !positive(x) || !positive(y) {
+		return c
+	}
+	of := compare.RatioOf(x, y)
+	c.Text, c.Exact = fmt.Sprintf("%.2f", of.Mid), Exactly(of.Mid)
+	if len(x) > 1 && len(y) > 1 {
+		c.Text += fmt.Sprintf(" [%.2f, %.2f]", of.Low, of.High)
+		c.Exact += fmt.Sprintf(" [%v, %v]", of.Low, of.High)
+	}
+	if a.Doubt(unit) != "" || b.Doubt(unit) != "" {
+		c.Doubt = "see the values"
+	}
+	return c
+}
+
+// Ranks returns a table of the systems that are the fastest at each load, and of the next ones.
+func Ranks(g *systems.Group, load string, units []string) (t Table) {
+	t.Head = []string{loadHead(load), "fastest", "value", "next", "value of the next", "ratio"}
+	sign := 1.0
+	if compare.Open(load) {
+		sign = -1
+	}
+	type entry struct {
+		*systems.System
+		row   *results.Row
+		value float64
+	}
+	all := slices.DeleteFunc(slices.Clone(g.Systems), func(s *systems.System) bool { return s.Found || s.Load != load })
+	for _, x := range loadsOf(all) {
+		var at []entry
+		unit := ""
+		for _, s := range all {
+			for _, r := range s.Rows {
+				if _, its := r.Load(); its != x {
+					continue
+				}
+				if v, has := r.Spread(units...); has != "" && (unit == "" || has == unit) && r.Doubt(has) == "" {
+					unit = has
+					at = append(at, entry{s, r, v.Mid})
+				}
+			}
+		}
+		if len(at) < 2 {
+			continue
+		}
+		slices.SortStableFunc(at, func(a, b entry) int { return cmp.Compare(sign*b.value, sign*a.value) })
+		t.Add(count(x), Cell{Text: at[0].Name}, spoken(at[0].row, unit), Cell{Text: at[1].Name}, spoken(at[1].row, unit), ratioCell(at[0].row, at[1].row, unit))
+	}
+	return t
+}
+
+// fewLines is the largest number of lines that can be told apart in one panel.
+const fewLines = 6
+
+// Multiples draws the throughput of each of many systems over the load, in a panel of its own. All
+// panels have one scale. It returns nil if a single panel shows the systems as well.
+func Multiples(g *systems.Group) *Picture {
+	load, all, _ := swept(g)
+	all = slices.DeleteFunc(slices.Clone(all), func(s *systems.System) bool { return len(s.Rows) < 2 })
+	if len(all) <= fewLines {
+		return nil
+	}
+	p := &Picture{ID: Slug("multiples", g.Title), Title: g.Title + ": throughput of each", columns: 3}
+	most, unit := 0.0, ""
+	for _, s := range all {
+		l := &chart.Series{Name: "output", Look: lookOf(all, all[0])}
+		for _, r := range s.Rows {
+			if q, has := pointOf(r, outputUnits...); has != "" {
+				l.Points = append(l.Points, q)
+				most, unit = max(most, q.High), has
+			}
+		}
+		p.panels = append(p.panels, &chart.Panel{Title: s.Name, X: loadAxis(load, all), Series: []*chart.Series{l}})
+	}
+	if unit == "" {
+		return nil
+	}
+	for _, panel := range p.panels {
+		panel.Y = axisOf("", human.ScaleOf(unit, most))
+		panel.Y.To = most
+	}
+	p.Caption = fmt.Sprintf("Output tokens per second of each of %d systems over the load, on one scale.", len(all))
+	return p
+}
