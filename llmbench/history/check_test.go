@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -66,7 +67,8 @@ func (p *project) check(t testing.TB) *Report {
 	return r
 }
 
-// BenchmarkCheck reads and checks 1,000 runs with 200 series.
+// BenchmarkCheck reads and checks 1,000 runs with 200 series. peak-MB is the memory that the heap took from the
+// operating system at most, with the texts of the runs.
 func BenchmarkCheck(b *testing.B) {
 	p := project{nights: 1000, rows: 67, noise: 0.02}
 	texts := make([]string, p.nights)
@@ -83,6 +85,9 @@ func BenchmarkCheck(b *testing.B) {
 		_, err := p.reader.Check(runs, defaults)
 		assert.NilError(b, err)
 	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.ReportMetric(float64(m.HeapSys)/1e6, "peak-MB")
 }
 
 func TestNothing(t *testing.T) {
@@ -184,6 +189,61 @@ func TestOneCellAsksForReruns(t *testing.T) {
 	assert.Equal(t, r.Verdict, Alarm)
 	assert.Equal(t, r.Causes[0].Bad.Run, "run39")
 	assert.Equal(t, r.Causes[0].Good.Run, "run38")
+}
+
+// TestRerunsOfASlowNight checks that a slow night asks for reruns of controls, and that these decide whether the
+// reruns of a suspect were faster because the machine had recovered.
+func TestRerunsOfASlowNight(t *testing.T) {
+	line := func(row int, slow, ttft float64) string {
+		return fmt.Sprintf("BenchmarkServing/concurrency=%d-8 1 %.6g output-tok/s %.6g p50-ttft-ns %.6g mean-tpot-ns 100 out-tok/req 90 accuracy-%%", row+1, 1000/slow, 3e7*slow*ttft, 8e6*slow)
+	}
+	p := project{nights: 40, rows: 6, noise: 0.01}
+	p.edit = func(night int, lines []string) []string {
+		for row := range lines {
+			if night == 39 {
+				lines[row] = line(row, 1.08, 1)
+			}
+		}
+		if night == 39 {
+			lines[1] = line(1, 1.08, 1.08)
+		}
+		return lines
+	}
+	runs := p.runs(t)
+	r, err := p.reader.Check(runs, defaults)
+	assert.NilError(t, err)
+	assert.Assert(t, r.SlowOnce != nil)
+	assert.Equal(t, len(r.Suspects), 1, r.Summary)
+	assert.Equal(t, len(r.Controls), 6)
+	patterns, reruns := r.Patterns()
+	assert.DeepEqual(t, patterns, []string{"^BenchmarkServing$/^concurrency=2$", "^BenchmarkServing$/^concurrency=1$", "^BenchmarkServing$/^concurrency=3$"})
+	assert.DeepEqual(t, reruns[1:], []int{1, 1})
+
+	again := func(slow, ttft float64, controls ...int) *Report {
+		all := runs
+		rerun := func(text string) {
+			about := runs[39].About
+			about.RerunOf = runs[39].Name
+			run, err := p.reader.Read(fmt.Sprintf("again%d", len(all)), []byte(string(about.lines(About{}))+unitLines+"gpu: H100\npkg: example.com/serving\n"+text+"\n"))
+			assert.NilError(t, err)
+			all = append(all, run)
+		}
+		for range reruns[0] {
+			rerun(line(1, slow, ttft))
+		}
+		for _, row := range controls {
+			rerun(line(row, slow, 1))
+		}
+		r, err := p.reader.Check(all, defaults)
+		assert.NilError(t, err)
+		assert.Equal(t, len(r.Controls), 0)
+		return r
+	}
+	assert.Equal(t, again(1, 1.08, 0, 2).Verdict, Alarm)
+	assert.Equal(t, again(1.08, 1.08, 0, 2).Verdict, Alarm)
+	assert.Equal(t, again(1.08, 1, 0, 2).Verdict, Nothing)
+	assert.Equal(t, again(1, 1, 0, 2).Verdict, Nothing)
+	assert.Equal(t, again(1, 1.08).Verdict, Nothing) // without controls, the machine may have recovered
 }
 
 func TestWhatMustBeEqualBeginsANewBaseline(t *testing.T) {

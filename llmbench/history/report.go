@@ -43,6 +43,7 @@ type Report struct {
 	Causes     []Cause  `json:"causes"`              // regressions that this run revealed
 	Improved   []Cause  `json:"improved"`            // improvements
 	Suspects   []Move   `json:"suspects"`            // values out of line that only reruns can confirm
+	Controls   []Series `json:"controls"`            // after a slow night: series to rerun besides the suspects, because they show whether the machine is still slow
 	Cleared    []Move   `json:"cleared"`             // values out of line that reruns did not confirm
 	SlowOnce   *Move    `json:"slow_once,omitempty"` // set if all series of the machine are worse in this run
 	Known      []Cause  `json:"known"`               // regressions that the seven runs before revealed
@@ -69,7 +70,7 @@ type Move struct {
 	Change float64 `json:"change"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
-	P      float64 `json:"p"`                // probability that any series shows such a change by chance, at most
+	P      float64 `json:"p"`                // about the probability that any series shows such a change by chance in a night, rather more than less
 	Reruns int     `json:"reruns,omitempty"` // how many reruns are needed
 }
 
@@ -143,10 +144,38 @@ func (c *checker) explain(night int, result watch.Result, r *Report, last bool) 
 			r.Same = append(r.Same, c.named(id))
 		}
 	}
+	if result.Slow[c.machine(c.nights[night].Machine)] && len(r.Suspects) > 0 {
+		r.Controls = c.controls(result.Judged, moved)
+	}
 	for _, id := range result.Young {
 		r.Young = append(r.Young, c.named(id))
 	}
 	c.compareConfigurations(night)
+}
+
+// controls returns the series of the first benchmarks of which no series has moved: at least watch.Controls series,
+// or none if there are too few.
+func (c *checker) controls(judged []int, moved map[int]bool) (all []Series) {
+	restless := map[string]bool{}
+	for _, id := range judged {
+		if moved[id] {
+			restless[c.named(id).pattern] = true
+		}
+	}
+	for _, id := range judged {
+		s := c.named(id)
+		if restless[s.pattern] {
+			continue
+		}
+		if n := len(all); n >= watch.Controls && s.pattern != all[n-1].pattern {
+			break
+		}
+		all = append(all, s)
+	}
+	if len(all) < watch.Controls {
+		return nil
+	}
+	return all
 }
 
 // known returns an earlier cause of which now may be another sign, or nil. That is a cause on the same machine,

@@ -15,7 +15,7 @@ func (r *Report) JSON(w io.Writer) error {
 	e.SetIndent("", "  ")
 	all := *r
 	all.Causes, all.Improved, all.Known = list(r.Causes), list(r.Improved), list(r.Known)
-	all.Suspects, all.Cleared, all.Same, all.Young = list(r.Suspects), list(r.Cleared), list(r.Same), list(r.Young)
+	all.Suspects, all.Controls, all.Cleared, all.Same, all.Young = list(r.Suspects), list(r.Controls), list(r.Cleared), list(r.Same), list(r.Young)
 	all.Missing, all.Unsound, all.LeftOut, all.Epochs = list(r.Missing), list(r.Unsound), list(r.LeftOut), list(r.Epochs)
 	return e.Encode(&all)
 }
@@ -68,6 +68,7 @@ func (p printer) list(head string, lines []string) {
 func (p printer) body(r *Report) {
 	p.causes("for the worse, found in this run", r.Causes)
 	p.list("out of line; rerun before you believe it", p.moves(r.Suspects))
+	p.list("rerun these, too: the machine was slow, and they show whether it still is", p.series(r.Controls))
 	p.list("out of line until reruns disagreed", p.moves(r.Cleared))
 	if r.SlowOnce != nil {
 		p.list("a slow night: taken out of each series", []string{fmt.Sprintf("all series of machine %q are worse by about %.1f%%", r.Machine, 100*r.SlowOnce.Change)})
@@ -149,7 +150,7 @@ func (p printer) reproduce(r *Report) {
 }
 
 // Patterns returns a value of the go test flag -bench for each benchmark that needs reruns, and the number of
-// reruns that each of them needs.
+// reruns that each of them needs. It includes the controls.
 func (r *Report) Patterns() (patterns []string, reruns []int) {
 	for _, m := range r.Suspects {
 		if i := slices.Index(patterns, m.pattern); i >= 0 {
@@ -157,6 +158,11 @@ func (r *Report) Patterns() (patterns []string, reruns []int) {
 			continue
 		}
 		patterns, reruns = append(patterns, m.pattern), append(reruns, m.Reruns)
+	}
+	for _, s := range r.Controls {
+		if !slices.Contains(patterns, s.pattern) {
+			patterns, reruns = append(patterns, s.pattern), append(reruns, 1)
+		}
 	}
 	return patterns, reruns
 }

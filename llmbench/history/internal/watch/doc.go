@@ -10,7 +10,9 @@
 // night counts as at most three standard deviations from the baseline, and the test allows for outliers among
 // the k nights; their frequency is estimated from the past of all series. A single night is therefore never
 // enough for an alarm. The night is reported as suspect instead, and reruns are requested, which count as
-// further nights.
+// further nights. After a slow night it is unknown whether the machine is still slow when series are rerun. So
+// series without a finding are rerun as well, and what these share is subtracted from all reruns. Without such
+// controls the whole shared part of the night is subtracted, which may hide a change.
 //
 // The rate of false alarms is controlled over all comparisons of a night together by Bonferroni's method: the
 // allowed probability is divided among the series, the machines and the values of k. That would be too strict,

@@ -142,13 +142,21 @@ func (t test) finding(tr *track, sign, p float64) Finding {
 		first++
 	}
 	b := tr.base(len(xs) - best)
-	f := Finding{Kind: Worse, Size: median(xs[best:]) - b.mean, P: p * float64(len(windows)+1) / overlap, First: tr.nights[from+first], Last: tr.nights[from+last]}
+	f := Finding{Kind: Worse, Size: median(xs[best:]) - b.mean, P: t.calibrated(p), First: tr.nights[from+first], Last: tr.nights[from+last]}
 	if sign < 0 {
 		f.Kind = Better
 	}
 	_, f.Low, f.High = interval(b, f.Size, len(xs)-best)
 	tr.restart(from + best)
 	return f
+}
+
+// calibrated returns the probability, per series, that a night by chance ends in a finding with a p-value of at most
+// p. An alarm is raised as soon as p is small enough, so p is seldom much smaller than the limit: at half of the
+// limit, alarms by chance are a quarter as frequent. TestSimulate checks that this is not too little.
+func (t test) calibrated(p float64) float64 {
+	p *= float64(len(windows)+1) / overlap
+	return p * min(1, p/t.alpha)
 }
 
 // interval returns the one-sided p-value of a change that k nights show, and the 95 % confidence interval of

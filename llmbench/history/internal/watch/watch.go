@@ -40,7 +40,9 @@ type Finding struct {
 	Shared  bool // the finding is about all series of Machine
 	// Size is the change of the value, which is a logarithm. Low and High are its 95 % confidence interval.
 	Size, Low, High float64
-	P               float64 // p-value of the change, times the number of tests in the night (Bonferroni)
+	// P is about the probability that a night has a finding with such a p-value by chance, over all series. It is
+	// more than the true probability in most scenarios of TestSimulate.
+	P float64
 	// The change began in one of the nights from First to Last. Nights are counted from 0.
 	First, Last int
 	Reruns      int // number of reruns that a Suspect still needs
@@ -55,7 +57,15 @@ type Result struct {
 	// probability of 80 %. It assumes normal noise without outliers.
 	Detectable []float64
 	Shared     map[int]float64 // keyed by machine: how far its series together were from their earlier level
+	// Slow says, by machine, that the night was slow or fast, so that the whole part that the series share was taken
+	// out, and that there are no reruns of enough other series. Reruns of suspects then need reruns of Controls
+	// other series, too. They show whether the machine is still slow.
+	Slow map[int]bool
 }
+
+// Controls is the number of series without a finding that are rerun after a slow night, so that what they share can
+// be subtracted from all reruns of the machine.
+const Controls = 6
 
 // A Watch remembers the nights so far.
 type Watch struct {
@@ -81,8 +91,9 @@ const sharers = 5
 // Night adds the values of the next night and returns the night's Result. There is at most one value per
 // series.
 func (w *Watch) Night(values []Value) Result {
-	r := Result{Shared: map[int]float64{}}
+	r := Result{Shared: map[int]float64{}, Slow: map[int]bool{}}
 	shared := w.shared(values)
+	again := w.sharedByReruns(values, shared)
 	family := len(values) + len(shared)
 	t := test{alpha: 1 / w.options.Nights / float64(family), min: math.Log1p(w.options.Min)}
 	for _, machine := range sortedKeys(shared) {
@@ -92,6 +103,8 @@ func (w *Watch) Night(values []Value) Result {
 		if before.n > 0 {
 			r.Shared[machine] = shared[machine].raw - before.mean
 		}
+		_, known := again[machine]
+		r.Slow[machine] = shared[machine].whole && !known
 		t.outliers = (float64(tr.apart) + 0.5) / (float64(tr.seen) + 10)
 		if f, ok := t.look(tr, nil); ok {
 			if f.Kind == Suspect {
@@ -107,9 +120,14 @@ func (w *Watch) Night(values []Value) Result {
 		c := shared[v.Machine].taken
 		reruns := make([]float64, len(v.Reruns))
 		for i, x := range v.Reruns {
-			// A rerun may be faster only because the machine is no longer slow. Then the rerun must not confirm
-			// the change, so the whole shared part is subtracted.
-			reruns[i] = x - max(c, shared[v.Machine].raw)
+			// A rerun may be faster only because the machine is no longer slow, and controls tell how slow it is. If
+			// there are none, the rerun must not confirm a change, so the whole shared part of the night is
+			// subtracted.
+			if common, ok := again[v.Machine]; ok {
+				reruns[i] = x - common
+			} else {
+				reruns[i] = x - max(c, shared[v.Machine].raw)
+			}
 		}
 		seen, apart := tr.seen, tr.apart
 		tr.add(w.night, v.X-c)
@@ -143,6 +161,7 @@ func (w *Watch) of(series int) *track {
 type common struct {
 	raw   float64 // the weighted median of the distances of the series from their baselines
 	taken float64 // the part of raw that is subtracted from each series
+	whole bool    // all of raw is taken, because three quarters of the series agree
 }
 
 // shared returns the part that the series of each machine share in a night.
@@ -181,9 +200,31 @@ func (w *Watch) shared(values []Value) map[int]common {
 		c.taken = level + (c.raw-level)*varies/(varies+chance)
 		agree := weighted(ds, 0.25) > level || weighted(ds, 0.75) < level
 		if agree && math.Abs(c.raw-level) > 4*math.Sqrt(chance+varies) {
-			c.taken = c.raw
+			c.taken, c.whole = c.raw, true
 		}
 		found[machine] = c
+	}
+	return found
+}
+
+// sharedByReruns returns the part that the reruns of each machine share: the weighted median of their distances from
+// the baselines. Only series count that are not out of line themselves, and there must be at least sharers of them.
+func (w *Watch) sharedByReruns(values []Value, shared map[int]common) map[int]float64 {
+	all := map[int][]distance{}
+	for _, v := range values {
+		b := w.of(v.Series).base(0)
+		sd := max(b.sd, 0.002) * math.Sqrt(1+1/float64(max(1, b.n)))
+		if len(v.Reruns) == 0 || b.n < fewest || math.Abs(v.X-shared[v.Machine].taken-b.mean) > 3*sd {
+			continue
+		}
+		all[v.Machine] = append(all[v.Machine], distance{median(v.Reruns) - b.mean, sd})
+	}
+	found := map[int]float64{}
+	for machine, ds := range all {
+		if len(ds) >= sharers {
+			slices.SortFunc(ds, func(a, b distance) int { return cmp.Compare(a.d, b.d) })
+			found[machine] = weighted(ds, 0.5)
+		}
 	}
 	return found
 }
