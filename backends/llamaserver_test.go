@@ -39,6 +39,23 @@ func TestRealServer(t *testing.T) {
 	}
 }
 
+// TestMessagesOfRealServer uses Anthropic's API of a real llama-server, which ends no text early if the body
+// says so. The API has no timings.
+func TestMessagesOfRealServer(t *testing.T) {
+	t.Parallel()
+	url := llamatest.Start(t, llamatest.Options{})
+	target := backends.URL{URL: url, Dialect: dialect.AnthropicMessages{}, Body: json.RawMessage(`{"ignore_eos":true}`)}.Start(t)
+	for _, stream := range []bool{true, false} {
+		for _, tokens := range []int{1, 24, 200} {
+			s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: tokens}, stream)
+			assert.NilError(t, s.Err)
+			assert.Equal(t, s.OutputTokens, tokens)
+			assert.Equal(t, s.Finish, "max_tokens")
+			assert.Assert(t, s.PromptTokens > 0 && (!stream || s.Deltas > 0 && s.Deltas <= tokens), "%+v", s)
+		}
+	}
+}
+
 // TestDraftsOfRealServer checks what a real llama-server that drafts by n-grams reports about its
 // drafts. The answer and the server's counters must agree. The server makes drafts only now and
 // then. So the mean over all decode steps, which answers report, is smaller than the mean over the

@@ -44,7 +44,8 @@ var errorModes = []struct {
 
 // BenchmarkError measures the error of the harness. It compares each sample with the log of a mock
 // server in another process. The log has the instant at which the server wrote each token. The
-// values are absolute differences. If token counts differ, the benchmark fails.
+// values are absolute differences. If token counts differ, the benchmark fails. LLMBENCH_DIALECT
+// selects the dialect, which must send one token in each event and report token counts.
 //
 // The client and the server share the cores of the machine, and the client has priority. The modes
 // are:
@@ -61,7 +62,8 @@ func BenchmarkError(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if named, _ := environment(b); !named.OnlyMock() {
+	named, _ := environment(b)
+	if !named.OnlyMock() {
 		llmbench.Skip(b, "it measures the harness with the mock server, and the environment names another server")
 	}
 	for _, mode := range errorModes {
@@ -71,6 +73,7 @@ func BenchmarkError(b *testing.B) {
 		}
 		b.Run("tokens="+mode.name, func(b *testing.B) {
 			mock := startMock(b, mode.cfg)
+			mock.target.Dialect = named.Dialect
 			for _, load := range loads {
 				b.Run(fmt.Sprintf("concurrency=%d", load.concurrency), func(b *testing.B) {
 					form := load.short

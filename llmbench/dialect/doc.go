@@ -21,7 +21,7 @@
 //
 //   - An answer is complete once the server reported why generation ended: by a finish reason, or by
 //     the member that replaces one in the dialect ("stop": true, "done": true, generated_text,
-//     response.completed).
+//     response.completed). An end marker such as message_stop does not replace it.
 //   - [DONE] without a finish reason is enough only if no event had the member for a finish reason. A
 //     finish reason that is null or "" means that a real one will follow. If none has come before
 //     [DONE], the answer was interrupted. The server of llama-cpp-python interrupts an answer in this

@@ -27,7 +27,7 @@ import (
 func TestDialects(t *testing.T) {
 	url := ollamatest.Start(t, ollamatest.Options{})
 	for _, d := range []dialect.Dialect{
-		dialect.Ollama{}, dialect.OllamaGenerate{}, dialect.OpenAIChat{}, dialect.OpenAICompletions{}, dialect.OpenAIResponses{},
+		dialect.Ollama{}, dialect.OllamaGenerate{}, dialect.OpenAIChat{}, dialect.OpenAICompletions{}, dialect.OpenAIResponses{}, dialect.AnthropicMessages{},
 	} {
 		for _, stream := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/stream=%t", d.Name(), stream), func(t *testing.T) {
