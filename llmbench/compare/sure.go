@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// significant is the largest probability of an untrue difference in an answer.
+const significant = 0.05
+
 // fresh is what the tests suppose.
 const fresh = "if each run is a fresh start of the server"
 

@@ -34,14 +34,6 @@ var toolFigures = []struct {
 	{"p99 latency (ms)", "p99-e2e-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.E2E.At(99) }},
 }
 
-// A Tools holds what every tool would report for one pass.
-type Tools struct {
-	ID, Title string
-	Caption   string
-	Table     Table
-	Why       Table
-}
-
 // toolsOf returns what every tool would report for the first pass of the first sample of a row.
 func toolsOf(label string, row *results.Row) *Tools {
 	run := row.Runs[0]

@@ -91,20 +91,22 @@ func TestSize(t *testing.T) {
 	t.Logf("%d bytes, first contentful paint after %.0f ms", p.size, paint)
 }
 
-// TestPicture checks the picture in README.md. It shows the first screen of a page about the
-// simulated servers. With -update the test writes the picture.
-func TestPicture(t *testing.T) {
-	const path = "../testdata/page.png"
-	p := open(t, systems(t))
-	if golden.FlagUpdate() {
-		p.width(1100)
-		shot, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+// TestGallery checks the pictures in README.md and in report/README.md. Each shows the first screen of a
+// page about made-up results. With -update the test draws them.
+func TestGallery(t *testing.T) {
+	for name, of := range map[string]func(*testing.T) *report.Report{"page": pair, "page-systems": systems, "page-catalogue": catalogue, "page-published": published, "page-verdict": verdict} {
+		path := filepath.Join("../testdata", name+".png")
+		if golden.FlagUpdate() {
+			p := open(t, of(t))
+			p.width(1100)
+			shot, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+			assert.NilError(t, err)
+			assert.NilError(t, os.WriteFile(path, shot, 0o666))
+		}
+		kept, err := os.ReadFile(path)
 		assert.NilError(t, err)
-		assert.NilError(t, os.WriteFile(path, shot, 0o666))
+		shown, err := png.Decode(bytes.NewReader(kept))
+		assert.NilError(t, err)
+		assert.Check(t, len(kept) < 150_000 && shown.Bounds().Dx() == 1100 && mean(shown) > 180, "%s has %d bytes", path, len(kept))
 	}
-	kept, err := os.ReadFile(path)
-	assert.NilError(t, err)
-	shown, err := png.Decode(bytes.NewReader(kept))
-	assert.NilError(t, err)
-	assert.Check(t, len(kept) < 150_000 && shown.Bounds().Dx() == 1100 && mean(shown) > 180, "%s has %d bytes", path, len(kept))
 }

@@ -20,7 +20,7 @@ type Scale struct {
 // µs, ms or s. Rates and percentages lose the words before the last hyphen: "output-tok/s" becomes
 // "tok/s".
 func ScaleOf(unit string, largest float64) Scale {
-	if names[unit] != "" && !strings.ContainsAny(unit, "/%") && !strings.HasSuffix(unit, "-ns") {
+	if unit == "checked-req" || strings.HasSuffix(unit, "-concurrency") {
 		return Scale{"", "", 1} // the name of the unit says what is counted
 	}
 	if !strings.HasSuffix(unit, "-ns") && unit != "ns/op" {

@@ -31,6 +31,25 @@ func loadAxis(load string, all []*systems.System) chart.Axis {
 	return a
 }
 
+// outputUnits holds the units of output tokens per second, in llmbench and in published studies.
+var outputUnits = []string{"output-tok/s", "tok/s"}
+
+// shared holds the metrics that have a column in tables of benchmarks and of loads.
+var shared = [][]string{outputUnits, {"p50-ttft-ns", "mean-ttft-ns"}, {"mean-tpot-ns"}, {"p50-e2e-ns", "mean-e2e-ns"}}
+
+// loadHead returns the head of the column of the load.
+func loadHead(load string) string {
+	switch {
+	case load == "":
+		return "load"
+	case compare.Open(load):
+		return "req/s"
+	case load == "streams":
+		return load
+	}
+	return "users"
+}
+
 // swept is like Group.Swept, but finds no load if there are fewer than three values. A table says two
 // values better than a picture.
 func swept(g *systems.Group) (load string, all []*systems.System, left int) {

@@ -85,8 +85,3 @@ func textual(r *results.Row, unit string) Cell {
 	}
 	return Figure(r, human.ScaleOf(unit, v.Mid), unit).withUnit(human.ScaleOf(unit, v.Mid))
 }
-
-func (c Cell) withUnit(s human.Scale) Cell {
-	c.Text = strings.TrimSpace(c.Text + " " + s.Unit)
-	return c
-}

@@ -85,18 +85,18 @@ func Frontier(g *systems.Group, slo systems.SLO) *Picture {
 			Points: []chart.Point{chart.At(at, max(least, 0)), chart.At(at, most)}})
 		p.Caption += " The dotted line is the SLO's limit of the time per token: speeds to its right keep it."
 	}
-	p.Caption += " The speed of a user is user-tok/s; without it 1 / mean TPOT, or output tokens per request / latency."
+	p.Caption += " The speed of a user is 1 / mean TPOT; without it user-tok/s, or output tokens per request / latency."
 	p.panels = []*chart.Panel{plane}
 	return p
 }
 
 // userSpeed returns the tokens per second that each user receives.
 func userSpeed(r *results.Row) (float64, bool) {
-	if v, has := r.Spread("user-tok/s"); has != "" {
-		return v.Mid, true
-	}
 	if v, has := r.Spread("mean-tpot-ns"); has != "" && v.Mid > 0 {
 		return 1e9 / v.Mid, true
+	}
+	if v, has := r.Spread("user-tok/s"); has != "" {
+		return v.Mid, true
 	}
 	e2e, has := r.Spread("mean-e2e-ns", "p50-e2e-ns")
 	tokens, also := r.Spread("out-tok/req")

@@ -90,24 +90,6 @@ func spoken(r *results.Row, unit string) Cell {
 	return middle(r, scale, unit).withUnit(scale)
 }
 
-// ratioCell returns the ratio of two rows' values.
-func ratioCell(a, b *results.Row, unit string) (c Cell) {
-	x, y := a.Values[unit], b.Values[unit]
-	if !positive(x) || !positive(y) {
-		return c
-	}
-	of := compare.RatioOf(x, y)
-	c.Text, c.Exact = fmt.Sprintf("%.2f", of.Mid), Exactly(of.Mid)
-	if len(x) > 1 && len(y) > 1 {
-		c.Text += fmt.Sprintf(" [%.2f, %.2f]", of.Low, of.High)
-		c.Exact += fmt.Sprintf(" [%v, %v]", of.Low, of.High)
-	}
-	if a.Doubt(unit) != "" || b.Doubt(unit) != "" {
-		c.Doubt = "see the values"
-	}
-	return c
-}
-
 // Ranks returns a table of the systems that are the fastest at each load, and of the next ones.
 func Ranks(g *systems.Group, load string, units []string) (t Table) {
 	t.Head = []string{loadHead(load), "fastest", "value", "next", "value of the next", "ratio"}

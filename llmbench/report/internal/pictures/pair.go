@@ -5,7 +5,6 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
@@ -67,19 +66,6 @@ func Pair(a, b *systems.System, units []string) (t Table, caption string) {
 	return t, caption
 }
 
-// loadHead returns the head of the column of the load.
-func loadHead(load string) string {
-	switch {
-	case load == "":
-		return "load"
-	case compare.Open(load):
-		return "req/s"
-	case load == "streams":
-		return load
-	}
-	return "users"
-}
-
 // Loads returns a table of what matters most of a system at each load.
 func Loads(s *systems.System) (t Table) {
 	t.Head = []string{loadHead(s.Load)}
@@ -108,24 +94,4 @@ func Loads(s *systems.System) (t Table) {
 		t.Add(row...)
 	}
 	return t
-}
-
-// middle returns the cell for a unit of a row, without the range of the samples, which is under the
-// pointer.
-func middle(r *results.Row, scale human.Scale, unit string) Cell {
-	c := Figure(r, scale, unit)
-	if v := r.Values[unit]; len(v) > 0 {
-		c.Text = scale.Number(results.SpreadOf(v).Mid)
-	}
-	return c
-}
-
-// positive reports whether there are values, all of which are above 0.
-func positive(values []float64) bool {
-	for _, v := range values {
-		if v <= 0 {
-			return false
-		}
-	}
-	return len(values) > 0
 }

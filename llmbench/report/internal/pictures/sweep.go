@@ -28,9 +28,6 @@ func (p *panel) of(r *results.Row) (chart.Point, string) {
 	return pointOf(r, p.units...)
 }
 
-// outputUnits holds the units of output tokens per second, in llmbench and in published studies.
-var outputUnits = []string{"output-tok/s", "tok/s"}
-
 // studied holds the six panels over the concurrency that published studies show. If a benchmark has
 // no mean latency, its median is shown.
 var studied = []panel{

@@ -32,9 +32,6 @@ var topics = []struct {
 	{"The harness", answer.OfHarness},
 }
 
-// shared holds the metrics that have a column in the tables of topics.
-var shared = [][]string{outputUnits, {"p50-ttft-ns", "mean-ttft-ns"}, {"mean-tpot-ns"}, {"p50-e2e-ns", "mean-e2e-ns"}}
-
 // telling holds the units of all benchmarks that are shown where a benchmark has them. The units that
 // only some benchmarks have are always shown.
 var telling = []string{"p50-ttfo-ns", "accuracy-%", "cached-%", "fail-%"}

@@ -1,0 +1,100 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/pictures"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+)
+
+// section adds a section of pictures without the headline, unless it would be empty.
+func (r *Report) section(id, title string, all []*Picture) {
+	all = slices.DeleteFunc(all, func(p *Picture) bool { return r.Headline != nil && p.ID == r.Headline.ID })
+	if len(all) > 0 {
+		r.Sections = append(r.Sections, &Section{ID: id, Title: title, Pictures: all})
+	}
+}
+
+// overLoad returns the pictures over the load.
+func overLoad(groups []*systems.Group, slo func(*systems.Group) systems.SLO) []*Picture {
+	var all []*Picture
+	for _, g := range groups {
+		all = append(all, pictures.Sweep(g), pictures.Multiples(g), pictures.Frontier(g, slo(g)))
+	}
+	return present(all)
+}
+
+// compared returns the pictures that compare systems.
+func compared(groups []*systems.Group, slo func(*systems.Group) systems.SLO) []*Picture {
+	var all []*Picture
+	for _, g := range groups {
+		all = append(all, pictures.Ranking(g, slo(g)), pictures.Versus(g))
+	}
+	return present(all)
+}
+
+// distributions adds the section of distributions, without the headline.
+func (r *Report) distributions(groups []*systems.Group) {
+	var all []*Picture
+	var folds []*Fold
+	for _, g := range groups {
+		shown, more := distributionsOf(g)
+		all, folds = append(all, shown...), append(folds, more...)
+	}
+	// The headline may be one of these pictures.
+	all = slices.DeleteFunc(all, func(p *Picture) bool {
+		return r.Headline != nil && p.Caption == r.Headline.Caption && p.Title == r.Headline.Title
+	})
+	if len(all)+len(folds) > 0 {
+		r.Sections = append(r.Sections, &Section{ID: "distributions", Title: "Distributions", Pictures: all, Folds: folds})
+	}
+}
+
+// distributionsOf returns the distributions of a group. There are three parts: systems over each other
+// at each load; the loads of each system over each other, which are folded if systems are compared; and
+// the single loads of the group.
+func distributionsOf(g *systems.Group) (all []*Picture, folds []*Fold) {
+	compared := pictures.Overlaid(g)
+	all = append(all, compared...)
+	var single []*results.Row
+	for _, s := range g.Systems {
+		title := g.Title
+		if s.Name != "" && len(g.Systems) > 1 {
+			title += ", " + s.Name
+		}
+		if len(s.Rows) == 1 {
+			single = append(single, s.Rows...)
+			continue
+		}
+		switch p := pictures.Distributions(pictures.Slug("distributions", title), title, s.Rows); {
+		case p == nil:
+		case len(compared) > 0:
+			folds = append(folds, &Fold{Title: title + ": all loads", Pictures: []*Picture{p}})
+		default:
+			all = append(all, p)
+		}
+	}
+	all = append(all, pictures.Distributions(pictures.Slug("distributions", g.Title), g.Title, single))
+	return present(all), folds
+}
+
+// errorsOf returns the pictures of what went wrong.
+func errorsOf(d *Data) []*Picture {
+	return present([]*Picture{pictures.Failures(slices.Concat(d.Rows, d.Broken)), pictures.Budget(d.Rows)})
+}
+
+func present(all []*Picture) []*Picture {
+	return slices.DeleteFunc(all, func(p *Picture) bool { return p == nil })
+}
+
+// doubtOf returns a sentence that says why values of a row cannot be used, or "".
+func doubtOf(row *results.Row) string {
+	if row.Failed != "" {
+		return " The benchmark has no result: " + results.FirstLine(row.Failed) + "."
+	}
+	if why := row.Doubt(); why != "" {
+		return " In doubt: " + why + "."
+	}
+	return ""
+}

@@ -1,0 +1,92 @@
+package report
+
+import (
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/pictures"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// Data is the input of a report.
+type Data = results.Data
+
+// A Source is an input file. It says what was read from the file, or why nothing was read.
+type Source = results.Source
+
+// A Picture is a chart, and a table with the same values.
+type Picture = pictures.Picture
+
+// A Table is rows of cells.
+type Table = pictures.Table
+
+// A Report holds an answer, pictures and tables. HTML writes it as a page. Its first screen has the
+// title, the facts, the answer, the headline and the warnings.
+type Report struct {
+	Title    string
+	Facts    [][2]string // what was measured: names and values
+	Answer   []string    // paragraphs; the first is the most important
+	Lead     *Figures    // the values that the answer is about, or nil
+	Topics   []*Figures  // what the benchmarks of one server tell, by what they are about
+	Headline *Picture    // the picture that shows the answer, or nil
+	Warnings []string    // what logs and records say against values
+	Notes    []string    // what else logs and records say
+	Sections []*Section  // the rest of the page, in the order of the page
+
+	Pictures []*Picture // all pictures of the page
+	Figures  []*Figures // all results of each group, with the digits that the files have
+	Tools    []*Tools
+	Runs     Table // the runs that the records describe
+	Config   Table // the configuration of the benchmarks of each file
+	Sources  []Source
+	Command  string // the command line that made the report, or ""
+
+	brief Table // for texts
+}
+
+// A Section is a part of the page with its pictures.
+type Section struct {
+	ID, Title string
+	Text      []string // paragraphs
+	Pictures  []*Picture
+	Folds     []*Fold
+}
+
+// A Fold is a part of a section that a reader must open.
+type Fold struct {
+	Title    string
+	Chosen   bool     // the reader chooses folds by the rows of the table of leaders, in the same order
+	Text     []string // paragraphs
+	Pictures []*Picture
+	Tools    []*Tools
+}
+
+// Figures is a table with a title and a caption.
+type Figures struct {
+	ID, Title string
+	Caption   string
+	Table     Table
+}
+
+// A Tools holds what every tool would report for one pass.
+type Tools struct {
+	ID, Title string
+	Caption   string
+	Table     Table
+	Why       Table
+}
+
+// Options say how a report is made. The zero value is useful.
+type Options struct {
+	Title   string   // the title of the page
+	Parts   []string // the keys of names that separate pictures; nil means DefaultParts
+	Command string   // the command line that makes the report, which the report shows
+	// If Verdict is not nil, the report shows it.
+	Verdict *gate.Report
+	// SLO holds the limits by which systems are ranked. The records tell which requests keep them,
+	// so benchmarks without records are left out. Zero means the limits of the benchmarks.
+	SLO sample.SLO
+}
+
+// DefaultParts holds the keys of names that separate pictures, unless Options.Parts names others.
+var DefaultParts = systems.DefaultParts
