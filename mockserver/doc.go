@@ -23,6 +23,10 @@
 //	POST   /completion                           llama.cpp, with its timings
 //	POST   /api/chat, /api/generate              Ollama, lines of JSON
 //	POST   /v2/models/{model}/generate_stream    Triton; /generate is not streamed
+//	POST   /v1/embeddings                        OpenAI's: vectors of texts
+//	POST   /v1/rerank, /v2/rerank                Cohere's and Jina's: scores of documents
+//	POST   /embed, /rerank                       TEI's (Text Embeddings Inference)
+//	POST   /api/embed                            Ollama's
 //	GET    /v1/models                            the one model it serves, and its LoRA adapters
 //	GET    /, /api/version, /api/tags, /api/ps   used by Ollama's clients
 //	POST   /api/show                             the same, for any model name
@@ -88,6 +92,18 @@
 // schema, filled with the words above, and each of its words is a token. The finish reason
 // is "length" only if the limit cuts the call or the instance off. Tools do not count as
 // tokens of the prompt.
+//
+// # Vectors and scores
+//
+// The answer to a request for embeddings or for a ranking is one JSON document. It is due when the tokens of
+// all inputs have been processed, as the first token of a completion would be. For a ranking, the tokens of
+// the query count for each document, because a model reads the two together. The log has no tokens for such
+// a request; End is when the answer was written.
+//
+// A vector has 384 elements, or as many as the field dimensions asks for, and the length 1. It depends only
+// on its text: equal texts have equal vectors, and the vectors of different texts are nearly perpendicular.
+// A score is the share of the query's words that the document has, times 0.9, plus up to 0.1 that depends on
+// the document's text.
 //
 // # The server's own timings
 //

@@ -52,7 +52,7 @@ func TestBadRequests(t *testing.T) {
 		{"POST", textPath, `{"prompt":[]}`, 400, "prompt", "want a string, an array of one string or an array of token ids"},
 		{"POST", textPath, `{"prompt":["a","b"]}`, 400, "prompt", "want a string"},
 		{"POST", textPath, `{"prompt":[-1]}`, 400, "prompt", "want a string"},
-		{"POST", "/v1/embeddings", `{}`, 404, "", "path /v1/embeddings: not found"},
+		{"POST", "/v1/images", `{}`, 404, "", "path /v1/images: not found"},
 		{"GET", "/v1", ``, 404, "", "path /v1: not found"},
 		{"GET", chatPath, ``, 405, "", "method GET: want POST"},
 		{"POST", "/v1/models", ``, 405, "", "method POST: want GET"},

@@ -81,8 +81,8 @@ var table = []traits{
 	{Stall, true, true, false, "no more data; the request keeps its slot until the client or the server closes the connection"},
 	{Endless, false, false, true, "tokens without end, beyond max_tokens; the request keeps its slot until the client or the server closes the connection"},
 	{NoDone, false, false, true, "a complete stream without its [DONE], as with the shape done-never"},
-	{Wrong, false, false, false, "a wrong answer that looks complete: if the oracle knows the answer, the last number in it is replaced by another, which depends on seed and ordinal; the fixed sequence of words begins at another word"},
-	{Short, false, false, false, "the answer ends after a quarter of its tokens, with the finish reason of a complete answer"},
+	{Wrong, false, false, false, "a wrong answer that looks complete: if the oracle knows the answer, the last number in it is replaced by another, which depends on seed and ordinal; the fixed sequence of words begins at another word; vectors and scores are of other inputs"},
+	{Short, false, false, false, "the answer ends after a quarter of its tokens, with the finish reason of a complete answer; of vectors or scores, the last one is missing"},
 	{Swap, false, false, false, "two requests that the fault hits get each other's answers, as if rows of a batch were mixed up; this needs two requests in flight without output yet, and answers that the oracle knows and that have the same number of tokens"},
 	{Format, false, false, false, "the JSON of a tool call or a schema ends one token early, with the finish reason of a complete answer; no effect if the request asks for neither"},
 }

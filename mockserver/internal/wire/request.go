@@ -36,6 +36,7 @@ type Request struct {
 	answer    string  // the right answer, empty if the oracle does not know it
 	limit     int     // upper limit of the output, in tokens
 	least     int     // lower limit of the output, in tokens
+	items     *items  // the inputs of a request for vectors or scores, else nil
 }
 
 // Answer returns the answer to the prompt if the output is an answer. It returns false if the output is the
@@ -56,8 +57,12 @@ func (r *Request) SetAnswer(text string, sh shape.Shape) {
 	}
 }
 
-// CutShort ends the output after a quarter of its tokens, with the finish reason of a complete output.
+// CutShort ends the output after a quarter of its tokens, with the finish reason of a complete output. Of
+// vectors or scores, the last one is missing.
 func (r *Request) CutShort() {
+	if r.items != nil {
+		r.items.fewer = true
+	}
 	if r.Output > 1 {
 		r.Output, r.Finish, r.stop = (r.Output+3)/4, "stop", ""
 	}
@@ -65,9 +70,11 @@ func (r *Request) CutShort() {
 
 // MakeWrong makes the output wrong. In an answer, it adds by to the last number; the number of tokens
 // stays the same. The fixed sequence of words begins by words later. An output in a format that the
-// request asks for does not change.
+// request asks for does not change. Vectors are other texts' vectors, and scores other documents' scores.
 func (r *Request) MakeWrong(by int) {
 	switch {
+	case r.items != nil:
+		r.items.shift = by
 	case r.answer != "":
 		output, finish := r.Output, r.Finish
 		r.answer = wrong(r.answer, by)

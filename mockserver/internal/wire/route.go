@@ -97,6 +97,9 @@ func RouteFor(path string, flavor Flavor) (Route, bool) {
 	if to, ok := bedrockRoute(path); ok {
 		return to, true
 	}
+	if d := itemDialects[path]; d != nil {
+		return Route{Dialect: d, stream: notAtAll}, true
+	}
 	rest, ok := strings.CutPrefix(path, "/v2/models/")
 	model, verb, slash := strings.Cut(rest, "/")
 	if after, versions := strings.CutPrefix(verb, "versions/"); versions {
