@@ -99,7 +99,7 @@ func logged(srv *mockserver.Server, samples iter.Seq[*sample.Sample]) map[string
 	figures := sample.Summarize(func(yield func(*sample.Sample) bool) {
 		for s := range samples {
 			e, known := log[s.ID]
-			if s.Outcome != sample.OK || !known || len(e.Tokens) == 0 {
+			if s.Outcome != sample.OK || !known || len(e.Tokens) == 0 && s.Inputs == 0 {
 				continue
 			}
 			truth := *s
@@ -107,7 +107,10 @@ func logged(srv *mockserver.Server, samples iter.Seq[*sample.Sample]) map[string
 			if truth.Start = written(e.Accepted); !s.Scheduled {
 				truth.Due = truth.Start
 			}
-			truth.First, truth.Last, truth.End = written(e.Tokens[0]), written(e.Tokens[len(e.Tokens)-1]), written(e.End)
+			truth.End = written(e.End)
+			if n := len(e.Tokens); n > 0 { // an answer of vectors or scores has no tokens
+				truth.First, truth.Last = written(e.Tokens[0]), written(e.Tokens[n-1])
+			}
 			if writes := slices.Compact(slices.Clone(e.Tokens)); s.Streamed && len(writes) == s.Deltas {
 				truth.Gaps = make([]time.Duration, 0, len(writes))
 				for k := range writes[1:] {

@@ -37,7 +37,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"backends/internal/nginxtest", "backends/internal/child backends/internal/debroot backends/internal/need backends/internal/serverlog", ""},
 	{"backends/internal/ollamatest", "backends/internal/buildcache backends/internal/child backends/internal/debroot backends/internal/llamatest/tinygguf backends/internal/need backends/internal/serverlog", "backends backends/internal/scenariostest benchdata/tokenizer llmbench llmbench/dialect llmbench/sample golang.org/x/perf"},
 	{"backends/internal/ollamatest/cmd/ollamaserver", "backends/internal/ollamatest", ""},
-	{"backends/internal/probe", "llmbench llmbench/sample github.com/kballard/go-shellquote", "mockserver/memnet"},
+	{"backends/internal/probe", "llmbench llmbench/dialect llmbench/sample github.com/kballard/go-shellquote", "mockserver/memnet"},
 	{"backends/internal/program", "golang.org/x/sys", ""},
 	{"backends/internal/scenariostest", "backends/internal/buildcache", ""},
 	{"backends/internal/secret", "llmbench/env", ""},

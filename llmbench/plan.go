@@ -205,6 +205,7 @@ func newPost(l *Load, t Target, r Request) (send.Post, error) {
 		Model:       cmp.Or(r.Model, t.Model),
 		Prompt:      r.Prompt,
 		Messages:    r.Messages,
+		Inputs:      r.Inputs,
 		MaxTokens:   r.MaxTokens,
 		FixedOutput: r.FixedOutput,
 		Stream:      !l.NoStream,
@@ -215,7 +216,7 @@ func newPost(l *Load, t Target, r Request) (send.Post, error) {
 	if err == nil && len(t.Body) > 0 {
 		body, err = mergepatch.Apply(body, t.Body)
 	}
-	p := send.Post{Path: d.Path(q), Body: body, Chars: r.chars(), PromptTokens: r.PromptTokens, MaxTokens: r.MaxTokens, FixedOutput: r.FixedOutput, Check: r.Check, Model: r.Model}
+	p := send.Post{Path: d.Path(q), Body: body, Chars: r.chars(), PromptTokens: r.PromptTokens, MaxTokens: r.MaxTokens, FixedOutput: r.FixedOutput, Inputs: len(r.Inputs), Check: r.Check, Model: r.Model}
 	if len(r.Header) > 0 {
 		p.Header, p.Secrets = r.Header, redact.New(credentials(r.Header))
 	}
@@ -229,8 +230,8 @@ func newPost(l *Load, t Target, r Request) (send.Post, error) {
 // checkRequest returns the post that sends r, or an error if r is invalid. It checks the further turns of a
 // session without the replies, which are not known yet.
 func checkRequest(l *Load, t Target, r Request) (send.Post, error) {
-	if len(r.Then) > 0 && (len(r.Tools) > 0 || len(r.Schema) > 0) {
-		return send.Post{}, errors.New("a session with tools or a schema; its replies are texts")
+	if len(r.Then) > 0 && (len(r.Tools) > 0 || len(r.Schema) > 0 || len(r.Inputs) > 0) {
+		return send.Post{}, errors.New("a session with tools, a schema or inputs; its replies are texts")
 	}
 	if err := checkHeader(r.Header); err != nil {
 		return send.Post{}, err

@@ -30,6 +30,10 @@ type Request struct {
 	Prompt string
 	// Messages, if not empty, is a conversation to send instead of Prompt. Only chat dialects support it.
 	Messages []Message
+	// Inputs are the texts of a request whose answer has a vector or a score for each text. Only dialects
+	// such as [dialect.Embeddings] and [dialect.Rerank] have inputs. Prompt is then the query of a ranking,
+	// or empty, MaxTokens is 0, and the load's NoStream must be set.
+	Inputs []string
 	// Model is the name of the model to send, such as a LoRA adapter; "" means the target's.
 	Model string
 	// Header holds further fields of the request's header, such as a priority, an objective or the key of a
@@ -37,7 +41,7 @@ type Request struct {
 	// bytes are removed from errors and records. The further turns of a session have the same Model and
 	// Header.
 	Header http.Header
-	// MaxTokens limits the output, in tokens; it must be at least 1.
+	// MaxTokens limits the output, in tokens; it must be at least 1, or 0 if there are inputs.
 	MaxTokens int
 	// FixedOutput asks the server for exactly MaxTokens tokens, by the means that its dialect offers. For
 	// most servers these are the parameters ignore_eos and min_tokens.
@@ -105,10 +109,13 @@ func (r Request) conversation() []Message {
 
 // chars returns the number of characters of the text that r sends.
 func (r Request) chars() int {
-	if len(r.Messages) == 0 {
-		return utf8.RuneCountInString(r.Prompt)
-	}
 	n := 0
+	for _, text := range r.Inputs {
+		n += utf8.RuneCountInString(text)
+	}
+	if len(r.Messages) == 0 {
+		return n + utf8.RuneCountInString(r.Prompt)
+	}
 	for _, m := range r.Messages {
 		n += utf8.RuneCountInString(m.Content)
 	}
@@ -121,12 +128,16 @@ func (r Request) opening() prefix.Opening {
 	for _, m := range r.conversation() {
 		texts = append(texts, m.Content)
 	}
-	return prefix.Of(texts...)
+	return prefix.Of(append(texts, r.Inputs...)...)
 }
 
 // shuffled returns r with the words of its texts in another order.
 func (r Request) shuffled(random *rand.Rand) Request {
 	r.Prompt = prefix.Shuffle(r.Prompt, random)
+	r.Inputs = slices.Clone(r.Inputs)
+	for i, text := range r.Inputs {
+		r.Inputs[i] = prefix.Shuffle(text, random)
+	}
 	messages := r.Messages
 	r.Messages = nil
 	for _, m := range messages {

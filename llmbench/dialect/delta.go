@@ -36,6 +36,16 @@ type Delta struct {
 	Fault string
 	// Done reports that the event was the end marker of the dialect.
 	Done bool
+	// Vectors has the vector of each input, in the order of the inputs, in dialects for embeddings. Scores
+	// has the scores of the inputs, in the order of the answer, in dialects for ranking.
+	Vectors [][]float32
+	Scores  []Score
+}
+
+// A Score is the relevance of one input.
+type Score struct {
+	Index int // index of the input, from 0
+	Score float64
 }
 
 // Generated reports whether d has generated text of any kind. Only then may the instant of the event count

@@ -28,7 +28,10 @@ type Query struct {
 	Prompt string
 	// Messages is the conversation that a chat sends, instead of Prompt.
 	Messages []Message
-	// MaxTokens limits the output, in tokens. The minimum is 1.
+	// Inputs are the texts of a request that has an answer for each text: the texts to embed, or the
+	// documents to rank. Only [Embeddings], [Rerank] and similar dialects have inputs; their MaxTokens is 0.
+	Inputs []string
+	// MaxTokens limits the output, in tokens. The minimum is 1, or 0 if there are inputs.
 	MaxTokens int
 	// FixedOutput asks the server for exactly MaxTokens tokens. TGI, Ollama, MindIE's /infer and the APIs of
 	// Anthropic, Google and Amazon have no such option. With these, the request only has the limit, and the answer may be
@@ -55,6 +58,9 @@ func (q Query) conversation() []Message {
 // checkQuery returns an error if q is invalid for every dialect. Its errors, and the errors of the checks
 // below, begin with the name of the dialect.
 func checkQuery(dialect string, q Query) error {
+	if len(q.Inputs) > 0 {
+		return unsupportedError(fmt.Sprintf("%s: %d inputs; the API generates text for a prompt", dialect, len(q.Inputs)))
+	}
 	if q.MaxTokens < 1 {
 		return fmt.Errorf("%s: max tokens %d; must be at least 1", dialect, q.MaxTokens)
 	}

@@ -5,12 +5,17 @@ import (
 	"strings"
 )
 
-// dialects lists all dialects of the package.
+// dialects lists the dialects of the package that generate text.
 var dialects = []Dialect{
 	OpenAIChat{}, OpenAICompletions{}, OpenAIResponses{},
 	TGI{}, LlamaCPP{}, Ollama{}, OllamaGenerate{}, SGLang{}, LMDeploy{}, Triton{},
 	VLLMDemo{}, MindIEInfer{}, MindIEVLLM{}, AnthropicMessages{}, Gemini{}, GeminiArray{}, Vertex{},
 	BedrockConverse{}, BedrockInvoke{},
+}
+
+// itemsDialects lists the dialects of the package whose answers have an item for each input of a query.
+var itemsDialects = []ItemsDialect{
+	Embeddings{}, Embeddings{Base64: true}, TEIEmbed{}, OllamaEmbed{}, Rerank{}, Rerank{V2: true}, TEIRerank{},
 }
 
 // aliases maps alternative names to names of dialects.
@@ -26,6 +31,9 @@ func Names() []string {
 	for _, d := range dialects {
 		names = append(names, d.Name())
 	}
+	for _, d := range itemsDialects {
+		names = append(names, d.Name())
+	}
 	return names
 }
 
@@ -39,6 +47,11 @@ func ByName(name string) (Dialect, error) {
 		known = alias
 	}
 	for _, d := range dialects {
+		if d.Name() == known {
+			return d, nil
+		}
+	}
+	for _, d := range itemsDialects {
 		if d.Name() == known {
 			return d, nil
 		}

@@ -8,6 +8,18 @@ type Answer struct {
 	Reasoning string     // "" if the server does not separate the reasoning from the text
 	ToolCalls []ToolCall // in the order in which the server sent them
 	Finish    string     // the server's finish reason, as the server spells it; "" if the server reported none
+
+	// Vectors has the vector of each input of the request, in the order of the inputs, if the answer consists
+	// of vectors. Scores has the scores of the inputs, in the order of the answer, if the answer consists of
+	// scores. Only checks get them: a sample that is kept, and its record, have neither.
+	Vectors [][]float32
+	Scores  []Score
+}
+
+// A Score is the relevance of one input of a request.
+type Score struct {
+	Index int // index of the input, from 0
+	Score float64
 }
 
 // A ToolCall is a function call that an answer asks for.

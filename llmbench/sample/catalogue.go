@@ -51,10 +51,14 @@ var rateUnits = []Unit{
 	{Name: "output-chars/s", Better: "higher", Family: FamilyRate, Means: "Characters (Unicode code points) of the answers of successful requests / elapsed."},
 	{Name: "prompt-chars/s", Better: "higher", Family: FamilyRate, Means: "Characters (Unicode code points) of the prompts of successful requests / elapsed."},
 	{Name: "req/s", Better: "higher", Core: true, Family: FamilyRate, Means: "Successful requests / elapsed."},
+	{Name: "inputs/s", Better: "higher", Core: true, Gate: "2%", Family: FamilyRate, Means: "Texts of successful requests that were embedded or ranked / elapsed."},
 	{Name: "offered-req/s", Core: true, Means: "Rate at which an open loop's requests were due: (scheduled requests - 1) / time from the first due instant of a pass to the last. Unlike req/s, without the time in which the last requests end, and without later turns of sessions. Omitted if all requests are due at once."},
 	{Name: GoodRate, Better: "higher", Core: true, Family: FamilyRate, Means: "Successful requests that keep every limit of the SLO / elapsed."},
 	{Name: "user-tok/s", Better: "higher", Family: FamilyUserRate, Statistic: Mean, Means: "Mean over successful requests of output tokens / E2E latency."},
 }
+
+// VectorLength is the name of the unit for the length of the vectors of embeddings.
+const VectorLength = "dimensions"
 
 // otherUnits are the units about the load generator, token counts and outcomes.
 var otherUnits = []Unit{
@@ -66,6 +70,7 @@ var otherUnits = []Unit{
 	{Name: "asked-out-tok/req", Core: true, Statistic: Mean, Means: "Mean output tokens that successful requests asked for, if each asked for an exact number and the mean differs from out-tok/req."},
 	{Name: "reason-tok/req", Statistic: Mean, Means: "Mean reasoning tokens of successful requests, as answers report them. Most servers also count them in out-tok/req. Omitted if an answer reports more reasoning tokens than output tokens."},
 	{Name: "hidden-tok/req", Core: true, Statistic: Mean, Means: "Mean reasoning tokens of successful requests that the server counted and did not stream. They are in out-tok/req and in no latency per token."},
+	{Name: VectorLength, Core: true, Same: "0", Means: "Length of the vectors of embeddings. Omitted if answers differ in it."},
 	{Name: "cached-%", Better: "higher", Core: true, Same: "5", Means: "Prompt tokens from a cache, as answers report them / prompt tokens of successful requests. Omitted if an answer reports more than its prompt has."},
 	{Name: Accuracy, Better: "higher", Core: true, Gate: "2pp", Of: CheckedRequests, Apart: "question-set", Means: "Correct answers / checked answers. Only answers of successful requests are checked."},
 	{Name: CheckedRequests, Core: true, Means: "Checked answers of all passes, the base of accuracy-%."},

@@ -141,6 +141,8 @@ func (s *Sample) visitTokens(v Visitor) {
 	v.Int("asked_tokens", &s.AskedTokens, IfSet)
 	v.Int("prompt_chars", &s.PromptChars, IfSet)
 	v.Int("output_chars", &s.OutputChars, IfSet)
+	v.Int("inputs", &s.Inputs, IfSet)
+	v.Int("dimensions", &s.Dimensions, IfSet)
 	if t := &s.Server; v.Open("server", *t != ServerTimings{}) {
 		v.Duration("load_ns", &t.Load, IfSet)
 		v.Duration("queue_ns", &t.Queue, IfSet)
@@ -157,7 +159,8 @@ func (s *Sample) visitTokens(v Visitor) {
 	}
 }
 
-// visitEnd visits how the request ended, and the answer if the load keeps it.
+// visitEnd visits how the request ended, and the answer if the load keeps it. Only checks get the vectors and
+// scores of an answer, so that they are not visited.
 func (s *Sample) visitEnd(v Visitor) {
 	v.Word("finish", &s.Finish, IfSet)
 	v.Word("outcome", (*string)(&s.Outcome), Always)

@@ -30,4 +30,5 @@ const (
 	FromTokenizer TokenSource = "tokenizer" // the load's tokenizer counted the text
 	FromDeltas    TokenSource = "deltas"    // the number of deltas, each of which may hold several tokens
 	FromNothing   TokenSource = "none"      // unknown: the answer was not streamed, and the server reported nothing
+	NoOutput      TokenSource = "no-output" // the answer consists of vectors or scores, and has no output tokens
 )

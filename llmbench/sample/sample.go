@@ -129,6 +129,9 @@ type Sample struct {
 	// PromptChars and OutputChars are numbers of Unicode code points. PromptChars counts the text that was
 	// sent, without what the dialect and the server add. OutputChars counts all generated text.
 	PromptChars, OutputChars int
+	// Inputs is the number of texts that the request asked to embed or to rank; 0 for a request for
+	// generated text. Dimensions is the length of the vectors of the answer, or 0.
+	Inputs, Dimensions int
 
 	// The end.
 

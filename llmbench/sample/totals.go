@@ -14,6 +14,9 @@ type totals struct {
 	prompt, asked, cached    float64 // prompt tokens
 	output, askedOutput      float64 // output tokens
 	promptChars, outputChars float64
+	inputs                   float64 // inputs that were embedded or ranked
+	dimensions               int     // length of the vectors; 0 if there are none
+	mixed                    bool    // answers differ in the length of their vectors
 	users                    float64 // requests with a latency
 	perUser                  sum     // sum of these requests' tokens per second
 	promptKnown, outputKnown bool    // for every request
@@ -128,6 +131,9 @@ func (t *totals) addTokens(r *Sample) {
 	}
 	t.overCached.check(r.CachedTokens, r.PromptTokens)
 	t.overReasoned.check(r.ReasoningTokens, r.OutputTokens)
+	t.mixed = t.mixed || t.n > 1 && t.dimensions != r.Dimensions
+	t.dimensions = r.Dimensions
+	t.inputs += float64(r.Inputs)
 	t.promptChars += float64(r.PromptChars)
 	t.outputChars += float64(r.OutputChars)
 }
@@ -142,6 +148,7 @@ func (t *totals) setRates(s *Summary) {
 	s.set("prompt-chars/s", t.promptChars/seconds, timed && t.promptChars > 0)
 	s.set("output-chars/s", t.outputChars/seconds, timed && t.outputChars > 0)
 	s.set("req/s", t.n/seconds, timed)
+	s.set("inputs/s", t.inputs/seconds, timed && t.inputs > 0)
 	s.set(GoodRate, t.good/seconds, timed && t.slo != SLO{})
 	offered, due := offered(t.schedules)
 	s.set("offered-req/s", offered/due.Seconds(), due > 0)
@@ -156,6 +163,10 @@ func (t *totals) setMeans(s *Summary) {
 	s.set("asked-out-tok/req", t.askedOutput/t.n, t.n > 0 && t.askedOutputKnown && t.askedOutput != t.output)
 	s.set("reason-tok/req", t.reasoning/t.n, t.reasoning > 0 && t.overReasoned.requests == 0)
 	s.set("hidden-tok/req", t.hidden/t.n, t.hidden > 0)
+	s.set(VectorLength, float64(t.dimensions), t.dimensions > 0 && !t.mixed)
+	if t.mixed {
+		s.Contradictions = append(s.Contradictions, VectorLength+" is omitted: answers differ in the length of their vectors")
+	}
 	t.setSpeculation(s)
 	s.set("cached-%", 100*t.cached/t.prompt, t.cached > 0 && t.promptKnown && t.overCached.requests == 0)
 	t.overCached.tell(s, "cached than prompt", "cached-%")

@@ -7,21 +7,30 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // Completion waits until t answers a completion. It returns the sample of the answered request and the time
 // at which that request was sent. An open port or a successful health check would not be enough, because
-// servers can have both before their model is loaded.
+// servers can have both before their model is loaded. If the dialect of t has inputs, the request asks for a
+// vector or a score instead, and is never streamed.
 //
 // Completion retries while connections fail and while the status is 503 or 429. Before each retry it waits
 // for the time that the server asks for, unless that is after the deadline of ctx. Any other error status
 // is final, and so is a connection error that [Mistake] explains. Before each retry, failed is called with
 // the error.
 func Completion(ctx context.Context, t llmbench.Target, stream bool, failed func(error)) (sent time.Time, s sample.Sample, err error) {
+	r := llmbench.Request{Prompt: "Say hello.", MaxTokens: 4}
+	if d, ok := t.Dialect.(dialect.ItemsDialect); ok {
+		r, stream = llmbench.Request{Inputs: []string{"Say hello."}}, false
+		if d.Ranks() {
+			r.Prompt = "What is said?"
+		}
+	}
 	err = Poll(ctx, func() (again bool, err error) {
 		sent = time.Now()
-		s = llmbench.Do(ctx, t, llmbench.Request{Prompt: "Say hello.", MaxTokens: 4}, stream)
+		s = llmbench.Do(ctx, t, r, stream)
 		if s.Outcome == sample.OK {
 			return false, nil
 		}

@@ -30,7 +30,7 @@ func (f Facts) Notes() (all []records.Note) {
 		units := firstTokens(s.Metrics)
 		add(records.Note{Kind: records.NoteCache, Doubt: len(units) > 0, Units: units}, "the server took %.3g%% of the prompts' tokens from its cache, which shortens the TTFT: prompts have a common beginning, or were sent before, in this process or without Target.Salt in another", cached)
 	}
-	if len(s.Sources) > 1 || s.Sources[sample.FromUsage] == 0 && s.Outcomes[sample.OK] > 0 {
+	if stated := s.Sources[sample.FromUsage] + s.Sources[sample.NoOutput]; len(s.Sources) > 1 || stated == 0 && s.Outcomes[sample.OK] > 0 {
 		add(records.Note{Kind: records.NoteTokens}, "the server did not report all output tokens: %s", tally(s.Sources))
 	}
 	for _, text := range s.Contradictions {

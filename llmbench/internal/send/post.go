@@ -16,6 +16,7 @@ type Post struct {
 	PromptTokens int // intended length of the prompt; 0 means unknown
 	MaxTokens    int // number of output tokens that the request asks for, at most or exactly
 	FixedOutput  bool
+	Inputs       int            // number of texts to embed or to rank; 0 for a request for generated text
 	Request      int            // index of the request in the pass
 	Turn         int            // number of the turn in its session, from 0
 	Model        string         // name of the model, if it is not the target's; else ""

@@ -160,6 +160,9 @@ func (a Finished) Complete(o *Options, clock conn.Clock, secrets redact.Secrets)
 	if !o.KeepText {
 		s.Answer = nil
 	}
+	if s.Answer != nil {
+		s.Answer.Vectors, s.Answer.Scores = nil, nil
+	}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -204,6 +205,9 @@ func (r *reader) readWhole(ctx context.Context, s *sample.Sample) error {
 		return fail(sample.Empty, "no body")
 	}
 	s.Events = 1
+	if p, ok := r.parser.(dialect.ItemsParser); ok {
+		p.Expect(s.Inputs)
+	}
 	if err := r.parser.Body(body, &r.delta); err != nil {
 		return failure{sample.Malformed, err}
 	}
@@ -215,7 +219,28 @@ func (r *reader) readWhole(ctx context.Context, s *sample.Sample) error {
 	if r.delta.Timings != (dialect.Timings{}) {
 		s.Server = sample.ServerTimings(r.delta.Timings)
 	}
+	if s.Inputs > 0 {
+		r.addItems(s)
+		return nil
+	}
 	return r.countTokens(s, r.delta.Usage, 0, r.delta.Generated())
+}
+
+// addItems sets what an answer of vectors or scores has. It also keeps the vectors or scores if they are
+// needed.
+func (r *reader) addItems(s *sample.Sample) {
+	d := &r.delta
+	s.PromptTokens, s.CachedTokens, s.TokenSource = d.Usage.PromptTokens, d.Usage.CachedTokens, sample.NoOutput
+	if len(d.Vectors) > 0 {
+		s.Dimensions = len(d.Vectors[0])
+	}
+	if !r.keepText {
+		return
+	}
+	r.text.Scores = d.Scores // the parser makes new ones for each answer
+	for _, v := range d.Vectors {
+		r.text.Vectors = append(r.text.Vectors, slices.Clone(v))
+	}
 }
 
 // readOther reads an answer that is not a stream, although a stream was requested. It returns the failure.
@@ -248,7 +273,11 @@ func (r *reader) addText(s *sample.Sample) {
 // answer returns the text that was kept, without secrets. It is safe to show.
 func (r *reader) answer() *sample.Answer {
 	t, secrets := r.text, r.server.Secrets
-	return &sample.Answer{Text: secrets.Remove(string(t.Text)), Reasoning: secrets.Remove(string(t.Reasoning)), ToolCalls: toolCalls(secrets.Remove(string(t.ToolName)), secrets.Remove(string(t.ToolCall)))}
+	var scores []sample.Score
+	for _, s := range t.Scores {
+		scores = append(scores, sample.Score(s))
+	}
+	return &sample.Answer{Text: secrets.Remove(string(t.Text)), Reasoning: secrets.Remove(string(t.Reasoning)), ToolCalls: toolCalls(secrets.Remove(string(t.ToolName)), secrets.Remove(string(t.ToolCall))), Vectors: t.Vectors, Scores: scores}
 }
 
 // excessAllowed is the number of tokens above the limit that a server may report, because some servers

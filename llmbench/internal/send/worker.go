@@ -101,6 +101,7 @@ func (a *attempt) begin(ctx context.Context, p *Post, l Leave, due time.Duration
 		AskedTokens: p.PromptTokens,
 		MaxTokens:   p.MaxTokens,
 		FixedOutput: p.FixedOutput,
+		Inputs:      p.Inputs,
 	}
 	a.ctx, a.giveUp = context.WithCancelCause(ctx)
 	var err error
