@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
 
 // A Scenario is an entry of the catalogue.
@@ -20,6 +21,8 @@ type Scenario struct {
 	// Exactly one of study and measure is set. A study contains its loads as data.
 	study   *study
 	measure func(b *testing.B, s server)
+	// items is true if the requests have inputs, and their answers an item for each input.
+	items bool
 	// oneForm is true if the scenario has no full form, and ignores [Options].Full.
 	oneForm bool
 	// prepare, if not nil, completes the options and checks them before a server is started.
@@ -34,6 +37,7 @@ var catalogue = []Scenario{
 	{Name: "CodeQA", study: &codeQA},
 	{Name: "Concurrency", measure: concurrency, oneForm: true},
 	{Name: "Decode", study: &decode},
+	{Name: "Embeddings", measure: embeddings, items: true, prepare: prepareItems},
 	{Name: "Interference", measure: interference},
 	{Name: "LengthGrid", study: &lengthGrid},
 	{Name: "LongContext", study: &longContext},
@@ -42,6 +46,7 @@ var catalogue = []Scenario{
 	{Name: "Prefill", study: &prefill},
 	{Name: "PrefixCache", measure: prefixCache},
 	{Name: "Reasoning", measure: reasoning},
+	{Name: "Rerank", measure: rerank, items: true, prepare: prepareItems},
 	{Name: "SLO", measure: slo},
 	{Name: "Serve", measure: serve, oneForm: true, prepare: prepareServe},
 	{Name: "ShareGPT", study: &shareGPT},
@@ -86,7 +91,15 @@ func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := connect(b, o, target, sc.asksLengths(o, cells))
+	if d, items := target.Dialect.(dialect.ItemsDialect); items && !sc.items {
+		llmbench.Skip(b, d.Name()+" generates no text")
+	}
+	var s server
+	if sc.items {
+		s = connectItems(b, o, target)
+	} else {
+		s = connect(b, o, target, sc.asksLengths(o, cells))
+	}
 	if sc.study != nil {
 		sc.study.measure(b, s, cells)
 		return

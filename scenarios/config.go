@@ -18,8 +18,23 @@ type config struct {
 	Full      string // LLMBENCH_FULL: "1" for all scenarios as they were published, or the name of one published experiment; "" for the reduced forms
 	Data      string // LLMBENCH_DATA: folder with the data sets of published experiments, under their published names
 	Answers   string // LLMBENCH_ANSWERS: file with the reference answers of Agreement, which is written if it does not exist
+	Items     itemsConfig
 	Serve     serveConfig
 }
+
+// An itemsConfig holds the environment variables of Embeddings and Rerank.
+type itemsConfig struct {
+	Batches    []int   // LLMBENCH_BATCH: numbers of inputs of a request, each in its own sub-benchmark; 1,8,32
+	Dimensions int     // LLMBENCH_DIMENSIONS: length of the vectors to ask for; 0, which means the model's own
+	Cosine     float64 // LLMBENCH_COSINE: least cosine between vectors of equal inputs; 0.999
+}
+
+// leastCosine is the default of [Options].Cosine. A server computes a text's vector in batches of different
+// shapes, with numbers of 16 bits, whose rounding errors add up over the layers to about a percent of the
+// vector. An error of the share e, in any direction perpendicular to the vector, makes the cosine about
+// 1 - e²/2, which is 0.99995 for 1 % and 0.999 for 4.5 %. Different texts of a batch, if a server mixes them
+// up, usually have cosines below 0.95.
+const leastCosine = 0.999
 
 // A serveConfig holds the environment variables that define BenchmarkServe's load. After a semicolon, a
 // field's comment gives the default.
@@ -65,7 +80,10 @@ func parseConfig(environ []string) (config, error) {
 
 // parseOwn reads a config. It adds errors to r.
 func parseOwn(r *env.Reader) config {
-	c := config{Serve: parseServe(r)}
+	c := config{Serve: parseServe(r), Items: itemsConfig{Batches: []int{1, 8, 32}, Cosine: leastCosine}}
+	env.Read(r, &c.Items.Batches, "LLMBENCH_BATCH", env.List(env.AtLeast(1)), "a comma list of different whole numbers, at least 1")
+	env.Read(r, &c.Items.Dimensions, "LLMBENCH_DIMENSIONS", env.AtLeast(1), "a whole number, at least 1")
+	env.Read(r, &c.Items.Cosine, "LLMBENCH_COSINE", env.Share, "a number from 0 to 1")
 	env.Read(r, &c.Tokenizer, "LLMBENCH_TOKENIZER", env.Text, "a tokenizer.json file")
 	env.Read(r, &c.Full, "LLMBENCH_FULL", env.Full, "1, 0 or the name of a published experiment")
 	env.Read(r, &c.Data, "LLMBENCH_DATA", env.Folder, "a folder of this machine")

@@ -49,6 +49,7 @@ func ExampleScenarios() {
 	// CodeQA
 	// Concurrency
 	// Decode
+	// Embeddings
 	// Interference
 	// LengthGrid
 	// LongContext
@@ -57,6 +58,7 @@ func ExampleScenarios() {
 	// Prefill
 	// PrefixCache
 	// Reasoning
+	// Rerank
 	// SLO
 	// Serve
 	// ShareGPT

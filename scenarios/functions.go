@@ -38,6 +38,13 @@ func (o Options) Concurrency(b *testing.B, target llmbench.Target) {
 // llama-bench's tg128 does. Full form: study C.
 func (o Options) Decode(b *testing.B, target llmbench.Target) { scenario("Decode").Run(b, target, o) }
 
+// Embeddings measures how many texts of 128 tokens are embedded in a second, in requests of 1, 8 and 32 texts
+// by increasing numbers of users. First it checks that equal texts get nearly equal vectors, whatever the
+// batch. If the target's dialect generates text, requests are sent to OpenAI's /v1/embeddings.
+func (o Options) Embeddings(b *testing.B, target llmbench.Target) {
+	scenario("Embeddings").Run(b, target, o)
+}
+
 // Interference measures a steady stream of short requests before, during and after one long
 // prompt, and a short request to an idle server.
 func (o Options) Interference(b *testing.B, target llmbench.Target) {
@@ -79,6 +86,11 @@ func (o Options) PrefixCache(b *testing.B, target llmbench.Target) {
 func (o Options) Reasoning(b *testing.B, target llmbench.Target) {
 	scenario("Reasoning").Run(b, target, o)
 }
+
+// Rerank measures how many documents of 128 tokens are ranked in a second, in requests of 1, 8 and 32
+// documents by increasing numbers of users. First it checks that equal documents get nearly equal scores. If
+// the target's dialect generates text, requests are sent to /v1/rerank.
+func (o Options) Rerank(b *testing.B, target llmbench.Target) { scenario("Rerank").Run(b, target, o) }
 
 // SLO searches for the highest rate and the highest concurrency at which 95 % of requests meet
 // Options.Limits, by default a TTFT of 500 ms and a TPOT of 50 ms.

@@ -28,6 +28,7 @@ func BenchmarkChat(b *testing.B)             { list(b, Options.Chat, nil) }
 func BenchmarkCodeQA(b *testing.B)           { list(b, Options.CodeQA, nil) }
 func BenchmarkConcurrency(b *testing.B)      { list(b, Options.Concurrency, nil) }
 func BenchmarkDecode(b *testing.B)           { list(b, Options.Decode, nil) }
+func BenchmarkEmbeddings(b *testing.B)       { list(b, Options.Embeddings, nil) }
 func BenchmarkInterference(b *testing.B)     { list(b, Options.Interference, withEngine) }
 func BenchmarkLengthGrid(b *testing.B)       { list(b, Options.LengthGrid, nil) }
 func BenchmarkLongContext(b *testing.B)      { list(b, Options.LongContext, nil) }
@@ -36,6 +37,7 @@ func BenchmarkOpenQA(b *testing.B)           { list(b, Options.OpenQA, nil) }
 func BenchmarkPrefill(b *testing.B)          { list(b, Options.Prefill, nil) }
 func BenchmarkPrefixCache(b *testing.B)      { list(b, Options.PrefixCache, withPrefixCache) }
 func BenchmarkReasoning(b *testing.B)        { list(b, Options.Reasoning, withReasoning) }
+func BenchmarkRerank(b *testing.B)           { list(b, Options.Rerank, nil) }
 func BenchmarkSLO(b *testing.B)              { list(b, Options.SLO, withEightSlots) }
 func BenchmarkServe(b *testing.B)            { list(b, Options.Serve, nil) }
 func BenchmarkShareGPT(b *testing.B)         { list(b, Options.ShareGPT, nil) }

@@ -61,6 +61,18 @@ type Options struct {
 	// LLMBENCH_IDLE_TIMEOUT, by default 60 seconds.
 	Timeout, IdleTimeout time.Duration
 
+	// The fields Batches, Dimensions and Cosine are for Embeddings and Rerank.
+
+	// Batches are the numbers of inputs, or documents, of a request; each is measured: LLMBENCH_BATCH, by
+	// default 1, 8 and 32.
+	Batches []int
+	// Dimensions is the length of the vectors to ask for; 0 means LLMBENCH_DIMENSIONS, by default the
+	// model's own length.
+	Dimensions int
+	// Cosine is the least cosine, from 0 to 1, between the vectors of two equal inputs: LLMBENCH_COSINE, by
+	// default 0.999. If two such vectors differ more, the benchmark fails.
+	Cosine float64
+
 	// The fields below are for Serve; Dataset, Input and Output also apply to Accuracy.
 
 	// Rates are the rates of open loops in requests per second, each of which is measured: LLMBENCH_RATE.
@@ -107,6 +119,12 @@ func (o Options) check() error {
 		return fmt.Errorf("options: Rates %v: want different numbers above 0", o.Rates)
 	case o.Requests < 0:
 		return fmt.Errorf("options: Requests %d: want at least 1, or 0 for the scenario's own number", o.Requests)
+	case slices.ContainsFunc(o.Batches, func(n int) bool { return n < 1 }) || repeats(o.Batches):
+		return fmt.Errorf("options: Batches %v: want different numbers, each at least 1", o.Batches)
+	case o.Dimensions < 0:
+		return fmt.Errorf("options: Dimensions %d: want at least 1, or 0 for the model's own", o.Dimensions)
+	case !(o.Cosine >= 0 && o.Cosine <= 1):
+		return fmt.Errorf("options: Cosine %g: want 0 to 1", o.Cosine)
 	case o.Burstiness < 0:
 		return fmt.Errorf("options: Burstiness %g: want a number above 0", o.Burstiness)
 	}

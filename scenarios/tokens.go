@@ -72,15 +72,9 @@ type prober struct {
 // exact returns an exact tokenizer: own, the one in file, or the server's. It returns nil if there is none.
 // The error is about file.
 func (p *prober) exact(own llmbench.Tokenizer, file string) (llmbench.Tokenizer, error) {
-	if own != nil {
-		return own, nil
-	}
-	if file != "" {
-		hf, err := tokenizer.LoadHuggingFace(file)
-		if err != nil {
-			return nil, fmt.Errorf("LLMBENCH_TOKENIZER: %w", err)
-		}
-		return hf, nil
+	known, err := p.given(own, file)
+	if known != nil || err != nil {
+		return known, err
 	}
 	asked, err := tokenizer.NewServer(p.later, p.target)
 	if err == nil {
@@ -96,6 +90,31 @@ func (p *prober) exact(own llmbench.Tokenizer, file string) (llmbench.Tokenizer,
 		p.logf("the server cannot be asked for its tokenizer: %v", err)
 	}
 	return nil, nil
+}
+
+// given returns own, or the tokenizer in file. It returns nil if there is neither. The error is about file.
+func (p *prober) given(own llmbench.Tokenizer, file string) (llmbench.Tokenizer, error) {
+	if own != nil || file == "" {
+		return own, nil
+	}
+	hf, err := tokenizer.LoadHuggingFace(file)
+	if err != nil {
+		return nil, fmt.Errorf("LLMBENCH_TOKENIZER: %w", err)
+	}
+	return hf, nil
+}
+
+// withoutText is like exact, for a server that may generate no text.
+func (p *prober) withoutText(own llmbench.Tokenizer, file string) (llmbench.Tokenizer, error) {
+	known, err := p.given(own, file)
+	if known != nil || err != nil {
+		return known, err
+	}
+	asked, err := tokenizer.NewServer(p.later, p.target)
+	if err != nil {
+		return nil, nil
+	}
+	return asked, nil
 }
 
 // agrees reports whether shown, a tokenizer made from the vocabulary that the server shows, counts like the

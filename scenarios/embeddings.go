@@ -1,0 +1,224 @@
+package scenarios
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/patient"
+)
+
+// mostScore is the largest difference between the scores of two equal documents, as a share of the score or,
+// for a score between -1 and 1, as a number.
+const mostScore = 0.01
+
+// itemTokens and queryTokens are the lengths of inputs and of the query of a ranking.
+const (
+	itemTokens  = 128
+	queryTokens = 16
+)
+
+// prepareItems completes o with the environment variables of Embeddings and Rerank.
+func prepareItems(o Options, c config) (Options, error) {
+	if len(o.Batches) == 0 {
+		o.Batches = c.Items.Batches
+	}
+	o.Dimensions = cmp.Or(o.Dimensions, c.Items.Dimensions)
+	o.Cosine = cmp.Or(o.Cosine, c.Items.Cosine)
+	return o, nil
+}
+
+// connectItems is like connect, for a scenario whose requests have inputs. The server may generate no text,
+// so it is not asked how it counts tokens by requests for completions.
+func connectItems(b *testing.B, o Options, target llmbench.Target) server {
+	b.Helper()
+	s := server{options: o, target: target, salt: target.Salt(), counter: counter{tokens: tokenizer.Words{}}}
+	if o.Simulated {
+		return s
+	}
+	cfg, err := readConfig()
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx := llmbench.Context(b)
+	asked := &prober{ctx: ctx, later: ctx, target: target, logf: b.Logf}
+	if s.tokens, err = asked.withoutText(o.Tokenizer, cfg.Tokenizer); err != nil {
+		b.Fatal(err)
+	}
+	if s.tokens == nil {
+		s.counter = asked.guess(errors.New("it has no /tokenize"))
+		s.unknown = true
+	}
+	return s
+}
+
+// embeddings measures vectors of random texts.
+func embeddings(b *testing.B, s server) { measureItems(b, s, dialect.Embeddings{}) }
+
+// rerank measures the ranking of random documents for a random query.
+func rerank(b *testing.B, s server) { measureItems(b, s, dialect.Rerank{}) }
+
+// measureItems measures s with requests of increasing numbers of inputs, by increasing numbers of users. If
+// the dialect of the target generates text, it is replaced by own.
+func measureItems(b *testing.B, s server, own dialect.ItemsDialect) {
+	d, items := s.target.Dialect.(dialect.ItemsDialect)
+	if !items {
+		d = own
+	}
+	if d.Ranks() != own.Ranks() {
+		llmbench.Skip(b, "the requests are of another kind than those of "+d.Name())
+	}
+	s.target.Dialect = d
+	if n := s.options.Dimensions; n > 0 && !d.Ranks() {
+		s.target.Dialect = ofDimensions(d, n)
+		s = s.withConfig(map[string]string{"asked-dimensions": strconv.Itoa(n)})
+	}
+	for _, batch := range s.options.Batches {
+		b.Run(fmt.Sprintf("workload=random-%d/batch=%d", itemTokens, batch), func(b *testing.B) {
+			s.checkEqual(b, d.Ranks(), batch)
+			for _, users := range s.concurrencies(pick(s, []int{1, 8, 32, 128}, []int{1, 8})...) {
+				b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
+					l := llmbench.Load{Concurrency: users, NoStream: true, Units: sample.Named("prompt-tok/s", "mean-e2e-ns", "p90-e2e-ns", "p99-e2e-ns")}
+					n := s.fewest(s.requests(pick(s, max(4*users, 100), max(2*users, 16))), users, 1)
+					s.run(b, s.fresh(b, l, n, pick(s, users, 1), func(n int, seed uint64) ([]llmbench.Request, error) {
+						return s.itemRequests(n, batch, d.Ranks(), seed)
+					}))
+				})
+			}
+		})
+	}
+}
+
+// ofDimensions returns d, which must be a dialect of this module for embeddings, with requests for vectors of
+// length n. It returns any other dialect as it is.
+func ofDimensions(d dialect.ItemsDialect, n int) dialect.Dialect {
+	switch d := d.(type) {
+	case dialect.Embeddings:
+		d.Dimensions = n
+		return d
+	case dialect.TEIEmbed:
+		d.Dimensions = n
+		return d
+	case dialect.OllamaEmbed:
+		d.Dimensions = n
+		return d
+	}
+	return d
+}
+
+// itemRequests returns n requests of random inputs, batch in each. A ranking also has a random query.
+func (s server) itemRequests(n, batch int, ranks bool, seed uint64) ([]llmbench.Request, error) {
+	texts, err := s.prompts(itemTokens, 1, seed).Requests(n * batch)
+	if err != nil {
+		return nil, err
+	}
+	queries := make([]llmbench.Request, n)
+	if ranks {
+		if queries, err = s.prompts(queryTokens, 1, seed+1).Requests(n); err != nil {
+			return nil, err
+		}
+	}
+	all := make([]llmbench.Request, n)
+	for i := range all {
+		all[i] = llmbench.Request{Prompt: queries[i].Prompt}
+		for _, t := range texts[i*batch : (i+1)*batch] {
+			all[i].Inputs = append(all[i].Inputs, t.Prompt)
+			all[i].PromptTokens += t.PromptTokens + queries[i].PromptTokens
+		}
+	}
+	return all, nil
+}
+
+// checkEqual sends a text alone, and twice in a request with batch other inputs between the two. It fails b
+// if the vectors or the scores of the text differ by more than is tolerated. Such a difference means that
+// the server mixes up the inputs of a batch or of several requests, or that an input changes the result of
+// another one.
+func (s server) checkEqual(b *testing.B, ranks bool, batch int) {
+	requests, err := s.itemRequests(1, batch+1, ranks, s.options.Seed)
+	if err != nil {
+		b.Fatal(err)
+	}
+	several := requests[0]
+	text := several.Inputs[0]
+	several.Inputs = append(several.Inputs, text)
+	alone := several
+	alone.Inputs = []string{text}
+	a, all := s.itemsOf(b, alone), s.itemsOf(b, several)
+	last := len(several.Inputs) - 1
+	for _, pair := range []struct {
+		what        string
+		first, with item
+	}{{"alone and as the first input of a batch", a[0], all[0]}, {"as the first and the last input of a batch", all[0], all[last]}} {
+		if err := pair.first.differs(pair.with, s.options.Cosine); err != nil {
+			b.Fatalf("the same text, %s of %d: %v", pair.what, len(several.Inputs), err)
+		}
+	}
+}
+
+// An item is the vector or the score of an input.
+type item struct {
+	vector []float32
+	score  float64
+}
+
+// differs returns an error if the items of two equal inputs differ by more than is tolerated.
+func (a item) differs(b item, least float64) error {
+	if a.vector == nil {
+		if most := mostScore * max(1, math.Abs(a.score)); math.Abs(a.score-b.score) > most {
+			return fmt.Errorf("the scores %v and %v; want a difference of at most %.3g", a.score, b.score, most)
+		}
+		return nil
+	}
+	if len(a.vector) != len(b.vector) {
+		return fmt.Errorf("vectors of %d and %d dimensions", len(a.vector), len(b.vector))
+	}
+	if c := cosine(a.vector, b.vector); !(c >= least) {
+		return fmt.Errorf("the cosine between the vectors is %.6f; want at least %v (LLMBENCH_COSINE)", c, least)
+	}
+	return nil
+}
+
+// cosine returns the cosine between two vectors of the same length.
+func cosine(a, b []float32) float64 {
+	var ab, aa, bb float64
+	for i := range a {
+		x, y := float64(a[i]), float64(b[i])
+		ab, aa, bb = ab+x*y, aa+x*x, bb+y*y
+	}
+	return ab / math.Sqrt(aa*bb)
+}
+
+// itemsOf sends r and returns the item of each input. If the server refuses r temporarily, itemsOf sends it
+// again. If the server does not support such requests, itemsOf skips b. Any other failure ends b.
+func (s server) itemsOf(b *testing.B, r llmbench.Request) (all []item) {
+	b.Helper()
+	r.Check = func(a llmbench.Answer) error {
+		all = make([]item, len(r.Inputs))
+		for i, v := range a.Vectors {
+			all[i].vector = v
+		}
+		for _, sc := range a.Scores {
+			all[sc.Index].score = sc.Score
+		}
+		return nil
+	}
+	ctx := llmbench.Context(b)
+	last, err := patient.Send(ctx, b.Logf, func() (sample.Sample, error) { return llmbench.Do(ctx, s.target, r, false), nil })
+	switch {
+	case err != nil:
+		b.Fatal(err)
+	case last.Outcome == sample.HTTP && (last.Status == http.StatusNotFound || last.Status == http.StatusNotImplemented || last.Status == http.StatusBadRequest):
+		llmbench.Skip(b, fmt.Sprintf("the server refuses such a request: %v", last.Err))
+	case last.Outcome != sample.OK:
+		b.Fatalf("a request for the items of equal inputs: %s: %v", last.Outcome, last.Err)
+	}
+	return all
+}
