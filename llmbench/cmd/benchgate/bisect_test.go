@@ -21,22 +21,34 @@ var noisyTest = strings.NewReplacer(`	"testing"
 `, `	b.ReportMetric(number*(1+0.02*(rand.Float64()-0.5)), "x/op")
 `).Replace(serverTest)
 
-// bisectFixture creates a repository of commits that change the number of a server to each of values. It returns
-// the hashes of the commits, and the path of a test binary and of the file of -units.
-func bisectFixture(t *testing.T, values ...string) (hashes []string, binary, units string) {
+// A bisected is a repository whose commits change the number of a server, with what is needed to measure them.
+type bisected struct {
+	hashes        []string
+	binary, units string
+}
+
+// bisectFixture creates a repository with a commit for each of values.
+func bisectFixture(t *testing.T, values ...string) (f bisected) {
 	t.Helper()
 	change, units := serverFixture(t)
+	f.units, f.binary = units, filepath.Join(t.TempDir(), "any.test")
 	assert.NilError(t, os.WriteFile("fixture_test.go", []byte(noisyTest), 0o666))
-	binary = filepath.Join(t.TempDir(), "any.test")
-	_, err := command(t.Context(), "", "go", "test", "-c", "-o", binary, ".")
+	_, err := command(t.Context(), "", "go", "test", "-c", "-o", f.binary, ".")
 	assert.NilError(t, err)
 	assert.NilError(t, os.Remove("fixture_test.go"))
 	for _, value := range values {
 		change(value)
 		commit(t)
-		hashes = append(hashes, git(t, "rev-parse", "HEAD"))
+		f.hashes = append(f.hashes, git(t, "rev-parse", "HEAD"))
 	}
-	return hashes, binary, units
+	return f
+}
+
+// args returns the arguments of benchgate.
+func (f bisected) args(out string, flags ...string) []string {
+	all := append([]string{"bisect", "-build=grep -qv build value && cp value {out}", "-command={out}/server --port {port}",
+		"-units=" + f.units, "-bench-from=" + f.binary, "-out=" + out}, flags...)
+	return append(all, "--", "-bench=Server", "-benchtime=1x")
 }
 
 // TestBisect bisects a history with a commit that does not build and one whose server cannot be measured, stops
@@ -48,18 +60,15 @@ func TestBisect(t *testing.T) {
 	if apart(t) {
 		return
 	}
-	hashes, binary, units := bisectFixture(t, "100", "100", "no build", "100", "x", "100", "105", "105", "106", "105")
-	out := t.TempDir()
-	args := func(out string, flags ...string) []string {
-		return append(append([]string{"bisect", "-good=" + hashes[0], "-build=grep -qv build value && cp value {out}", "-command={out}/server --port {port}",
-			"-units=" + units, "-bench-from=" + binary, "-out=" + out}, flags...), "--", "-bench=Server", "-benchtime=1x")
-	}
+	f := bisectFixture(t, "100", "100", "no build", "100", "x", "100", "105", "105", "106", "105", "100", "no build", "105", "100.5")
+	hashes, out := f.hashes, t.TempDir()
+	ends := []string{"-good=" + hashes[0], "-bad=" + hashes[9]}
 
 	// -pairs ends the search early, and the same folder continues it.
-	status, stdout, stderr := benchgate(args(out, "-seed=1", "-pairs=3")...)
+	status, stdout, stderr := benchgate(f.args(out, append(ends, "-seed=1", "-pairs=3")...)...)
 	assert.Equal(t, status, exitCannotJudge, "%s%s", stdout, stderr)
 	assert.Assert(t, strings.Contains(stdout, "cannot judge: "), stdout)
-	status, stdout, stderr = benchgate(args(out, "-format=json")...)
+	status, stdout, stderr = benchgate(f.args(out, append(ends, "-format=json")...)...)
 	assert.Equal(t, status, 0, "%s%s", stdout, stderr)
 	var r bisectReport
 	assert.NilError(t, json.Unmarshal([]byte(stdout), &r))
@@ -76,7 +85,7 @@ func TestBisect(t *testing.T) {
 	}
 
 	// A third run finds everything in the folder.
-	status, stdout, stderr = benchgate(args(out)...)
+	status, stdout, stderr = benchgate(f.args(out, ends...)...)
 	assert.Equal(t, status, 0, "%s%s", stdout, stderr)
 	assert.Assert(t, strings.HasPrefix(stdout, hashes[6][:12]+" is the first commit that is worse than allowed: Server"), stdout)
 	assert.Assert(t, !strings.Contains(stderr, "\npair "), stderr)
@@ -84,36 +93,32 @@ func TestBisect(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(out, "_*"))
 	assert.NilError(t, err)
 	assert.Equal(t, len(left), 0, "%q", left)
+
+	testBisectCannotJudge(t, f)
+	testInterruptedBisect(t, f)
 }
 
-// TestBisectCannotJudge checks what ends without a commit.
-func TestBisectCannotJudge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: it takes seconds")
-	}
-	if apart(t) {
-		return
-	}
-	hashes, binary, units := bisectFixture(t, "100", "no build", "105", "100.5")
+// testBisectCannotJudge checks what ends without a commit.
+func testBisectCannotJudge(t *testing.T, f bisected) {
+	t.Helper()
+	good, unbuilt, worse := f.hashes[10], f.hashes[11], f.hashes[12]
 	for _, c := range []struct {
 		name   string
 		flags  []string
 		stdout string // a part of it
 		stderr string
 	}{
-		{"only a skipped commit before it", []string{"-good=" + hashes[0], "-bad=" + hashes[2]},
-			fmt.Sprintf("cannot judge which of 2 commits is the first that is worse than allowed, because only the last of them can be measured: %.12s, %.12s\n", hashes[1], hashes[2]), "skipped: commit "},
-		{"no loss", []string{"-good=" + hashes[0]}, "cannot judge: the bad commit is not shown to be worse than allowed: pass after ", ""},
-		{"the bad commit does not build", []string{"-good=" + hashes[0], "-bad=" + hashes[1]}, "", fmt.Sprintf("benchgate: the server of the bad commit, %.12s cannot be built: ", hashes[1])},
-		{"no ancestor", []string{"-good=" + hashes[2], "-bad=" + hashes[0]}, "", "is no ancestor of -bad="},
+		{"only a skipped commit before it", []string{"-good=" + good, "-bad=" + worse},
+			fmt.Sprintf("cannot judge which of 2 commits is the first that is worse than allowed, because only the last of them can be measured: %.12s, %.12s\n", unbuilt, worse), "skipped: commit "},
+		{"no loss", []string{"-good=" + good}, "cannot judge: the bad commit is not shown to be worse than allowed: pass after ", ""},
+		{"the bad commit does not build", []string{"-good=" + good, "-bad=" + unbuilt}, "", fmt.Sprintf("benchgate: the server of the bad commit, %.12s cannot be built: ", unbuilt)},
+		{"no ancestor", []string{"-good=" + worse, "-bad=" + good}, "", "is no ancestor of -bad="},
 		{"the same commit", []string{"-good=HEAD"}, "", "-good=HEAD and -bad=HEAD are the same commit"},
 		{"no commit", []string{"-good=nosuch"}, "", "benchgate: -good=nosuch: want a commit of this repository"},
 		{"no good commit", nil, "", "benchgate: -good: not set"},
 		{"no pairs", []string{"-good=HEAD", "-pairs=0"}, "", "benchgate: -pairs: 0, want at least 1"},
 	} {
-		all := append([]string{"bisect", "-build=grep -qv build value && cp value {out}", "-command={out}/server --port {port}",
-			"-units=" + units, "-bench-from=" + binary, "-out=" + t.TempDir()}, c.flags...)
-		status, stdout, stderr := benchgate(append(all, "--", "-bench=Server", "-benchtime=1x")...)
+		status, stdout, stderr := benchgate(f.args(t.TempDir(), c.flags...)...)
 		assert.Equal(t, status, exitCannotJudge, "%s: %s%s", c.name, stdout, stderr)
 		assert.Assert(t, strings.Contains(stdout, c.stdout), "%s: %s%s", c.name, stdout, stderr)
 		assert.Assert(t, strings.Contains(stderr, c.stderr), "%s: %s", c.name, stderr)
@@ -122,19 +127,12 @@ func TestBisectCannotJudge(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(stderr, "benchgate: -build: not set"), stderr)
 }
 
-// TestInterruptedBisect checks that Ctrl-C in a pair prints what is known.
-func TestInterruptedBisect(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: it takes seconds")
-	}
-	if apart(t) {
-		return
-	}
-	hashes, binary, units := bisectFixture(t, "100", "100", "100", "105", "105")
+// testInterruptedBisect checks that Ctrl-C in a pair prints what is known.
+func testInterruptedBisect(t *testing.T, f bisected) {
+	t.Helper()
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	cmd := exec.CommandContext(t.Context(), self, "bisect", "-good="+hashes[0], "-build=cp value {out}", "-command={out}/server", "-units="+units, "-bench-from="+binary,
-		"-out="+t.TempDir(), "--", "-bench=Server", "-benchtime=1x")
+	cmd := exec.CommandContext(t.Context(), self, f.args(t.TempDir(), "-good="+f.hashes[5], "-bad="+f.hashes[9])...)
 	cmd.Env = append(os.Environ(), "BENCHGATE_TEST_MAIN=1")
 	var stdout strings.Builder
 	cmd.Stdout = &stdout
@@ -145,7 +143,7 @@ func TestInterruptedBisect(t *testing.T) {
 	_ = cmd.Wait()
 	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, progress)
 	assert.Assert(t, strings.HasPrefix(stdout.String(), "cannot judge: interrupted after "), "%s%s", &stdout, progress)
-	assert.Assert(t, strings.Contains(stdout.String(), hashes[2][:12]), "%s", &stdout)
+	assert.Assert(t, strings.Contains(stdout.String(), f.hashes[7][:12]), "%s", &stdout)
 }
 
 // TestBisectReport checks the report in all formats.

@@ -104,7 +104,7 @@ func (l *looker) conclude() string {
 		}
 		return fmt.Sprintf("cannot judge which of %d commits is the first that is worse than allowed, because only the last of them can be measured: %s", len(names), strings.Join(names, ", "))
 	}
-	return fmt.Sprintf("%.12s is the first commit that is worse than allowed: %s %+.1f%% against its parent (median of %d pairs; worse than %s with a confidence of %.4g%%): %s",
+	return fmt.Sprintf("%.12s is the first commit that is worse than allowed: %s %+.1f%% against its parent (median of %d pairs; worse than %s with a confidence of %.4g%%); its subject is %q",
 		l.commits[c.New].hash, l.row.title(), 100*l.change(c), len(l.search.Pairs(c)), l.marginText(), 100*(1-l.Alpha), l.commits[c.New].subject)
 }
 
