@@ -94,6 +94,20 @@ func TestBisect(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(left), 0, "%q", left)
 
+	// A state that benchgate did not write is an error.
+	for text, want := range map[string]string{
+		"x":                                    "invalid character 'x'",
+		`{"pairs": [{"old": 3, "new": 2}]}`:    "pair 0 is of commits 3 and 2: want two of the commits 0 to 9",
+		`{"pairs": [{"old": 1, "new": 2}]}`:    "pair 0 is of commits 1 and 2",
+		`{"pairs": [{"old": 0, "new": 1}]}`:    "0001-",
+		`{"skipped": {"9": "does not build"}}`: "commit 9 is skipped: want one of the commits 1 to 8",
+	} {
+		assert.NilError(t, os.WriteFile(filepath.Join(out, bisectStateName), []byte(text), 0o666))
+		status, _, stderr = benchgate(f.args(out, ends...)...)
+		assert.Equal(t, status, exitCannotJudge)
+		assert.Assert(t, strings.Contains(stderr, want), "%s: %s", text, stderr)
+	}
+
 	testBisectCannotJudge(t, f)
 	testInterruptedBisect(t, f)
 }

@@ -86,7 +86,7 @@ func (b *bisection) differences(row bisectRow, rounds int) (all []float64, err e
 func (l *looker) restore() error {
 	path := l.folder.join(bisectStateName)
 	text, err := os.ReadFile(path)
-	before := bisectState{Skipped: map[int]string{}}
+	var before bisectState
 	if err == nil {
 		err = json.Unmarshal(text, &before)
 	}
@@ -94,11 +94,14 @@ func (l *looker) restore() error {
 		return fmt.Errorf("%s: %w; delete the folder", path, err)
 	}
 	before.BuildSeconds = max(before.BuildSeconds, l.state.BuildSeconds)
+	if before.Skipped == nil {
+		before.Skipped = map[int]string{}
+	}
 	l.state = before
 	taken := map[bisect.Comparison]int{}
 	for i, c := range l.state.Pairs {
-		if c.Old < 0 || c.New <= c.Old || c.New >= len(l.commits) {
-			return fmt.Errorf("%s: pair %d is of commits %d and %d: want two of the commits 0 to %d; delete the folder", path, i, c.Old, c.New, len(l.commits)-1)
+		if c.Old < 0 || c.New <= c.Old || c.New >= len(l.commits) || c.Old > 0 && !c.Confirm {
+			return fmt.Errorf("%s: pair %d is of commits %d and %d: want two of the commits 0 to %d, with 0 unless it confirms; delete the folder", path, i, c.Old, c.New, len(l.commits)-1)
 		}
 		taken[c]++
 		x, err := l.pairOf(c).difference(l.row, taken[c])
