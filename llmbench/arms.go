@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // An Arm is one of the targets that [Arms] compares.
@@ -21,6 +23,9 @@ type Arm struct {
 	// characters that [NameValue] returns.
 	Name   string
 	Target Target
+	// Compare, if set, computes further metrics of the arm from the samples of the first arm and its own,
+	// for example by how much a latency is longer. It keeps the rules of [Load].Figures. It is not called if the first arm failed. The first arm must not have it.
+	Compare func(first, own iter.Seq[*sample.Sample]) map[string]float64
 }
 
 // Arms measures two or more targets under the same load. Each target is a sub-benchmark of b, and is
@@ -72,6 +77,9 @@ func checkArms(arms []Arm) error {
 		return fmt.Errorf("arms: %d; want at least two", len(arms))
 	}
 	for i, arm := range arms {
+		if i == 0 && arm.Compare != nil {
+			return fmt.Errorf("arms: %q is the first and has Compare; want it in the others only", arm.Name)
+		}
 		for part := range strings.SplitSeq(arm.Name, "/") {
 			key, value, isPair := strings.Cut(part, "=")
 			if !isPair || key == "" || value == "" || NameValue(key) != key || NameValue(value) != value {
@@ -229,6 +237,9 @@ func (c *contest) measure(b *testing.B) *trial {
 		t.took = append(t.took, time.Since(began))
 	}
 	for i, one := range t.arms {
+		if compare := c.arms[i].Compare; compare != nil && one.err == nil && t.arms[0].err == nil {
+			runs[i].load.addFigures(func(own iter.Seq[*sample.Sample]) map[string]float64 { return compare(runs[0].all(), own) })
+		}
 		if one.err == nil {
 			one.err = runs[i].finish(ctx)
 		}

@@ -117,6 +117,45 @@ func (t *armTrial) value(tb testing.TB, unit string) float64 {
 	return t.values[at].value
 }
 
+// TestArmsCompare checks that an arm gets the samples of the first arm and its own, all of them, and that the
+// first arm must not compare.
+func TestArmsCompare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var arms []Arm
+		for i, c := range []mockserver.Config{{TTFT: 20 * ms}, {TTFT: 25 * ms}, {TTFT: 40 * ms}} {
+			target, stop := drifting(t, c, func(time.Duration) float64 { return 1 })
+			defer stop()
+			arms = append(arms, Arm{Name: fmt.Sprintf("arm=%d", i), Target: target})
+			if i > 0 {
+				arms[i].Compare = func(first, own iter.Seq[*sample.Sample]) map[string]float64 {
+					sum := func(samples iter.Seq[*sample.Sample]) (d time.Duration) {
+						for s := range samples {
+							ttft, _ := s.TTFT()
+							d += ttft
+						}
+						return d
+					}
+					return map[string]float64{"longer-ms": float64((sum(own) - sum(first)) / ms)}
+				}
+			}
+		}
+		l := Load{Requests: words(4, 2), Concurrency: 1, Units: []sample.Unit{{Name: "longer-ms"}, {Name: "own"}},
+			Figures: func(iter.Seq[*sample.Sample]) map[string]float64 { return map[string]float64{"own": 1} }}
+		ofOps(t, 3, func(b *testing.B) {
+			c := &contest{load: l, arms: arms}
+			for i, one := range c.measure(b).arms {
+				assert.NilError(t, one.err)
+				assert.Equal(t, one.value(t, "own"), 1.)
+				if i > 0 { // of three rounds with four requests
+					assert.Equal(t, one.value(t, "longer-ms"), []float64{0, 60, 240}[i])
+				}
+			}
+		})
+		arms[0].Compare = arms[1].Compare
+		assert.ErrorContains(t, checkArms(arms), "is the first and has Compare")
+	})
+}
+
 // TestArmsOrder checks that all orders of the arms are equally frequent, and that every second round uses
 // the reverse order of the round before it.
 func TestArmsOrder(t *testing.T) {
@@ -236,7 +275,7 @@ func TestArms(t *testing.T) {
 // helperArmsSlow measures arms whose passes take minutes.
 func helperArmsSlow(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: 100 * ms})
-	Arms(b, Load{Requests: words(10000, 4), Concurrency: 4}, Arm{"arm=first", target}, Arm{"arm=second", target})
+	Arms(b, Load{Requests: words(10000, 4), Concurrency: 4}, Arm{Name: "arm=first", Target: target}, Arm{Name: "arm=second", Target: target})
 }
 
 // TestArmsInterrupted checks that Ctrl-C ends all arms, and that the records of each arm say that it was

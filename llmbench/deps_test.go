@@ -122,7 +122,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"mockserver/profiles", "mockserver/engine", ""},
 	{"mockserver/router", "", "mockserver mockserver/engine mockserver/fault"},
 	{"mockserver/shape", "mockserver/internal/strictjson", ""},
-	{"scenarios", "benchdata benchdata/tokenizer llmbench llmbench/arrivals llmbench/dialect llmbench/env llmbench/sample llmbench/search scenarios/internal/agree scenarios/internal/limits scenarios/internal/patient", "backends backends/container benchdata/questions llmbench/gate llmbench/version mockserver mockserver/engine mockserver/fault mockserver/memnet mockserver/oracle mockserver/profiles mockserver/shape scenarios/internal/chunkclient github.com/kballard/go-shellquote golang.org/x/perf golang.org/x/sys"},
+	{"scenarios", "benchdata benchdata/tokenizer llmbench llmbench/arrivals llmbench/dialect llmbench/env llmbench/sample llmbench/search scenarios/internal/agree scenarios/internal/limits scenarios/internal/patient", "backends backends/container benchdata/questions llmbench/gate llmbench/version mockserver mockserver/engine mockserver/fault mockserver/memnet mockserver/oracle mockserver/profiles mockserver/router mockserver/shape scenarios/internal/chunkclient github.com/kballard/go-shellquote golang.org/x/perf golang.org/x/sys"},
 	{"scenarios/internal/agree", "llmbench llmbench/sample", ""},
 	{"scenarios/internal/chunkclient", "llmbench llmbench/sample golang.org/x/sys", ""},
 	{"scenarios/internal/chunkclient/cmd/leanclient", "scenarios/internal/chunkclient", ""},

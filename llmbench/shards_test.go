@@ -93,7 +93,7 @@ func helperShards(b *testing.B) {
 			if os.Getenv(shardsVariant) == "nowhere" {
 				second.URL += "/nowhere"
 			}
-			Arms(b, loads["few"], Arm{"arm=first", target}, Arm{"arm=second", second})
+			Arms(b, loads["few"], Arm{Name: "arm=first", Target: target}, Arm{Name: "arm=second", Target: second})
 		})
 	}
 	if regexp.MustCompile(os.Getenv("TEST_LOADS")).MatchString("search") {

@@ -38,6 +38,7 @@ var catalogue = []Scenario{
 	{Name: "Concurrency", measure: concurrency, oneForm: true},
 	{Name: "Decode", study: &decode},
 	{Name: "Embeddings", measure: embeddings, items: true, prepare: prepareItems},
+	{Name: "Fairness", measure: fairness},
 	{Name: "Interference", measure: interference},
 	{Name: "LengthGrid", study: &lengthGrid},
 	{Name: "LongContext", study: &longContext},
@@ -47,9 +48,11 @@ var catalogue = []Scenario{
 	{Name: "PrefixCache", measure: prefixCache},
 	{Name: "Reasoning", measure: reasoning},
 	{Name: "Rerank", measure: rerank, items: true, prepare: prepareItems},
+	{Name: "Routing", measure: routing},
 	{Name: "SLO", measure: slo},
 	{Name: "Serve", measure: serve, oneForm: true, prepare: prepareServe},
 	{Name: "ShareGPT", study: &shareGPT},
+	{Name: "Shedding", measure: shedding},
 	{Name: "StructuredOutput", measure: structuredOutput},
 	{Name: "Sweep", measure: sweep},
 	{Name: "ToolCalls", measure: toolCalls},
@@ -63,7 +66,7 @@ var unrepeatable = map[string]string{
 }
 
 // Scenarios returns the catalogue in alphabetical order: all scenarios that measure a target. [ColdStart]
-// is not included, because it starts servers.
+// and [Options.GatewayOverhead] are not included, because one starts servers and the other has two targets.
 func Scenarios() []Scenario { return slices.Clone(catalogue) }
 
 // scenario returns the scenario called name, which must exist.

@@ -50,6 +50,7 @@ func ExampleScenarios() {
 	// Concurrency
 	// Decode
 	// Embeddings
+	// Fairness
 	// Interference
 	// LengthGrid
 	// LongContext
@@ -59,9 +60,11 @@ func ExampleScenarios() {
 	// PrefixCache
 	// Reasoning
 	// Rerank
+	// Routing
 	// SLO
 	// Serve
 	// ShareGPT
+	// Shedding
 	// StructuredOutput
 	// Sweep
 	// ToolCalls

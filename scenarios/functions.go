@@ -45,6 +45,12 @@ func (o Options) Embeddings(b *testing.B, target llmbench.Target) {
 	scenario("Embeddings").Run(b, target, o)
 }
 
+// Fairness measures the TTFT of a light tenant alone and beside a heavy one. Options.Tenants tells the
+// tenants apart.
+func (o Options) Fairness(b *testing.B, target llmbench.Target) {
+	scenario("Fairness").Run(b, target, o)
+}
+
 // Interference measures a steady stream of short requests before, during and after one long
 // prompt, and a short request to an idle server.
 func (o Options) Interference(b *testing.B, target llmbench.Target) {
@@ -92,6 +98,11 @@ func (o Options) Reasoning(b *testing.B, target llmbench.Target) {
 // the target's dialect generates text, requests are sent to /v1/rerank.
 func (o Options) Rerank(b *testing.B, target llmbench.Target) { scenario("Rerank").Run(b, target, o) }
 
+// Routing measures a router with several servers behind it, by prompts with common prefixes: how much the
+// servers find in their prefix caches, and the tail of the latency. backends.Fleet and backends.ObserveFleet
+// add what the servers themselves know.
+func (o Options) Routing(b *testing.B, target llmbench.Target) { scenario("Routing").Run(b, target, o) }
+
 // SLO searches for the highest rate and the highest concurrency at which 95 % of requests meet
 // Options.Limits, by default a TTFT of 500 ms and a TPOT of 50 ms.
 func (o Options) SLO(b *testing.B, target llmbench.Target) { scenario("SLO").Run(b, target, o) }
@@ -105,6 +116,12 @@ func (o Options) Serve(b *testing.B, target llmbench.Target) { scenario("Serve")
 // form sends random words of the same mean lengths. Full form: studies B and C.
 func (o Options) ShareGPT(b *testing.B, target llmbench.Target) {
 	scenario("ShareGPT").Run(b, target, o)
+}
+
+// Shedding offers a server twice the rate that it can serve. good-req/s is the goodput, by Options.Limits or
+// by twice the median TTFT at capacity, and shed-% the share of refused requests.
+func (o Options) Shedding(b *testing.B, target llmbench.Target) {
+	scenario("Shedding").Run(b, target, o)
 }
 
 // StructuredOutput measures answers that have to follow a JSON schema. valid-% is the share of answers that

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"net/http/httptest"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +19,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/router"
 	"gotest.tools/v3/assert"
 )
 
@@ -29,6 +33,7 @@ func BenchmarkCodeQA(b *testing.B)           { list(b, Options.CodeQA, nil) }
 func BenchmarkConcurrency(b *testing.B)      { list(b, Options.Concurrency, nil) }
 func BenchmarkDecode(b *testing.B)           { list(b, Options.Decode, nil) }
 func BenchmarkEmbeddings(b *testing.B)       { list(b, Options.Embeddings, nil) }
+func BenchmarkFairness(b *testing.B)         { list(b, Options.Fairness, withOneSlot) }
 func BenchmarkInterference(b *testing.B)     { list(b, Options.Interference, withEngine) }
 func BenchmarkLengthGrid(b *testing.B)       { list(b, Options.LengthGrid, nil) }
 func BenchmarkLongContext(b *testing.B)      { list(b, Options.LongContext, nil) }
@@ -39,12 +44,59 @@ func BenchmarkPrefixCache(b *testing.B)      { list(b, Options.PrefixCache, with
 func BenchmarkReasoning(b *testing.B)        { list(b, Options.Reasoning, withReasoning) }
 func BenchmarkRerank(b *testing.B)           { list(b, Options.Rerank, nil) }
 func BenchmarkSLO(b *testing.B)              { list(b, Options.SLO, withEightSlots) }
+func BenchmarkShedding(b *testing.B)         { list(b, Options.Shedding, withFullQueue) }
 func BenchmarkServe(b *testing.B)            { list(b, Options.Serve, nil) }
 func BenchmarkShareGPT(b *testing.B)         { list(b, Options.ShareGPT, nil) }
 func BenchmarkStructuredOutput(b *testing.B) { list(b, Options.StructuredOutput, nil) }
 func BenchmarkSweep(b *testing.B)            { list(b, Options.Sweep, withEightSlots) }
 func BenchmarkToolCalls(b *testing.B)        { list(b, Options.ToolCalls, nil) }
 func BenchmarkTrace(b *testing.B)            { list(b, Options.Trace, nil) }
+
+// BenchmarkRouting measures the three reference routers in front of four simulated servers, or the router
+// that the environment names.
+func BenchmarkRouting(b *testing.B) {
+	cfg, servers := environment(b)
+	if !cfg.OnlyMock() {
+		list(b, Options.Routing, nil)
+		return
+	}
+	c, err := mockserver.Load(servers[0].Backend.(backends.Mock).Profile)
+	if err != nil {
+		b.Fatal(err)
+	}
+	withPrefixCache(&c)
+	for _, name := range slices.Sorted(maps.Keys(router.Policies())) {
+		b.Run("backend=fleet/"+modelName(cfg, "mock")+"/router="+name, func(b *testing.B) {
+			target := backends.Fleet{Replicas: []mockserver.Config{c, c, c, c}, Policy: router.Policies()[name]}.Start(b)
+			Options{Simulated: true}.Routing(b, target)
+		})
+	}
+}
+
+// BenchmarkGatewayOverhead measures what a reverse proxy in this process adds to the server that the
+// environment names.
+func BenchmarkGatewayOverhead(b *testing.B) {
+	cfg, servers := environment(b)
+	for _, backend := range servers {
+		b.Run("backend="+llmbench.NameValue(backend.Name), func(b *testing.B) {
+			direct := start(b, backend, nil)
+			b.Run(modelName(cfg, direct.Model), func(b *testing.B) {
+				if !strings.HasPrefix(direct.URL, "http://") {
+					llmbench.Skip(b, "the reverse proxy needs a server with an http URL")
+				}
+				r, err := router.New(&router.RoundRobin{}, direct.URL)
+				if err != nil {
+					b.Fatal(err)
+				}
+				front := httptest.NewServer(r)
+				b.Cleanup(front.Close)
+				through := direct
+				through.URL, through.Observe, through.Truth = front.URL, nil, nil
+				Options{Simulated: isMock(backend)}.GatewayOverhead(b, direct, through)
+			})
+		})
+	}
+}
 
 // BenchmarkColdStart needs a server that runs in a container.
 func BenchmarkColdStart(b *testing.B) {
@@ -210,6 +262,21 @@ func withPrefixCache(c *mockserver.Config) {
 	e := *c.Engine
 	e.PrefixCache = true
 	c.Engine = &e
+}
+
+// withOneSlot replaces the default server by a server that serves one request at a time.
+func withOneSlot(c *mockserver.Config) {
+	if reflect.DeepEqual(*c, mockserver.Default()) {
+		*c = mockserver.Config{TTFT: 2 * time.Millisecond, PerToken: 100 * time.Microsecond, Slots: 1}
+	}
+}
+
+// withFullQueue gives the simulated server an engine with a small batch and a short queue, unless its
+// profile has an engine.
+func withFullQueue(c *mockserver.Config) {
+	if c.Engine == nil {
+		*c = mockserver.Config{Engine: &engine.Profile{Step: 2000, Prefill: 2000, MaxBatch: 8, MaxQueue: 8}, FullStatus: 429}
+	}
 }
 
 // withReasoning makes the simulated server send reasoning before each answer.

@@ -13,7 +13,7 @@ import (
 
 // roles holds functions by name. If the first argument of this test binary is one of these names,
 // the binary calls the function with its second argument, and runs no tests.
-var roles = map[string]func(arg string, stdin io.Reader, stdout, stderr io.Writer) (status int){serveMockArg: serveMock, tarArg: writeTar}
+var roles = map[string]func(arg string, stdin io.Reader, stdout, stderr io.Writer) (status int){serveMockArg: serveMock, serveGatewayArg: serveGateway, tarArg: writeTar}
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && roles[os.Args[1]] != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -56,6 +57,9 @@ type Options struct {
 	// MaxShed is the tolerated share of requests that the server sheds; see [llmbench.Load]. Serve:
 	// LLMBENCH_MAX_SHED.
 	MaxShed float64
+	// Tenants are the headers of the light and of the heavy tenant of Fairness, such as two API keys. Zero
+	// means the field X-Gateway-Inference-Fairness-Id with the values light and heavy.
+	Tenants [2]http.Header
 	// Timeout limits the duration of a request, and IdleTimeout limits the pauses within a stream.
 	// Published loads have their own timeouts. Serve: LLMBENCH_TIMEOUT, by default 10 minutes, and
 	// LLMBENCH_IDLE_TIMEOUT, by default 60 seconds.

@@ -1,0 +1,42 @@
+package scenarios
+
+import (
+	"fmt"
+	"iter"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// routing measures a router with several servers behind it. The prompts of a group begin alike, and the
+// groups come in random order, which is the same in each pass. A router that sends a group to one server
+// finds more in the prefix caches (cached-%, p50-ttft-hit-ns), but may load servers unevenly, which the
+// tail shows (p99-ttft-ns). Before each pass the caches have to be empty: passes have different words.
+func routing(b *testing.B, s server) {
+	p := pick(s, benchdata.SharedPrefix{PerGroup: 32, System: 2048, Question: 128, Output: 128},
+		benchdata.SharedPrefix{PerGroup: 8, System: 512, Question: 64, Output: 16})
+	n := s.requests(pick(s, 32, 16) * p.PerGroup)
+	p.Tokenizer, p.Template, p.Seed = s.tokens, s.template, s.options.Seed
+	b.Run(fmt.Sprintf("workload=prefixes-%dx%d-%dx%d/stream=true", (n+p.PerGroup-1)/p.PerGroup, p.PerGroup, p.System, p.Question), func(b *testing.B) {
+		for _, users := range s.concurrencies(pick(s, []int{16, 64}, []int{8})...) {
+			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
+				var sent []prefix // of all measured passes
+				measured := false
+				l := s.fresh(b, llmbench.Load{Concurrency: users, Units: sample.Named("p99-ttft-ns", "p99-e2e-ns")}, n, 2, func(n int, seed uint64) ([]llmbench.Request, error) {
+					p := p
+					p.Salt = s.salt ^ seed // which changes the words and not the order
+					requests, err := p.Requests(n)
+					if measured {
+						sent = append(sent, prefixes(s, requests)...)
+					}
+					return requests, err
+				})
+				l.Figures = func(samples iter.Seq[*sample.Sample]) map[string]float64 { return hitFigures(sent, n, samples) }
+				measured = true
+				s.run(b, l)
+			})
+		}
+	})
+}
