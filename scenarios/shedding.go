@@ -29,11 +29,13 @@ func shedding(b *testing.B, s server) {
 			b.Fatal(err)
 		}
 		limits := s.options.Limits
+		named := limits.String() // the same in all runs that can be compared
 		if limits == (sample.SLO{}) {
 			limits = sample.SLO{TTFT: slowTTFT * c.ttft}
+			named = fmt.Sprintf("ttft=%d times the median at capacity", slowTTFT)
 		}
 		n := s.requests(pick(s, max(512, 16*users), 8*users))
-		s = s.withConfig(map[string]string{"slo": limits.String()})
+		s = s.withConfig(map[string]string{"slo": named})
 		l := s.fresh(b, llmbench.Load{
 			Arrivals: arrivals.Poisson{Rate: overload * c.rate, Seed: s.options.Seed}, SLO: limits, MaxShed: 1,
 			Figures: func(iter.Seq[*sample.Sample]) map[string]float64 {

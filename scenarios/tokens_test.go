@@ -142,7 +142,7 @@ func TestCounterGuesses(t *testing.T) {
 		"busy for long": {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "3600")
 			w.WriteHeader(http.StatusServiceUnavailable)
-		}), "http: status 503 Service Unavailable"},
+		}), "shed: status 503 Service Unavailable"},
 		"busy for ever": {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		}), "a request before the measurement is sent again in"},
@@ -202,7 +202,7 @@ func TestCounterIsPatient(t *testing.T) {
 		waited := time.Since(began)
 		assert.Assert(t, waited >= 29*time.Second && waited < 32*time.Second, "waited %v", waited)
 		assert.Equal(t, len(l.lines), 2)
-		assert.Assert(t, strings.Contains(l.lines[0], "a request before the measurement is sent again in 20s: http: status 429"), l.lines[0])
+		assert.Assert(t, strings.Contains(l.lines[0], "a request before the measurement is sent again in 20s: shed: status 429"), l.lines[0])
 	})
 }
 
