@@ -25,6 +25,7 @@
 //	POST   /v2/models/{model}/generate_stream    Triton; /generate is not streamed
 //	POST   /v1/embeddings                        OpenAI's: vectors of texts
 //	POST   /v1/rerank, /v2/rerank                Cohere's and Jina's: scores of documents
+//	POST   /score, /classify                     vLLM's
 //	POST   /embed, /rerank                       TEI's (Text Embeddings Inference)
 //	POST   /api/embed                            Ollama's
 //	GET    /v1/models                            the one model it serves, and its LoRA adapters
@@ -102,7 +103,7 @@
 //
 // A vector has 384 elements, or as many as the field dimensions asks for, and the length 1. It depends only
 // on its text: equal texts have equal vectors, and the vectors of different texts are nearly perpendicular.
-// A score is the share of the query's words that the document has, times 0.9, plus up to 0.1 that depends on
+// The probabilities of /classify are of two classes. A score is the share of the query's words that the document has, times 0.9, plus up to 0.1 that depends on
 // the document's text.
 //
 // # The server's own timings

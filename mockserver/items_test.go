@@ -29,6 +29,8 @@ var itemBodies = []struct {
 	{"ollama-embed", "/api/embed", `{"model":"x","input":["a b","c d"],"dimensions":2}`, 4},
 	{"rerank", "/v1/rerank", `{"model":"x","query":"a b","documents":["c","b a"],"return_documents":true}`, 7},
 	{"rerank-v2", "/v2/rerank", `{"model":"x","query":"a b","documents":["c",{"text":"b a"}],"top_n":1}`, 7},
+	{"classify", "/classify", `{"input":["a b","c d"]}`, 4},
+	{"score", "/score", `{"text_1":"a b","text_2":["c","b a"]}`, 7},
 	{"tei-rerank", "/rerank", `{"query":"a b","texts":["c","b a"]}`, 7},
 }
 
@@ -124,6 +126,8 @@ func TestItemRefusals(t *testing.T) {
 		{"/v2/rerank", `{"query":"q"}`, "documents: 0, want 1 to 2048"},
 		{"/v2/rerank", `{"query":"q","documents":[3]}`, "documents[0]: want a string or an object with a text"},
 		{"/v2/rerank", `{"query":"q","documents":["a"],"top_n":0}`, "top_n: 0, want at least 1"},
+		{"/classify", `{}`, "input: missing"},
+		{"/score", `{"text_2":["a"]}`, "text_1: missing or empty, want a string"},
 		{"/rerank", `{"query":"q"}`, "texts: 0, want 1 to 2048"},
 	} {
 		if w := call(mustNew(t, Config{}), "POST", tt.path, tt.body); w.Code != 400 || !strings.Contains(w.Body.String(), tt.message) {

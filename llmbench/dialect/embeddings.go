@@ -120,6 +120,36 @@ func (d OllamaEmbed) NewParser() Parser {
 	return newItemsParser(d.Name(), itemsForm{list: "embeddings", dimensions: d.Dimensions})
 }
 
+// VLLMClassify is vLLM's API for classification (/classify,
+// https://docs.vllm.ai/en/latest/serving/openai_compatible_server/#classification-api). The vector of an input
+// has the probability of each class.
+type VLLMClassify struct{}
+
+// Name returns "vllm-classify".
+func (VLLMClassify) Name() string { return "vllm-classify" }
+
+// Ranks returns false.
+func (VLLMClassify) Ranks() bool { return false }
+
+// Path returns "/classify".
+func (VLLMClassify) Path(Query) string { return "/classify" }
+
+// Body returns the JSON body for q.
+func (d VLLMClassify) Body(q Query) ([]byte, error) {
+	if err := checkInputs(d.Name(), q, "", 0); err != nil {
+		return nil, err
+	}
+	return json.Marshal(struct {
+		Model string   `json:"model,omitempty"`
+		Input []string `json:"input"`
+	}{q.Model, q.Inputs})
+}
+
+// NewParser returns a parser for the answers of this dialect.
+func (d VLLMClassify) NewParser() Parser {
+	return newItemsParser(d.Name(), itemsForm{list: "data", vector: "probs"})
+}
+
 // checkInputs returns an error if q cannot be sent to an API that answers with an item for each input. The
 // argument prompt says what the API uses Query.Prompt for; "" means that the API has no prompt. An API
 // without the option dimensions gets 0.

@@ -29,6 +29,8 @@ func TestItemsBodies(t *testing.T) {
 		{Rerank{}, rank, "/v1/rerank", `{"model":"m","query":"q","documents":["a","b"]}`},
 		{Rerank{V2: true, TopN: 1}, rank, "/v2/rerank", `{"model":"m","query":"q","documents":["a","b"],"top_n":1}`},
 		{TEIRerank{}, rank, "/rerank", `{"query":"q","texts":["a","b"]}`},
+		{VLLMClassify{}, embed, "/classify", `{"model":"m","input":["a b","c"]}`},
+		{VLLMScore{}, rank, "/score", `{"model":"m","text_1":"q","text_2":["a","b"]}`},
 	} {
 		assert.Equal(t, tt.d.Path(tt.q), tt.path, tt.d.Name())
 		body, err := tt.d.Body(tt.q)
@@ -160,6 +162,11 @@ func TestOtherEmbeddings(t *testing.T) {
 		{"too few", "[[1,0]]", 2, items{Err: "tei-embed: 1 vectors for 2 inputs; want 2"}},
 		{"error", `{"error":"Model is overloaded","error_type":"overloaded"}`, 1, items{Fault: "Model is overloaded"}},
 	})
+	testItems(t, VLLMClassify{}, []itemsTest{
+		{"two", `{"id":"x","data":[{"index":0,"label":"a","probs":[0.25,0.75],"num_classes":2},{"index":1,"label":"b","probs":[1,0],"num_classes":2}],"usage":{"prompt_tokens":5}}`,
+			2, items{Vectors: [][]float32{{.25, .75}, {1, 0}}, Prompt: 5}},
+		{"no probabilities", `{"data":[{"index":0,"label":"a"}]}`, 1, items{Err: "vllm-classify: item 0 has no probs"}},
+	})
 	testItems(t, OllamaEmbed{}, []itemsTest{
 		{"two", `{"model":"m","embeddings":[[1,0],[0,1]],"total_duration":5,"load_duration":2,"prompt_eval_count":8}`, 2, items{Vectors: [][]float32{{1, 0}, {0, 1}}, Prompt: 8}},
 		{"error", `{"error":"this model does not support embeddings"}`, 1, items{Fault: "this model does not support embeddings"}},
@@ -187,6 +194,9 @@ func TestRerank(t *testing.T) {
 	})
 	testItems(t, TEIRerank{}, []itemsTest{
 		{"sorted", `[{"index":1,"score":0.9},{"index":0,"score":0.1}]`, 2, items{Scores: []Score{{1, .9}, {0, .1}}}},
+	})
+	testItems(t, VLLMScore{}, []itemsTest{
+		{"not sorted", `{"data":[{"index":0,"object":"score","score":0.1},{"index":1,"object":"score","score":0.9}],"usage":{"prompt_tokens":5}}`, 2, items{Scores: []Score{{0, .1}, {1, .9}}, Prompt: 5}},
 	})
 }
 
@@ -240,14 +250,14 @@ func fuzzItems(f *testing.F, family []Dialect, seeds ...string) {
 }
 
 func FuzzEmbeddings(f *testing.F) {
-	fuzzItems(f, []Dialect{Embeddings{}, Embeddings{Base64: true}, TEIEmbed{}, OllamaEmbed{}},
+	fuzzItems(f, []Dialect{Embeddings{}, Embeddings{Base64: true}, TEIEmbed{}, OllamaEmbed{}, VLLMClassify{}},
 		`{"data":[{"index":0,"embedding":[0.6,-8e-1]},{"index":1,"embedding":[1,0]}],"usage":{"prompt_tokens":7}}`,
 		`{"data":[{"index":1,"embedding":"AACAPwAAAMA="},{"index":0,"embedding":"AACAPwAAAMA="}]}`,
 		`[[1,2],[3,4]]`, `{"embeddings":[[1],[2]],"prompt_eval_count":3}`, `{"error":"no"}`)
 }
 
 func FuzzRerank(f *testing.F) {
-	fuzzItems(f, []Dialect{Rerank{}, Rerank{Unsorted: true}, TEIRerank{}},
+	fuzzItems(f, []Dialect{Rerank{}, Rerank{Unsorted: true}, TEIRerank{}, VLLMScore{}},
 		`{"results":[{"index":1,"relevance_score":0.9},{"index":0,"relevance_score":-3}],"meta":{"tokens":{"input_tokens":5}}}`,
 		`[{"index":1,"score":0.9},{"index":0,"score":0.1}]`, `{"error":{"message":"no"}}`)
 }

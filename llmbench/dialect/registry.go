@@ -15,7 +15,7 @@ var dialects = []Dialect{
 
 // itemsDialects lists the dialects of the package whose answers have an item for each input of a query.
 var itemsDialects = []ItemsDialect{
-	Embeddings{}, Embeddings{Base64: true}, TEIEmbed{}, OllamaEmbed{}, Rerank{}, Rerank{V2: true}, TEIRerank{},
+	Embeddings{}, Embeddings{Base64: true}, TEIEmbed{}, OllamaEmbed{}, VLLMClassify{}, Rerank{}, Rerank{V2: true}, TEIRerank{}, VLLMScore{},
 }
 
 // aliases maps alternative names to names of dialects.

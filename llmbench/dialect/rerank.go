@@ -86,5 +86,36 @@ func (d TEIRerank) NewParser() Parser {
 	return newItemsParser(d.Name(), itemsForm{bare: true, score: "score", sorted: true})
 }
 
+// VLLMScore is vLLM's API for the similarity of texts to a text (/score,
+// https://docs.vllm.ai/en/latest/serving/openai_compatible_server/#score-api). The prompt of a [Query] is the
+// one text, and its inputs are the others. The scores of an answer are not sorted.
+type VLLMScore struct{}
+
+// Name returns "vllm-score".
+func (VLLMScore) Name() string { return "vllm-score" }
+
+// Ranks returns true.
+func (VLLMScore) Ranks() bool { return true }
+
+// Path returns "/score".
+func (VLLMScore) Path(Query) string { return "/score" }
+
+// Body returns the JSON body for q.
+func (d VLLMScore) Body(q Query) ([]byte, error) {
+	if err := checkInputs(d.Name(), q, queryPrompt, 0); err != nil {
+		return nil, err
+	}
+	return json.Marshal(struct {
+		Model string   `json:"model,omitempty"`
+		Text1 string   `json:"text_1"`
+		Text2 []string `json:"text_2"`
+	}{q.Model, q.Prompt, q.Inputs})
+}
+
+// NewParser returns a parser for the answers of this dialect.
+func (d VLLMScore) NewParser() Parser {
+	return newItemsParser(d.Name(), itemsForm{list: "data", score: "score"})
+}
+
 // queryPrompt says what the prompt of a query is in these APIs.
 const queryPrompt = "the query"

@@ -15,6 +15,8 @@ var itemDialects = map[string]*Dialect{
 	"/v1/rerank":     itemDialect(decodeRerank, rerankObject, OpenAIError),
 	"/v2/rerank":     itemDialect(decodeRerank, rerankObject, OpenAIError),
 	"/rerank":        itemDialect(decodeTEIRerank, teiScores, tgiError),
+	"/score":         itemDialect(decodeScore, scoreObject, OpenAIError),
+	"/classify":      itemDialect(decodeClassify, classifyObject, OpenAIError),
 }
 
 // itemDialect returns the dialect of a path.
@@ -199,6 +201,36 @@ func decodeTEIRerank(in Input, q *items) *Error {
 	return q.rank(in, w.Query, "texts", w.Texts)
 }
 
+// decodeScore reads a request for vLLM's /score.
+// https://docs.vllm.ai/en/latest/serving/openai_compatible_server/#score-api
+func decodeScore(in Input, q *items) *Error {
+	var w struct {
+		Text1 string          `json:"text_1"`
+		Text2 json.RawMessage `json:"text_2"`
+	}
+	if err := json.Unmarshal(in.Body, &w); err != nil {
+		return BadBody(err)
+	}
+	if w.Text1 == "" {
+		return BadRequest("text_1", "text_1: missing or empty, want a string")
+	}
+	q.query, q.unsorted = w.Text1, true
+	return q.addAll(in, "text_2", w.Text2)
+}
+
+// decodeClassify reads a request for vLLM's /classify.
+// https://docs.vllm.ai/en/latest/serving/openai_compatible_server/#classification-api
+func decodeClassify(in Input, q *items) *Error {
+	var w struct {
+		Input json.RawMessage `json:"input"`
+	}
+	if err := json.Unmarshal(in.Body, &w); err != nil {
+		return BadBody(err)
+	}
+	q.length = 2
+	return q.addAll(in, "input", w.Input)
+}
+
 // rank adds the query and the documents of a ranking. field is the name of the field of the documents.
 func (q *items) rank(in Input, query, field string, texts []string) *Error {
 	switch {
@@ -320,6 +352,47 @@ func rerankObject(a *Answer, q *items) {
 		a.Add(`,"relevance_score":`)
 		a.AddFloat(s.score)
 		a.Add("}")
+	}
+	a.Add("]")
+	a.addTokenUsage(q)
+}
+
+func scoreObject(a *Answer, q *items) {
+	a.Add(`{"id":"score-`)
+	a.AddInt(int(a.Ordinal))
+	a.Add(`","object":"list","model":`, a.Model, `,"data":[`)
+	for i, s := range q.scores() {
+		if i > 0 {
+			a.Add(",")
+		}
+		a.Add(`{"index":`)
+		a.AddInt(s.index)
+		a.Add(`,"object":"score","score":`)
+		a.AddFloat(s.score)
+		a.Add("}")
+	}
+	a.Add("]")
+	a.addTokenUsage(q)
+}
+
+// classifyObject renders the probabilities of two classes. They are the squares of a vector, whose sum is 1.
+func classifyObject(a *Answer, q *items) {
+	a.Add(`{"id":"classify-`)
+	a.AddInt(int(a.Ordinal))
+	a.Add(`","object":"list","model":`, a.Model, `,"data":[`)
+	for i, v := range q.vectors() {
+		if i > 0 {
+			a.Add(",")
+		}
+		label := `"LABEL_0"`
+		if v[1]*v[1] > v[0]*v[0] {
+			label = `"LABEL_1"`
+		}
+		a.Add(`{"index":`)
+		a.AddInt(i)
+		a.Add(`,"label":`, label, `,"probs":`)
+		a.addNumbers([]float32{v[0] * v[0], v[1] * v[1]})
+		a.Add(`,"num_classes":2}`)
 	}
 	a.Add("]")
 	a.addTokenUsage(q)

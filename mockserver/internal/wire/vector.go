@@ -20,6 +20,7 @@ type items struct {
 	base64    bool
 	length    int  // of the vectors; 0 for scores
 	top       int  // maximum number of results of a ranking
+	unsorted  bool // scores come in the order of the documents
 	documents bool // the results of a ranking contain the documents
 	fewer     bool // the last item is missing, because of a fault
 	shift     int  // not 0 if the items are wrong, because of a fault
@@ -79,7 +80,7 @@ type score struct {
 	score float64
 }
 
-// scores returns the scores of the documents, the highest first. A score is mainly the share of the query's
+// scores returns the scores of the documents, the highest first unless q.unsorted is set. A score is mainly the share of the query's
 // words that the document has. The rest, less than 0.1, depends on the document's text.
 func (q *items) scores() []score {
 	words := strings.Fields(q.query)
@@ -100,6 +101,8 @@ func (q *items) scores() []score {
 	}
 	slices.SortStableFunc(all, func(a, b score) int {
 		switch {
+		case q.unsorted:
+			return a.index - b.index
 		case a.score > b.score:
 			return -1
 		case a.score < b.score:
