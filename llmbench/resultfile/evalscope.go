@@ -91,16 +91,6 @@ func readEvalscope(r *reading) {
 	r.end()
 }
 
-// firstOf returns the first of keys that an object has, or keys[0] if it has none.
-func firstOf(n *document.Node, keys ...string) string {
-	for _, k := range keys {
-		if n.Has(k) {
-			return k
-		}
-	}
-	return keys[0]
-}
-
 // percentiles adds the percentiles in a file to the result, if the file exists.
 func (r *reading) percentiles(path string) {
 	in, err := os.Open(path)

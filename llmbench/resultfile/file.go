@@ -72,10 +72,3 @@ func (e *Error) Unwrap() error { return e.cause }
 type besideError struct{ why string }
 
 func (e besideError) Error() string { return e.why }
-
-// An unknownError says that the format of a file is not known.
-type unknownError struct{}
-
-func (unknownError) Error() string {
-	return "no result file that is known: want Go benchmark format, or a file of " + knownTools()
-}

@@ -15,19 +15,6 @@ import (
 // maxGo is the maximum size of a file in Go benchmark format, in bytes.
 const maxGo = 64 << 20
 
-// A format is a file format that a tool writes.
-type format struct {
-	tool string // name of the tool in messages
-	base string // first part of the benchmark's name
-	// is reports whether a JSON or YAML value has the format, and read reads such a value. Both are nil for
-	// a CSV format.
-	is   func(*document.Node) bool
-	read func(*reading)
-	// isTable and readTable do the same for the rows of a CSV file.
-	isTable   func([][]string) bool
-	readTable func(*reading, [][]string)
-}
-
 // formats returns the known formats. The first one that recognises a file is used to read it.
 func formats() []format {
 	return slices.Concat(vllmFormats, sglangFormats, evalscopeFormats, guidellmFormats, aiperfFormats, genaibenchFormats, inferenceperfFormats,
@@ -43,6 +30,20 @@ func knownTools() string {
 		}
 	}
 	return strings.Join(append(names, "Ollama's bench"), ", ")
+}
+
+// An unknownError says that the format of a file is not known.
+type unknownError struct{}
+
+func (unknownError) Error() string {
+	return "no result file that is known: want Go benchmark format, or a file of " + knownTools()
+}
+
+// isBeside reports whether an error says that a file is not a result, but may be in a folder with results.
+func isBeside(err error) bool {
+	var beside besideError
+	var unknown unknownError
+	return errors.As(err, &beside) || errors.As(err, &unknown)
 }
 
 // Read reads a file and recognises its format by its contents. It returns an [Error] if the file cannot be

@@ -1,7 +1,6 @@
 package resultfile
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -286,11 +285,4 @@ func (r *reading) when(key string, layouts ...string) {
 			return
 		}
 	}
-}
-
-// isBeside reports whether an error says that a file is not a result, but may be in a folder with results.
-func isBeside(err error) bool {
-	var beside besideError
-	var unknown unknownError
-	return errors.As(err, &beside) || errors.As(err, &unknown)
 }

@@ -21,9 +21,6 @@ var vllmFields = []field{
 	{"spec_decode_acceptance_length", "accept-len", 1, "tok/step"},
 }
 
-// medians are the statistics of tools that name the 50th percentile "median".
-var medians = []statistic{{"mean", "mean"}, {"p50", "median"}, {"p50", "p50"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}}
-
 // vllmImageFields are the metrics of vLLM-Omni's diffusion benchmarks, which write an array of objects
 // (https://github.com/vllm-project/vllm-omni/blob/main/tests/dfx/perf/scripts/run_diffusion_benchmark.py).
 var vllmImageFields = []field{
@@ -60,29 +57,6 @@ var vllmFormats = []format{
 	}, read: func(r *reading) { r.beside("vLLM's copy of its results for PyTorch's dashboard") }},
 	{tool: "vLLM", base: "VLLM", is: func(n *document.Node) bool { return first(n).Has("completed", "request_throughput") },
 		read: func(r *reading) { r.beside("the runs of a sweep, which have files of their own") }},
-}
-
-// first returns the first element of an array, or nil.
-func first(n *document.Node) *document.Node {
-	if items := n.Items(); len(items) > 0 {
-		return items[0]
-	}
-	return nil
-}
-
-// each returns a function that reads each element of an array as a separate result.
-func each(read func(*reading)) func(*reading) {
-	return func(r *reading) {
-		all := r.node
-		if all.Len() > len(all.Items()) {
-			r.failf("", "has %d results: want at most %d", all.Len(), len(all.Items()))
-		}
-		for i, n := range all.Items() {
-			r.begin("["+itoa(i)+"].", n)
-			read(r)
-			r.end()
-		}
-	}
 }
 
 // readVLLM reads the JSON object of one run.
@@ -123,13 +97,6 @@ func readVLLM(r *reading) {
 	r.ratio("in-tok/req", "total_input_tokens", "completed", "tok/req")
 	r.ratio("out-tok/req", "total_output_tokens", "completed", "tok/req")
 	r.end()
-}
-
-func orMissing(s string) string {
-	if s == "" {
-		return "missing"
-	}
-	return s
 }
 
 // readVLLMImage reads the result of one diffusion benchmark.
