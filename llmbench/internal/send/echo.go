@@ -44,7 +44,7 @@ func (e *echo) add(req *http.Request) {
 	if len(e.cookies) == 0 {
 		return
 	}
-	pairs := req.Header["Cookie"]
+	pairs := slices.Clone(req.Header["Cookie"]) // other requests share it
 	for _, c := range e.cookies {
 		pairs = append(pairs, c.Name+"="+c.Value)
 	}
