@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchreport/internal/live"
@@ -45,6 +46,9 @@ func serveUntil(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	if folder == "" {
 		return fail(stderr, errors.New("serve: no folder: want one as an argument, or LLMBENCH_OUT"))
 	}
+	if path, err := filepath.Abs(folder); err == nil {
+		folder = path
+	}
 	host, _, err := net.SplitHostPort(*addr)
 	if err != nil {
 		return fail(stderr, fmt.Errorf("serve: -addr %q: %w: want host:port", *addr, err))
@@ -54,6 +58,9 @@ func serveUntil(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		return fail(stderr, fmt.Errorf("serve: -addr %s: %w", *addr, err))
 	}
 	fmt.Fprintf(stdout, "http://%s shows the runs in %s; Ctrl-C ends it\n", l.Addr(), folder)
+	if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) {
+		fmt.Fprintf(stdout, "%s does not exist yet: a benchmark with LLMBENCH_OUT=%[1]s makes it\n", folder)
+	}
 	if ip, err := netip.ParseAddrPort(l.Addr().String()); err != nil || !ip.Addr().Unmap().IsLoopback() {
 		fmt.Fprintf(stderr, "benchreport: warning: everybody who reaches %s can read the records, without a password and without encryption\n", l.Addr())
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,6 +25,7 @@ func TestServe(t *testing.T) {
 		{[]string{"-addr", "localhost:0", dir}, 0, "shows the runs in " + dir, ""},
 		{[]string{"-addr", ":0", dir}, 0, "Ctrl-C", "warning: everybody who reaches"},
 		{[]string{"-h"}, 0, "-addr", ""},
+		{[]string{filepath.Join(dir, "missing")}, 0, "missing does not exist yet: a benchmark with LLMBENCH_OUT=" + filepath.Join(dir, "missing") + " makes it\n", ""},
 		{nil, 2, "", "no folder: want one as an argument, or LLMBENCH_OUT"},
 		{[]string{dir, dir}, 2, "", "2 folders: want one"},
 		{[]string{"-addr", "127.0.0.1", dir}, 2, "", "want host:port"},

@@ -107,6 +107,7 @@ function show(state) {
   const runs = state.runs || [], on = runs.filter(r => r.state === "running"), off = runs.filter(r => r.state !== "running");
   at("running").replaceChildren(...on.map(card));
   at("none").hidden = on.length > 0;
+  for (const part of document.querySelectorAll(".ended-part")) part.hidden = !off.length;
   if (!at("ended").contains(document.activeElement)) at("ended").replaceChildren(...off.map(row));
   at("all").hidden = !off.some(r => r.state === "ended");
   at("hidden").textContent = state.hidden ? whole.format(state.hidden) + " older files are not shown." : "";
@@ -118,6 +119,18 @@ function status(text) {
   if (at("status").textContent !== text) at("status").textContent = text;
 }
 
-const events = new EventSource("events");
-events.onmessage = e => show(JSON.parse(e.data));
-events.onerror = () => status("The server does not answer; the figures are old. Asking again.");
+// follow shows the events of the server. A browser itself asks again after a lost connection, but not after
+// an answer that is no stream of events, such as that of a proxy.
+function follow() {
+  const events = new EventSource("events");
+  events.onmessage = e => {
+    document.body.classList.remove("lost");
+    show(JSON.parse(e.data));
+  };
+  events.onerror = () => {
+    document.body.classList.add("lost");
+    status("The server does not answer; the figures are old. Asking again.");
+    if (events.readyState === EventSource.CLOSED) setTimeout(follow, 3000);
+  };
+}
+follow();

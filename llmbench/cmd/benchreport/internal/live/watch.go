@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -107,7 +108,7 @@ func (w *Watcher) look() {
 func (w *Watcher) list() (all []os.FileInfo, hidden int, err error) {
 	entries, err := os.ReadDir(w.folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, errors.New("the folder does not exist yet")
+		return nil, 0, fmt.Errorf("the folder does not exist yet: a benchmark with LLMBENCH_OUT=%s makes it", w.folder)
 	}
 	if err != nil {
 		return nil, 0, err
