@@ -51,7 +51,7 @@ func (r *Report) groups(a *answer.Answer, slo func(*systems.Group) systems.SLO) 
 		one := []*systems.Group{told.Group}
 		f := &Fold{Title: told.Group.Title, Chosen: true, Text: told.Says}
 		f.Pictures = append(overLoad(one, slo), compared(one, slo)...)
-		shown, folds := distributionsOf(told.Group)
+		shown, folds := distributionsOf(told.Group, told.Compared)
 		f.Pictures = append(f.Pictures, shown...)
 		for _, of := range folds {
 			f.Pictures = append(f.Pictures, of.Pictures...)

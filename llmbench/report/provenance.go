@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
@@ -68,6 +69,30 @@ func (r *Report) provenance(d *Data) {
 			fmt.Sprint(run.Len()), fmt.Sprint(failed), ended, fmt.Sprint(run.Passes()), fmt.Sprint(opened), fmt.Sprint(again),
 			fmt.Sprintf("%s/%s, %d CPUs, GOMAXPROCS %d, %s", h.Host.OS, h.Host.Arch, h.Host.CPUs, h.Host.GOMAXPROCS, h.Host.Go))
 	}
+	r.Common = constant(&r.Runs)
+}
+
+// constant removes the columns of a table that have the same value in all of many rows, and returns these
+// values.
+func constant(t *Table) (said []string) {
+	if len(t.Rows) < 10 {
+		return nil
+	}
+	for i := len(t.Head) - 1; i > 0; i-- {
+		if slices.ContainsFunc(t.Rows, func(row []string) bool { return row[i] != t.Rows[0][i] }) {
+			continue
+		}
+		if v := t.Rows[0][i]; v != "" {
+			said = append(said, t.Head[i]+": "+v)
+		}
+		t.Head = slices.Delete(t.Head, i, i+1)
+		for n := range t.Rows {
+			t.Rows[n] = slices.Delete(t.Rows[n], i, i+1)
+		}
+	}
+	t.Exact = nil // all cells are texts
+	slices.Reverse(said)
+	return said
 }
 
 // unique collects all pictures and all tables of tools. It makes their IDs unique, and short enough

@@ -56,10 +56,10 @@ func New(d *Data, o Options) (*Report, error) {
 	} else {
 		r.section("load", "Over load", overLoad(groups, slo))
 		r.section("comparison", "Comparison", append(compared(groups, slo), pictures.Lengths(d.Rows)...))
-		r.distributions(groups)
+		r.distributions(groups, a.Compared)
 	}
 	r.section("errors", "Failures, and the client's own error", errorsOf(d))
-	r.detail(d)
+	r.detail(d, a.Compared)
 	for _, g := range groups {
 		r.Figures = append(r.Figures, &Figures{ID: pictures.Slug("figures", g.Title), Title: g.Title, Table: pictures.Figures(g.Rows)})
 	}
@@ -90,14 +90,39 @@ func headline(a *answer.Answer, verdict *gate.Report, slo func(*systems.Group) s
 	return pictures.Distributions(pictures.Slug("answer", a.About.Title), a.About.Title, a.About.Rows)
 }
 
+// maxDetail is the largest number of loads whose details are all on the page.
+const maxDetail = 24
+
+// detailed returns the benchmarks with records whose details are on the page, and the number of the others. Of many
+// benchmarks the failed ones, and those of the two best systems, are on the page.
+func detailed(d *Data, compared []*systems.System) (rows []*results.Row, left int) {
+	rows = slices.DeleteFunc(slices.Concat(d.Rows, d.Broken), func(r *results.Row) bool { return len(r.Runs) == 0 })
+	all := len(rows)
+	if all <= maxDetail {
+		return rows, 0
+	}
+	var best []*results.Row
+	for _, s := range compared[:min(2, len(compared))] {
+		best = append(best, s.Rows...)
+	}
+	if len(best) > 0 {
+		rows = slices.DeleteFunc(rows, func(r *results.Row) bool { return r.Failed == "" && !slices.Contains(best, r) })
+	}
+	rows = rows[:min(len(rows), maxDetail)]
+	return rows, all - len(rows)
+}
+
 // detail adds a section with a fold for each benchmark that has records. A fold shows the time
 // line, some of the requests, and what tools would have printed.
-func (r *Report) detail(d *Data) {
-	rows := slices.DeleteFunc(slices.Concat(d.Rows, d.Broken), func(r *results.Row) bool { return len(r.Runs) == 0 })
+func (r *Report) detail(d *Data, compared []*systems.System) {
+	rows, left := detailed(d, compared)
 	if len(rows) == 0 {
 		return
 	}
 	s := &Section{ID: "detail", Title: "Detail by load"}
+	if left > 0 {
+		s.Text = []string{fmt.Sprintf("%d further loads have records, whose details would make the page too large: benchreport shows them for the records of one system.", left)}
+	}
 	labels := systems.Labels(rows)
 	order := make([]int, len(rows))
 	for i := range rows {

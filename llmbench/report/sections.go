@@ -34,12 +34,19 @@ func compared(groups []*systems.Group, slo func(*systems.Group) systems.SLO) []*
 	return present(all)
 }
 
+// maxDrawn is the largest number of systems whose distributions are all on the page. Of more systems those of
+// the best ones are.
+const (
+	maxDrawn  = 8
+	bestDrawn = 4
+)
+
 // distributions adds the section of distributions, without the headline.
-func (r *Report) distributions(groups []*systems.Group) {
+func (r *Report) distributions(groups []*systems.Group, named []*systems.System) {
 	var all []*Picture
 	var folds []*Fold
 	for _, g := range groups {
-		shown, more := distributionsOf(g)
+		shown, more := distributionsOf(g, named)
 		all, folds = append(all, shown...), append(folds, more...)
 	}
 	// The headline may be one of these pictures.
@@ -53,9 +60,12 @@ func (r *Report) distributions(groups []*systems.Group) {
 
 // distributionsOf returns the distributions of a group. There are three parts: systems over each other
 // at each load; the loads of each system over each other, which are folded if systems are compared; and
-// the single loads of the group.
-func distributionsOf(g *systems.Group) (all []*Picture, folds []*Fold) {
-	compared := pictures.Overlaid(g)
+// the single loads of the group. Of many systems only the first named ones are shown.
+func distributionsOf(g *systems.Group, named []*systems.System) (all []*Picture, folds []*Fold) {
+	if named = named[:min(len(named), bestDrawn)]; len(g.Systems) <= maxDrawn {
+		named = nil
+	}
+	compared := pictures.Overlaid(g, named)
 	all = append(all, compared...)
 	var single []*results.Row
 	for _, s := range g.Systems {
@@ -65,6 +75,9 @@ func distributionsOf(g *systems.Group) (all []*Picture, folds []*Fold) {
 		}
 		if len(s.Rows) == 1 {
 			single = append(single, s.Rows...)
+			continue
+		}
+		if named != nil && !slices.Contains(named, s) {
 			continue
 		}
 		switch p := pictures.Distributions(pictures.Slug("distributions", title), title, s.Rows); {

@@ -36,8 +36,9 @@ type Report struct {
 	Pictures []*Picture // all pictures of the page
 	Figures  []*Figures // all results of each group, with the digits that the files have
 	Tools    []*Tools
-	Runs     Table // the runs that the records describe
-	Config   Table // the configuration of the benchmarks of each file
+	Runs     Table    // the runs that the records describe
+	Common   []string // what they have in common, if they are many
+	Config   Table    // the configuration of the benchmarks of each file
 	Sources  []Source
 	Command  string // the command line that made the report, or ""
 

@@ -75,6 +75,21 @@ func systems(t *testing.T) *report.Report {
 	return reportOf(t, report.Options{Title: "Three simulated servers", Command: "benchreport out"}, dir)
 }
 
+// sixteen returns a report about sixteen systems. Each has six loads, with five samples and with records.
+func sixteen(t *testing.T) *report.Report {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range 16 {
+		s := simulated{backend: fmt.Sprintf("server-%02d", i+1), tpot: 6e6 + 5e5*int64(i), slots: 4 + i}
+		for concurrency := 1; concurrency <= 32; concurrency *= 2 {
+			for sample := range 5 {
+				s.write(t, dir, concurrency, sample+1)
+			}
+		}
+	}
+	return reportOf(t, report.Options{Title: "Sixteen servers", Command: "benchreport out"}, dir)
+}
+
 // pair returns a report about two systems, of which one is faster for few users and the other for many.
 func pair(t *testing.T) *report.Report {
 	t.Helper()

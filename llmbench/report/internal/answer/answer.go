@@ -41,10 +41,11 @@ type Answer struct {
 	Groups   []Told // of many groups, those with the most to tell first
 }
 
-// A Told is a group with its paragraphs.
+// A Told is a group with its paragraphs, and the systems that they compare.
 type Told struct {
-	Group *systems.Group
-	Says  []string
+	Group    *systems.Group
+	Says     []string
+	Compared []*systems.System
 }
 
 // A Fact is one thing that was measured or used, such as the model.
@@ -94,7 +95,7 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 	if len(groups) > maxGroups {
 		a.Kind, a.Sentences = Many, []string{many(all, len(groups))}
 		for _, f := range all {
-			a.Groups = append(a.Groups, Told{f.of, f.says})
+			a.Groups = append(a.Groups, Told{f.of, f.says, f.systems})
 		}
 		return a
 	}

@@ -50,6 +50,10 @@ func loadHead(load string) string {
 	return "users"
 }
 
+// manyLines is the largest number of lines of a picture that is drawn on both scales. Two drawings of more
+// lines would make a page too large.
+const manyLines = 8
+
 // swept is like Group.Swept, but finds no load if there are fewer than three values. A table says two
 // values better than a picture.
 func swept(g *systems.Group) (load string, all []*systems.System, left int) {

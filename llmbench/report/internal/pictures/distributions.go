@@ -163,7 +163,7 @@ func (p *plane) add(d *distributions, index int, r *results.Row, l latency) *rec
 func (p *plane) finish(l latency) human.Scale {
 	scale := human.ScaleOf(l.unit, p.largest)
 	p.Y = axisOf("", scale)
-	p.Y.Zero = false
+	p.Y.Zero, p.Y.Both = false, false              // the values tell which scale is legible, and one drawing is half as long as two
 	p.Y.Log = p.least > 0 && p.largest > 4*p.least // the smallest values may be 0
 	return scale
 }

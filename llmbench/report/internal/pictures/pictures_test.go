@@ -210,7 +210,7 @@ func TestOverlaid(t *testing.T) {
 			texts = append(texts, strings.Replace(recorded(c, 200, "ok"), "Serve/", "Serve/backend="+backend+"/", 1))
 		}
 	}
-	all := Overlaid(systems.Groups(dataOf(t, texts...).Rows, nil)[0])
+	all := Overlaid(systems.Groups(dataOf(t, texts...).Rows, nil)[0], nil)
 	assert.Equal(t, len(all), 2)
 	for _, p := range all {
 		assert.Equal(t, len(p.panels), 2)
@@ -219,7 +219,7 @@ func TestOverlaid(t *testing.T) {
 			assert.Equal(t, p.panels[i].Series[0].Name+p.panels[i].Series[1].Name, "ab")
 		}
 	}
-	assert.Equal(t, len(Overlaid(systems.Groups(dataOf(t, texts[:2]...).Rows, nil)[0])), 0)
+	assert.Equal(t, len(Overlaid(systems.Groups(dataOf(t, texts[:2]...).Rows, nil)[0], nil)), 0)
 }
 
 // TestStanding checks the bars of systems with a single load. If the picture over the load shows

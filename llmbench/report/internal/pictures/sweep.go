@@ -116,6 +116,7 @@ func overLoad(kind string, g *systems.Group, load string, all []*systems.System,
 		}
 		c := column{of, human.ScaleOf(unit, largest)}
 		plane := &chart.Panel{Title: of.title, X: loadAxis(load, all), Y: axisOf("", c.scale), Series: lines}
+		plane.Y.Both = len(all) <= manyLines
 		if of.units[0] == "req/s" && compare.Open(load) {
 			if len(all) == 1 && all[0].Name == "" {
 				lines[0].Name = "measured"

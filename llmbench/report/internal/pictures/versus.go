@@ -45,7 +45,7 @@ func Versus(g *systems.Group) *Picture {
 	cells := map[string][]Cell{} // a cell for each panel, by system and load
 	var order []string
 	for _, of := range relative {
-		plane := &chart.Panel{Title: of.title, X: loadAxis(load, all), Y: chart.Axis{Unit: "times", Both: true}}
+		plane := &chart.Panel{Title: of.title, X: loadAxis(load, all), Y: chart.Axis{Unit: "times", Both: len(all) <= manyLines}}
 		for _, s := range all {
 			l := ratios(of, base, s)
 			l.Look = lookOf(all, s)
@@ -197,11 +197,14 @@ var overlaid = []string{"ttft-ns", "itl-ns", "e2e-ns"}
 
 // Overlaid draws the distributions of systems over each other. It returns a picture for each of two
 // latencies. A picture has a panel for each load of which at least two systems have records. If
-// there is no such load, Overlaid returns nothing.
-func Overlaid(g *systems.Group) (all []*Picture) {
+// there is no such load, Overlaid returns nothing. Only the given systems are drawn, unless none is given.
+func Overlaid(g *systems.Group, only []*systems.System) (all []*Picture) {
 	load, swept, _ := g.Swept()
 	if load == "" {
 		return nil
+	}
+	if only != nil {
+		swept = slices.DeleteFunc(slices.Clone(swept), func(s *systems.System) bool { return !slices.Contains(only, s) })
 	}
 	for _, unit := range overlaid {
 		l := latencies[slices.IndexFunc(latencies, func(l latency) bool { return l.unit == unit })]
