@@ -69,15 +69,17 @@ func (TEIEmbed) Ranks() bool { return false }
 // Path returns "/embed".
 func (TEIEmbed) Path(Query) string { return "/embed" }
 
-// Body returns the JSON body for q. The server refuses a text that is too long for the model.
+// Body returns the JSON body for q. It asks the server to refuse a text that is too long for the model:
+// newer servers cut it by default, which would be less work than was asked for.
 func (d TEIEmbed) Body(q Query) ([]byte, error) {
 	if err := checkInputs(d.Name(), q, "", d.Dimensions); err != nil {
 		return nil, err
 	}
 	return json.Marshal(struct {
 		Inputs     []string `json:"inputs"`
+		Truncate   bool     `json:"truncate"`
 		Dimensions int      `json:"dimensions,omitempty"`
-	}{q.Inputs, d.Dimensions})
+	}{q.Inputs, false, d.Dimensions})
 }
 
 // NewParser returns a parser for the answers of this dialect.

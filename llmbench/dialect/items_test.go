@@ -24,11 +24,11 @@ func TestItemsBodies(t *testing.T) {
 	}{
 		{Embeddings{}, embed, "/v1/embeddings", `{"model":"m","input":["a b","c"],"encoding_format":"float"}`},
 		{Embeddings{Base64: true, Dimensions: 8}, embed, "/v1/embeddings", `{"model":"m","input":["a b","c"],"encoding_format":"base64","dimensions":8}`},
-		{TEIEmbed{}, embed, "/embed", `{"inputs":["a b","c"]}`},
+		{TEIEmbed{}, embed, "/embed", `{"inputs":["a b","c"],"truncate":false}`},
 		{OllamaEmbed{Dimensions: 8}, embed, "/api/embed", `{"model":"m","input":["a b","c"],"truncate":false,"dimensions":8}`},
 		{Rerank{}, rank, "/v1/rerank", `{"model":"m","query":"q","documents":["a","b"]}`},
 		{Rerank{V2: true, TopN: 1}, rank, "/v2/rerank", `{"model":"m","query":"q","documents":["a","b"],"top_n":1}`},
-		{TEIRerank{}, rank, "/rerank", `{"query":"q","texts":["a","b"]}`},
+		{TEIRerank{}, rank, "/rerank", `{"query":"q","texts":["a","b"],"truncate":false}`},
 		{VLLMClassify{}, embed, "/classify", `{"model":"m","input":["a b","c"]}`},
 		{VLLMScore{}, rank, "/score", `{"model":"m","text_1":"q","text_2":["a","b"]}`},
 	} {

@@ -70,15 +70,16 @@ func (TEIRerank) Ranks() bool { return true }
 // Path returns "/rerank".
 func (TEIRerank) Path(Query) string { return "/rerank" }
 
-// Body returns the JSON body for q.
+// Body returns the JSON body for q; see [TEIEmbed.Body].
 func (d TEIRerank) Body(q Query) ([]byte, error) {
 	if err := checkInputs(d.Name(), q, queryPrompt, 0); err != nil {
 		return nil, err
 	}
 	return json.Marshal(struct {
-		Query string   `json:"query"`
-		Texts []string `json:"texts"`
-	}{q.Prompt, q.Inputs})
+		Query    string   `json:"query"`
+		Texts    []string `json:"texts"`
+		Truncate bool     `json:"truncate"`
+	}{q.Prompt, q.Inputs, false})
 }
 
 // NewParser returns a parser for the answers of this dialect.
