@@ -151,7 +151,7 @@ func geminiBody(dialect string, q Query) ([]byte, error) {
 	if len(q.Tools) > 0 {
 		var functions []geminiFunction
 		for _, t := range q.Tools {
-			functions = append(functions, geminiFunction{t.Name, t.Description, t.Parameters})
+			functions = append(functions, geminiFunction(t))
 		}
 		b.Tools = []geminiTools{{functions}}
 		b.ToolConfig = &geminiToolConfig{geminiCalling{"ANY"}}
