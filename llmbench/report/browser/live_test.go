@@ -32,7 +32,7 @@ func records(concurrency, requests int, end string) string {
 			fmt.Fprintf(&b, `"outcome":"http","error":"status 500","status":500}`+"\n")
 			continue
 		}
-		fmt.Fprintf(&b, `"first_ns":%d,"last_ns":%d,"gaps_ns":[%d],"output_tokens":128,"token_source":"usage","outcome":"ok","status":200}`+"\n", (begin+100+i)*ms, (begin+900)*ms, (800-i)*ms)
+		fmt.Fprintf(&b, `"first_ns":%d,"last_ns":%d,"gaps_ns":[%d],"output_tokens":128,"token_source":"usage","outcome":"ok","status":200}`+"\n", (begin+100+i%700)*ms, (begin+900)*ms, (800-i%700)*ms)
 	}
 	return b.String() + end
 }
