@@ -18,6 +18,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
 
 // TestFacts compares every golden command, and everything that the client asks the server that it
@@ -209,7 +210,11 @@ func (c *collector) checkModel() {
 // ports where the client sends them.
 func (c *collector) checkRoutes() {
 	main := c.spec.Port
-	c.checkRoute("POST", "/v1/chat/completions", main)
+	var d dialect.Dialect = dialect.OpenAIChat{}
+	if c.spec.Dialect != nil {
+		d = c.spec.Dialect
+	}
+	c.checkRoute("POST", d.Path(dialect.Query{}), main)
 	for _, path := range []string{c.spec.HealthPath, c.spec.ModelsPath, c.spec.Version.Path, c.spec.GPUResidency[0].Path, c.spec.GPUResidency[1].Path} {
 		c.checkRoute("GET", path, main)
 	}

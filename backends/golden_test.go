@@ -7,6 +7,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
 
 // goldenCases are the servers and quantizations of the studies whose experiments
@@ -44,6 +46,11 @@ var goldenCases = []struct {
 		MaxBatchTotalTokens: 65536, MaxWaitingTokens: 20, CUDAMemoryFraction: .9, KVCacheDType: "fp8_e5m2", Speculate: 2}},
 	{"tgi", "one commit, on an AMD GPU", TGI{Container: Container{Model: "m", Revision: "0123456789012345678901234567890123456789", TrustRemoteCode: true, Offline: true, GPUs: "amd:0"}}},
 	{"tgi", "without its prefix cache", TGI{Container: Container{Model: "m", GPUs: "0"}, PrefixCaching: Off}}, // does not set KVCacheDType, because that needs FlashInfer, which needs the prefix cache
+
+	{"tei", "as the model is", TEI{Container: Container{Model: "BAAI/bge-small-en-v1.5"}}},
+	{"tei", "one revision, on a GPU", TEI{Container: Container{Model: "BAAI/bge-small-en-v1.5", Revision: "v1", GPUs: "0"}}},
+	{"tei", "every field", TEI{Container: Container{Model: "m", ModelsDir: "/data", Offline: true, Dialect: dialect.TEIRerank{}}, DType: "float32", Pooling: "last-token", MaxConcurrentRequests: 64, MaxBatchTokens: 65536, MaxBatchRequests: 32,
+		MaxClientBatchSize: 256, TokenizationWorkers: 4, AutoTruncate: Off}},
 
 	{"sglang", "as the model is", SGLang{Container: Container{Model: "Qwen/Qwen3-8B", GPUs: "all"}}},
 	{"sglang", "one revision of a base model, on an AMD GPU", SGLang{Container: Container{Model: "a:b", Revision: "v1", ChatTemplate: "/data/chatml.jinja", TrustRemoteCode: true, Offline: true, GPUs: "amd:0"}}},

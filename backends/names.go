@@ -27,6 +27,7 @@ var checkedVersions = map[string][]string{
 	"sglang":          {"0.5.21", "0.5.19"},
 	"tensorrtllm":     {"1.2.1"},
 	"textgen":         {"4.7.3", "3.23"},
+	"tei":             {"1.9.3"},
 	"tgi":             {"3.3.7", "3.3.5"},
 	"vllm":            {"0.31.0", "0.19.1"},
 	"vllm-disagg":     {"20260809"},

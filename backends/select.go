@@ -66,6 +66,7 @@ var servers = map[string]func(Container) Server{
 	"atom":            func(c Container) Server { return ATOM{Container: c} },
 	"dynamo":          func(c Container) Server { return Dynamo{Container: c} },
 	"tgi":             func(c Container) Server { return TGI{Container: c} },
+	"tei":             func(c Container) Server { return TEI{Container: c} },
 	"sglang":          func(c Container) Server { return SGLang{Container: c} },
 	"lmdeploy":        func(c Container) Server { return LMDeploy{Container: c} },
 	"llamacpp":        func(c Container) Server { return LlamaCPP{Container: c} },

@@ -28,6 +28,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
 
 // standIns are stand-ins for all servers, in containers of one image.
@@ -115,6 +116,7 @@ func readStandIns(t testing.TB, dir string) standIns {
 	return standIns{facts: all, servers: map[string]backends.Server{
 		"vllm":            backends.VLLM{Container: hub, MaxModelLen: 4096, PrefixCaching: backends.On},
 		"tgi":             backends.TGI{Container: hub, MaxTotalTokens: 4096},
+		"tei":             backends.TEI{Container: hub},
 		"sglang":          backends.SGLang{Container: hub, ContextLength: 4096},
 		"lmdeploy":        backends.LMDeploy{Container: hub, SessionLen: 4096},
 		"llamacpp":        backends.LlamaCPP{Container: gguf, Context: 4096, Parallel: 4},
@@ -220,6 +222,13 @@ func measureStandIn(t *testing.T, i *instance) {
 	for k := range n {
 		load.Requests = append(load.Requests, llmbench.Request{Prompt: fmt.Sprintf("prompt number %d of this pass", k), MaxTokens: tokens})
 	}
+	generated := tokens
+	if _, items := i.target.Dialect.(dialect.ItemsDialect); items {
+		generated, load.NoStream = 0, true
+		for k, r := range load.Requests {
+			load.Requests[k] = llmbench.Request{Inputs: []string{r.Prompt, r.Prompt}}
+		}
+	}
 	observer := i.target.Observe()
 	assert.NilError(t, observer.Before(t.Context()))
 	result, err := llmbench.Pass(t.Context(), i.spec.Backend, i.target, load)
@@ -228,7 +237,7 @@ func measureStandIn(t *testing.T, i *instance) {
 	sent := 0
 	for s := range result.All() {
 		assert.NilError(t, s.Err)
-		assert.Equal(t, s.OutputTokens, tokens)
+		assert.Equal(t, s.OutputTokens, generated)
 		sent++
 	}
 	assert.Equal(t, sent, n)

@@ -166,9 +166,9 @@ func (s *server) setUp(request string, body []byte) (known bool, err error) {
 	return true, nil
 }
 
-// isCompletion reports whether a path is used for completions.
+// isCompletion reports whether a path is used for completions, vectors or scores.
 func isCompletion(path string) bool {
-	return strings.HasSuffix(path, "completions") || strings.HasSuffix(path, "/completion") || slices.Contains([]string{"/generate", "/generate_stream", "/api/generate", "/api/chat", "/v1/responses"}, path)
+	return strings.HasSuffix(path, "completions") || strings.HasSuffix(path, "/completion") || slices.Contains([]string{"/generate", "/generate_stream", "/api/generate", "/api/chat", "/v1/responses", "/v1/embeddings", "/embed", "/rerank"}, path)
 }
 
 // complete passes a completion to the model that the request names.
