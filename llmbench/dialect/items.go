@@ -66,7 +66,7 @@ type itemsParser struct {
 	wrapped []byte    // an answer that is the list itself, as a member of an object
 	err     error     // what is wrong with the answer
 
-	onItem, onElement       func()
+	onItem                  func()
 	onItemMember            func(name []byte)
 	onUsage, onMeta, onUnit func(name []byte)
 }
@@ -77,7 +77,7 @@ func newItemsParser(dialect string, form itemsForm) *itemsParser {
 	if form.bare {
 		p.form.list = "items"
 	}
-	p.onItem, p.onElement, p.onItemMember = p.item, p.element, p.itemMember
+	p.onItem, p.onItemMember = p.item, p.itemMember
 	p.onUsage, p.onMeta, p.onUnit = p.usageMember, p.metaMember, p.usageMember
 	return p
 }
@@ -230,17 +230,16 @@ func (p *itemsParser) itemMember(name []byte) {
 	case p.form.score == "" && string(name) == p.form.vector:
 		p.vector()
 	case p.form.score != "" && string(name) == p.form.score:
-		it.score = p.number(p.form.score)
+		it.score = p.number(p.w.Raw(), p.form.score, 64)
 		it.valued = true
 	default:
 		p.w.Raw()
 	}
 }
 
-// number reads the next value as a number. The argument what says what the number is.
-func (p *itemsParser) number(what string) float64 {
-	raw := p.w.Raw()
-	v, err := strconv.ParseFloat(string(raw), 64)
+// number returns a number of the given size in bits. The argument what says what the number is.
+func (p *itemsParser) number(raw []byte, what string, bits int) float64 {
+	v, err := strconv.ParseFloat(string(raw), bits)
 	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
 		p.fail("item %d has the %s %.40q; want a finite number", len(p.items)-1, what, raw)
 	}
@@ -256,7 +255,7 @@ func (p *itemsParser) vector() {
 	case p.form.base64 && kind == '"':
 		p.base64Vector()
 	case !p.form.base64 && kind == '[':
-		p.w.Array(p.onElement)
+		p.numbers(p.w.Raw())
 	default:
 		want := "an array of numbers"
 		if p.form.base64 {
@@ -267,8 +266,16 @@ func (p *itemsParser) vector() {
 	it.to = len(p.floats)
 }
 
-// element reads an element of a vector.
-func (p *itemsParser) element() { p.add(float32(p.number("element"))) }
+// numbers adds the elements of an array to the current vector. The array is valid JSON, or nil after an error.
+// If it has other elements than numbers, a part between two commas may be no value, and is an error, too.
+func (p *itemsParser) numbers(array []byte) {
+	if len(array) < 2 || len(bytes.TrimSpace(array[1:len(array)-1])) == 0 {
+		return
+	}
+	for part := range bytes.SplitSeq(array[1:len(array)-1], []byte(",")) {
+		p.floats = append(p.floats, float32(p.number(bytes.TrimSpace(part), "element", 32)))
+	}
+}
 
 // add adds an element to the current vector.
 func (p *itemsParser) add(v float32) {

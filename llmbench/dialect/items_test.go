@@ -133,7 +133,10 @@ func TestEmbeddings(t *testing.T) {
 		{"element is null", `{"data":[{"index":0,"embedding":[1,null]}]}`, 1, failed(`item 0 has the element "null"; want a finite number`)},
 		{"element is a string", `{"data":[{"index":0,"embedding":["NaN"]}]}`, 1, failed(`item 0 has the element "\"NaN\""; want a finite number`)},
 		{"infinite element", `{"data":[{"index":0,"embedding":[1e999]}]}`, 1, failed(`item 0 has the element "1e999"; want a finite number`)},
-		{"element too large for 32 bits", `{"data":[{"index":0,"embedding":[1e39]}]}`, 1, failed("item 0 has the element +Inf; want finite numbers of 32 bits")},
+		{"element too large for 32 bits", `{"data":[{"index":0,"embedding":[1e39]}]}`, 1, failed(`item 0 has the element "1e39"; want a finite number`)},
+		{"strings with commas", `{"data":[{"index":0,"embedding":["1,2,3"]}]}`, 1, failed(`item 0 has the element "\"1"; want a finite number`)},
+		{"nested", `{"data":[{"index":0,"embedding":[[1,2]]}]}`, 1, failed(`item 0 has the element "[1"; want a finite number`)},
+		{"white space", "{\"data\":[{\"index\":0,\"embedding\":[ 1 ,\n-2.5e0 ]}]}", 1, items{Vectors: [][]float32{{1, -2.5}}}},
 		{"error", `{"error":{"message":"no","type":"x"}}`, 1, items{Fault: "no"}},
 		{"error beside items", `{"data":[],"error":"no"}`, 1, items{Fault: "no"}},
 	})
