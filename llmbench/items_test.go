@@ -101,7 +101,7 @@ func TestItemsOutcomes(t *testing.T) {
 	want := map[string]sample.Outcome{
 		"empty": sample.Empty, "error-event": sample.ServerError, "named-error": sample.ServerError, "error-string": sample.ServerError,
 		"truncate": sample.Malformed, "malformed": sample.Malformed, "gzip": sample.Malformed, "html-200": sample.Malformed, "short": sample.Malformed,
-		"fin": sample.Truncated, "reset": sample.Connect, "stall": sample.Timeout,
+		"fin": sample.Truncated, "reset": sample.Connect, "die": sample.Connect, "stall": sample.Timeout,
 	}
 	for name := range fault.Names() {
 		for _, d := range itemDialects(t) {
@@ -109,6 +109,8 @@ func TestItemsOutcomes(t *testing.T) {
 			switch {
 			case slices.Contains(harmless, name):
 				outcome = sample.OK
+			case name == "http-429":
+				outcome = sample.Shed
 			case strings.HasPrefix(name, "http-") || name == "html-502":
 				outcome = sample.HTTP
 			case name == "long-line":

@@ -65,6 +65,9 @@ func TestEveryFault(t *testing.T) {
 				if name == "http-429" {
 					outcome = sample.Shed
 				}
+				if name == "malformed" && stream && d.Name() == "gemini-array" {
+					outcome = sample.Truncated // the element without an end takes in all that follows
+				}
 				t.Run(fmt.Sprintf("%s/%s/stream=%t", name, d.Name(), stream), func(t *testing.T) {
 					t.Parallel()
 					f, err := fault.Parse(name + ",every=1,at=3")

@@ -62,6 +62,7 @@ func (p *anthropicParser) member(name []byte) {
 			p.w.Object(p.onMessage)
 			return
 		}
+		p.isError = p.isError || p.w.Kind() == '"' // the body of an exception of Amazon Bedrock
 		p.otherMember(name)
 	case "content_block":
 		p.objectOrOther(p.onBlock)

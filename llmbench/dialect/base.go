@@ -28,7 +28,7 @@ type baseParser struct {
 
 	// The current document.
 	start     mark   // where the document's text begins in d
-	isError   bool   // "object" is "error"
+	isError   bool   // the document is an error, whose text may be in errorText
 	errorText []byte // "message" at the top level
 
 	// The timings object of llama.cpp in the current document.

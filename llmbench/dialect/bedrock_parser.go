@@ -70,6 +70,9 @@ func (p *converseParser) member(name []byte) {
 		p.w.Object(p.onUsage)
 	case "metrics":
 		p.w.Object(p.onMetrics)
+	case "message": // the body of an exception
+		p.isError = p.isError || p.w.Kind() == '"'
+		p.otherMember(name)
 	default:
 		p.otherMember(name)
 	}

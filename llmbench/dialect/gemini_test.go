@@ -56,7 +56,7 @@ func TestGeminiArray(t *testing.T) {
 	done := read{Text: "a]}\"b", Chunks: 2, Finish: "STOP", Usage: Usage{PromptTokens: 9}}
 	testFrames(t, GeminiArray{}, []streamTest{
 		{"an array", "[" + text(`a]}\"`, "") + "\n,\r\n" + text("b", "STOP") + "\n]\n", done},
-		{"one object", text("a", "STOP"), read{Text: "a", Chunks: 1, Finish: "STOP", Usage: Usage{PromptTokens: 9}}},
+		{"one object", text("a", "STOP"), read{Text: "a", Chunks: 1, Finish: "STOP", Usage: Usage{PromptTokens: 9}, Err: "stream is corrupt: a JSON object where an array should be"}},
 		{"an error", "[" + text("a", "") + `,{"error":{"message":"no"}}]`, read{Text: "a", Chunks: 1, Usage: Usage{PromptTokens: 9}, Fault: "no", Err: "gemini-array: stream is truncated: no finish reason"}},
 		{"no end of the array", "[" + text("a", "STOP"), read{Text: "a", Chunks: 1, Finish: "STOP", Usage: Usage{PromptTokens: 9}, Err: "unexpected EOF"}},
 		{"not an array", "<html>", read{Err: `stream is corrupt: byte '<' where the elements of a JSON array should be`}},

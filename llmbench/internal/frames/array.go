@@ -8,8 +8,9 @@ import (
 )
 
 // NewArray returns a decoder of a body that is a JSON array of objects. Each object is the data of an event
-// of the type "message". A body that is a single object has one event. The decoder finds the ends of
-// objects, but does not check their JSON.
+// of the type "message". If the body is a single object instead, the object is an event, because it may be an
+// error, and an error that wraps [ErrCorrupt] follows. The decoder finds the ends of objects, but does not
+// check their JSON.
 func NewArray(r io.Reader) *Decoder {
 	d := &Decoder{s: new(array)}
 	d.Reset(r)
@@ -38,6 +39,8 @@ const (
 
 var messageType = []byte("message")
 
+var errObject = fmt.Errorf("%w: a JSON object where an array should be", ErrCorrupt)
+
 // bom is the UTF-8 byte order mark.
 const bom = "\xef\xbb\xbf"
 
@@ -46,6 +49,9 @@ func (a *array) reset() { *a = array{} }
 func (a *array) whole() bool { return a.state == afterArray || a.state == beforeArray }
 
 func (a *array) scan(b []byte) (skip int, e sse.Event, n int, err error) {
+	if a.single && a.state == afterArray {
+		return 0, e, 0, errObject
+	}
 	if a.state != inElement {
 		if skip, err = a.between(b); err != nil || a.state != inElement {
 			return skip, e, 0, err

@@ -104,12 +104,12 @@ func TestArray(t *testing.T) {
 		{"brackets in strings", `[{"a":"]}\"}\\"},{"b":"{"}]`, []string{` message {"a":"]}\"}\\"}`, ` message {"b":"{"}`}, "EOF"},
 		{"a byte order mark", "\ufeff[{}]", []string{" message {}"}, "EOF"},
 		{"a byte order mark in the array", "[\ufeff{}]", nil, `stream is corrupt: byte 'ï' where the elements of a JSON array should be`},
-		{"one object", "{}\n", []string{" message {}"}, "EOF"},
+		{"one object", "{}\n", []string{" message {}"}, "stream is corrupt: a JSON object where an array should be"},
 		{"cut within an object", `[{"a":1},{"a"`, []string{` message {"a":1}`}, "unexpected EOF"},
 		{"cut between objects", `[{"a":1},`, []string{` message {"a":1}`}, "unexpected EOF"},
 		{"a number", "[1]", nil, "stream is corrupt: byte '1' where the elements of a JSON array should be"},
 		{"two arrays", "[{}][{}]", []string{" message {}"}, "stream is corrupt: byte '[' where the elements of a JSON array should be"},
-		{"two objects", "{}{}", []string{" message {}"}, "stream is corrupt: byte '{' where the elements of a JSON array should be"},
+		{"two objects", "{}{}", []string{" message {}"}, "stream is corrupt: a JSON object where an array should be"},
 	} {
 		check(t, c.name, NewArray, c.body, c.want, c.err)
 	}
