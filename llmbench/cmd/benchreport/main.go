@@ -79,7 +79,8 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strings"
+
+	"github.com/kballard/go-shellquote"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
@@ -124,7 +125,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		io.WriteString(stdout, version.Line("benchreport"))
 		return 0
 	}
-	o := options{command: "benchreport " + strings.Join(args, " ")}
+	o := options{command: shellquote.Join(append([]string{"benchreport"}, args...)...)}
 	fs := flag.NewFlagSet("benchreport", flag.ContinueOnError)
 	fs.StringVar(&o.out, "o", "report.html", "write the report to this `file`; - is stdout")
 	fs.StringVar(&o.pictures, "pictures", "", "write each picture to this `folder` too, as SVG, PNG and CSV")

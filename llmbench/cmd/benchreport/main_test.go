@@ -46,6 +46,7 @@ func TestExitStatus(t *testing.T) {
 		stdout, stderr string // part of the output; "" means no output
 	}{
 		{[]string{"-o=-", path("a.txt"), path("r.jsonl")}, 0, "</html>", ""},
+		{[]string{"-o=-", "-title", "it's a page", path("a.txt")}, 0, `Made by <code>benchreport -o=- -title &#39;it&#39;\&#39;&#39;s a page&#39; `, ""},
 		{[]string{out, path("a.txt")}, 0, "The throughput is greatest at 2 users, 180 tok/s.", ""},
 		{[]string{out, "-slo=ttft=1s", path("r.jsonl")}, 0, "Load: 2 users, 1 run\n", ""},
 		{[]string{out, "-slo=ttft=1s", path("a.txt")}, 0, "warning: 2 of 2 benchmarks have no records, so that nobody can tell whether their requests keep ttft=1s.", ""},

@@ -6,7 +6,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // These are the units of the E2E latency and of the TTFT by which systems are compared. The first
@@ -70,7 +69,6 @@ func measurements(all []*systems.System, units []string, slo systems.SLO) (measu
 				p.TTFT = r.Values[unit]
 			}
 			p.Kept, p.Known = slo.Kept(r)
-			p.Known = p.Known && r.Doubt(sample.GoodRate) == ""
 			of.Points = append(of.Points, p)
 		}
 		measured = append(measured, of)

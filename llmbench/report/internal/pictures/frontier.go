@@ -10,7 +10,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // Frontier draws the throughput over the token rate of each user. More load raises the throughput
@@ -149,7 +148,6 @@ func Ranking(g *systems.Group, slo systems.SLO) *Picture {
 		cells := []Cell{{Text: e.Name}, {Text: "none"}, {}, {}, {Text: "none"}, {}}
 		if e.Met != nil {
 			q.Text = fmt.Sprintf("%.3g %% within the SLO", 100*e.Shares[e.Met])
-			q.Doubt = e.Met.Doubt(sample.GoodRate)
 			cells[1], cells[2] = count(e.met), shareCell(e.Shares[e.Met])
 			cells[3] = Figure(e.Met, human.Scale{Factor: 1}, "req/s")
 		}

@@ -91,10 +91,10 @@ func SLOOf(rows []*results.Row) SLO {
 
 // Kept returns the share of a row's requests that kept the limits. A failed request kept none. The
 // share comes from the row's records. Without records it comes from good-req/s, if the benchmark
-// had the same limits. The share is unknown if a simulated server ran faster or slower than real
-// time, because the limits are in real time.
+// had the same limits. The share is unknown if the rate of such requests is in doubt, and if a
+// simulated server ran faster or slower than real time, because the limits are in real time.
 func (o SLO) Kept(r *results.Row) (share float64, known bool) {
-	if r.SpedUp() {
+	if r.SpedUp() || r.Doubt(sample.GoodRate) != "" {
 		return 0, false
 	}
 	if len(r.Runs) > 0 && o.Limits != (sample.SLO{}) {

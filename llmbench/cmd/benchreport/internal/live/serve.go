@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kballard/go-shellquote"
+
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report"
 )
 
@@ -222,7 +224,7 @@ func makeReport(page *bytes.Buffer, paths []string) error {
 	if err != nil {
 		return err
 	}
-	made, err := report.New(data, report.Options{Command: "benchreport " + strings.Join(paths, " ")})
+	made, err := report.New(data, report.Options{Command: shellquote.Join(append([]string{"benchreport"}, paths...)...)})
 	if err != nil {
 		return err
 	}
