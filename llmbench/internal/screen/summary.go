@@ -18,7 +18,10 @@ func (o *Overview) Report(width int) string {
 	}
 	said := o.String(width) + "\n"
 	for _, paragraph := range o.comparisons() {
-		said += text.WrapSoft(printable(paragraph), max(1, width)) + "\n\n"
+		for line := range strings.SplitSeq(text.WrapSoft(printable(paragraph), max(1, width)), "\n") {
+			said += strings.TrimRight(line, " ") + "\n"
+		}
+		said += "\n"
 	}
 	return said + o.summary() + "\n"
 }
