@@ -65,7 +65,7 @@ func Of(key string, all []System, share float64) *Comparison {
 	c := &Comparison{Order: []int{best}}
 	for i, o := range others {
 		if i == maxNamed {
-			c.Says = append(c.Says, fmt.Sprintf("%d further systems are slower still.", len(others)-i))
+			c.Says = append(c.Says, fmt.Sprintf("%d further systems were not faster.", len(others)-i))
 			break
 		}
 		first := firstTokens(key, &all[best], &all[o.index])
@@ -78,7 +78,7 @@ func Of(key string, all []System, share float64) *Comparison {
 			}
 			slo = Limit(key, named, share)
 		}
-		c.Says = append(c.Says, o.paragraph(first, slo, len(others)))
+		c.Says = append(c.Says, o.paragraph(first, slo, len(others)*(len(others)+1)/2)) // the best one is known only after all pairs
 	}
 	return c
 }

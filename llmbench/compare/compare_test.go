@@ -101,7 +101,7 @@ func TestMany(t *testing.T) {
 	c := Of("concurrency", all, 0.95)
 	assert.DeepEqual(t, c.Order, []int{7, 6, 5, 4, 3, 2})
 	assert.Equal(t, len(c.Says), 6)
-	assert.Equal(t, c.Says[5], "2 further systems are slower still.")
+	assert.Equal(t, c.Says[5], "2 further systems were not faster.")
 }
 
 // TestLimit checks what is said about the SLO.

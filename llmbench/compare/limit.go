@@ -11,6 +11,7 @@ import (
 // A reach is up to which load systems keep the SLO.
 type reach struct {
 	names       []string
+	gaps        bool    // of a load below these it is unknown
 	met, missed float64 // the highest load up to which each load keeps the SLO, and the lowest that misses it; -1 if there is none
 }
 
@@ -23,7 +24,7 @@ func Limit(key string, all []System, share float64) string {
 		if r == nil {
 			continue
 		}
-		same := slices.IndexFunc(reaches, func(o *reach) bool { return o.met == r.met && o.missed == r.missed })
+		same := slices.IndexFunc(reaches, func(o *reach) bool { return o.met == r.met && o.missed == r.missed && o.gaps == r.gaps })
 		if same < 0 {
 			reaches = append(reaches, r)
 		} else {
@@ -58,14 +59,16 @@ func Limit(key string, all []System, share float64) string {
 // reachOf returns the reach of a system, or nil if it is unknown of each load.
 func reachOf(s *System, share float64) *reach {
 	r := &reach{names: []string{s.Name}, met: -1, missed: -1}
-	known := false
+	known, gap := false, false
 	for _, p := range s.Points {
 		switch {
-		case !p.Known || r.missed >= 0:
+		case r.missed >= 0:
+		case !p.Known:
+			gap = true
 		case p.Kept >= share:
-			r.met, known = p.Load, true
+			r.met, known, r.gaps = p.Load, true, gap
 		default:
-			r.missed, known = p.Load, true
+			r.missed, known, r.gaps = p.Load, true, gap
 		}
 	}
 	if !known || len(s.Points) < 2 {
@@ -99,6 +102,10 @@ func (r *reach) says(key string, everyone, first bool) string {
 		who = capital(who)
 	}
 	switch {
+	case r.missed < 0 && r.gaps:
+		return fmt.Sprintf("%s meet%s %s at each load at which it is known, up to %s", who, s, what, Load(key, r.met))
+	case r.met < 0 && r.gaps:
+		return fmt.Sprintf("%s miss%s %s at %s, and lower loads are not known", who, es, what, Load(key, r.missed))
 	case r.missed < 0:
 		return fmt.Sprintf("%s meet%s %s at each load, up to %s", who, s, what, Load(key, r.met))
 	case r.met < 0:

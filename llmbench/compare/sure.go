@@ -33,7 +33,7 @@ func (p *pair) sure(family int) (says string, decided bool) {
 	if needed := p.needed(family); least < needed {
 		preliminary = fmt.Sprintf("reliminary: %s, %d decide", number, needed)
 	}
-	overall := len(behind) == 0 || len(ahead) == 0
+	overall, opposed := (len(behind) == 0 || len(ahead) == 0) && p.agrees(len(ahead)-len(behind)), !p.agrees(len(ahead)-len(behind))
 	switch {
 	case len(differ) > 0 && len(shown) == len(differ) && len(p.strata) > 1:
 		where := "at each load"
@@ -52,7 +52,17 @@ func (p *pair) sure(family int) (says string, decided bool) {
 	case len(shown) > 0:
 		return "More than chance " + p.where(shown) + ", " + fresh + "; elsewhere it may be chance", true
 	}
+	if opposed && p.decides(family) {
+		return "That may be chance; over all loads the runs say the opposite (" + p.pairs(family) + ")", true
+	}
 	return "It may be chance: " + p.pairs(family), true
+}
+
+// agrees reports whether most pairs of runs speak for the system that leads: the first one if lead is positive, the
+// second one if lead is negative. If none leads, all pairs agree.
+func (p *pair) agrees(lead int) bool {
+	wins, pairs := ahead(p.strata)
+	return p.sign*float64(lead)*(wins-pairs/2) >= 0
 }
 
 // decides reports whether the test of all loads together shows a difference. One run at each of many

@@ -61,7 +61,7 @@ const mostEntries = 100
 // are added.
 func (o *Overview) Atom(w io.Writer, opts PageOptions) error {
 	newest := o.runs[len(o.runs)-1]
-	f := atomFeed{ID: urn("feed", opts.Title), Title: opts.Title, Updated: added(newest), Author: atomAuthor{"benchgate"}}
+	f := atomFeed{ID: urn("feed", opts.Title, opts.Commits), Title: opts.Title, Updated: added(newest), Author: atomAuthor{"benchgate"}}
 	for _, e := range o.events {
 		if e.kind != eventWorse || len(f.Entries) == mostEntries {
 			continue

@@ -43,7 +43,7 @@ type htmlPage struct {
 	Recent                  []htmlEvent
 	Events                  []htmlEvent
 	Groups                  []htmlGroup
-	Runs                    [][2]string // commit and date of each run, for the script
+	Runs                    string // JSON: commit and date of each run, for the script
 	Commits                 string
 }
 
@@ -86,14 +86,19 @@ func (o *Overview) HTML(w io.Writer, opts PageOptions) error {
 	p.Facts = [][2]string{{"runs", fmt.Sprintf("%d, %s to %s", len(o.runs), o.runs[0].Time.UTC().Format(time.DateOnly), newest.Time.UTC().Format(time.DateOnly))},
 		{"series", fmt.Sprintf("%d, with %d results", len(o.panels), points)},
 		{"false alarms", fmt.Sprintf("in at most one run of %.0f on average; changes of less than %.3g%% do not count", o.report.Nights, 100*o.report.Min)}}
+	var runs [][2]string
 	for _, run := range o.runs {
-		p.Runs = append(p.Runs, [2]string{run.Commit, run.Time.UTC().Format(time.DateOnly)})
+		runs = append(runs, [2]string{run.Commit, run.Time.UTC().Format(time.DateOnly)})
 	}
+	text, err := json.Marshal(runs)
+	if err != nil {
+		return err
+	}
+	p.Runs = string(text)
 	for _, e := range o.events {
 		p.Events = append(p.Events, o.htmlEvent(e, opts))
 	}
 	p.Recent = p.Events[:len(o.recent())]
-	var err error
 	if p.Groups, err = o.groups(); err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 {
   const about = document.getElementById("runs").dataset;
-  const runs = about.runs.split(";").map(text => text.split(" "));
+  const runs = JSON.parse(about.runs);
 
   // show shows a result below its picture, and marks it in the picture.
   const show = (figure, [x, y, run, value, distance]) => {

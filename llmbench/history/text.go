@@ -39,7 +39,7 @@ func (r *Report) Text(w io.Writer) error {
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
 	p := printer{b: &b, head: func(s string) string { return "\n### " + strings.ToUpper(s[:1]) + s[1:] + "\n\n" }, item: "- ", code: "`"}
-	fmt.Fprintf(&b, "**%s**\n\nRun `%s` of commit `%s`, %s.\n", r.Summary, r.Run, r.Commit, r.Time.Format(time.RFC3339))
+	fmt.Fprintf(&b, "**%s**\n\nRun %s of commit %s, %s.\n", p.plain(r.Summary), p.coded(r.Run), p.coded(r.Commit), r.Time.Format(time.RFC3339))
 	p.body(r)
 	p.reproduce(r)
 	_, err := io.WriteString(w, b.String())
@@ -55,6 +55,37 @@ type printer struct {
 }
 
 func (p printer) line(format string, args ...any) { fmt.Fprintf(p.b, p.item+format+"\n", args...) }
+
+// coded returns a name as code. A name must not end its own code span.
+func (p printer) coded(name string) string {
+	if p.code == "" {
+		return name
+	}
+	return p.code + strings.ReplaceAll(name, p.code, "'") + p.code
+}
+
+// plain escapes a text that has no code, since results choose some of its words.
+func (p printer) plain(text string) string {
+	if p.code == "" {
+		return text
+	}
+	var b strings.Builder
+	for _, c := range text {
+		if strings.ContainsRune("\\`*_[]<>|@#&", c) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// plainAll applies plain to each text.
+func (p printer) plainAll(texts []string) (all []string) {
+	for _, text := range texts {
+		all = append(all, p.plain(text))
+	}
+	return all
+}
 
 func (p printer) list(head string, lines []string) {
 	if len(lines) > 0 {
@@ -75,10 +106,10 @@ func (p printer) body(r *Report) {
 	}
 	p.causes("for the better", r.Improved)
 	p.causes("known: found in the seven runs before", r.Known)
-	p.list("a new baseline begins, because this changed", r.Epochs)
-	p.list("missing, although the run before had it", r.Missing)
-	p.list("not sound: not judged, and never a baseline", r.Unsound)
-	p.list("left out", r.LeftOut)
+	p.list("a new baseline begins, because this changed", p.plainAll(r.Epochs))
+	p.list("missing, although the run before had it", p.plainAll(r.Missing))
+	p.list("not sound: not judged, and never a baseline", p.plainAll(r.Unsound))
+	p.list("left out", p.plainAll(r.LeftOut))
 	p.list("too few earlier runs to judge", p.series(r.Young))
 	p.list("what did not change", p.series(r.Same))
 	p.b.WriteString(p.head("confidence"))
@@ -99,8 +130,8 @@ func (p printer) causes(head string, all []Cause) {
 }
 
 func (p printer) cause(c Cause) {
-	p.line("after commit %s%.12s%s of %s, in commit %s%.12s%s of %s at the latest:", p.code, c.Good.Commit, p.code, c.Good.Time.Format(time.DateOnly),
-		p.code, c.Bad.Commit, p.code, c.Bad.Time.Format(time.DateOnly))
+	p.line("after commit %s of %s, in commit %s of %s at the latest:", p.coded(fmt.Sprintf("%.12s", c.Good.Commit)), c.Good.Time.Format(time.DateOnly),
+		p.coded(fmt.Sprintf("%.12s", c.Bad.Commit)), c.Bad.Time.Format(time.DateOnly))
 	for _, m := range p.moves(c.Moves) {
 		p.b.WriteString("  ")
 		p.line("%s", m)
@@ -109,7 +140,7 @@ func (p printer) cause(c Cause) {
 
 func (p printer) moves(all []Move) (lines []string) {
 	for _, m := range all {
-		text := fmt.Sprintf("%s%s%s: %+.1f%%, 95%% confidence interval %+.1f%% to %+.1f%%, p %s", p.code, m.Series.text(), p.code, 100*m.Change, 100*m.Low, 100*m.High, pValue(m.P))
+		text := fmt.Sprintf("%s: %+.1f%%, 95%% confidence interval %+.1f%% to %+.1f%%, p %s", p.coded(m.Series.text()), 100*m.Change, 100*m.Low, 100*m.High, pValue(m.P))
 		if m.Reruns > 0 {
 			text += fmt.Sprintf("; needs %s", count(m.Reruns, "rerun"))
 		}
@@ -128,7 +159,7 @@ func pValue(p float64) string {
 
 func (p printer) series(all []Series) (lines []string) {
 	for _, s := range all {
-		lines = append(lines, p.code+s.text()+p.code)
+		lines = append(lines, p.coded(s.text()))
 	}
 	return lines
 }
@@ -144,9 +175,17 @@ func (p printer) reproduce(r *Report) {
 		if m := c.Moves[0]; m.pattern != "" {
 			pattern = m.pattern
 		}
-		fmt.Fprintf(p.b, "On machine %q, commit %.12s against %.12s:\n\n    git checkout %s\n    go tool benchgate ab -base=%s -max=25 -- -bench='%s' -benchtime=1x ./...\n",
-			r.Machine, c.Bad.Commit, c.Good.Commit, c.Bad.Commit, c.Good.Commit, pattern)
+		fmt.Fprintf(p.b, "On machine %q, commit %.12s against %.12s:\n\n    git checkout %s\n    go tool benchgate ab -base=%s -max=25 -- -bench=%s -benchtime=1x ./...\n",
+			r.Machine, c.Bad.Commit, c.Good.Commit, quoted(c.Bad.Commit), quoted(c.Good.Commit), quoted(pattern))
 	}
+}
+
+// quoted returns s as one word for a shell. The texts come from result files, which may be anybody's.
+func quoted(s string) string {
+	if s != "" && strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._/") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // Patterns returns a value of the go test flag -bench for each benchmark that needs reruns, and the number of

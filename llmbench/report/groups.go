@@ -19,12 +19,8 @@ func (r *Report) lead(a *answer.Answer, groups []*systems.Group) {
 		}
 		return
 	case a.Kind == answer.Many:
-		var all []*systems.Group
-		for _, told := range a.Groups {
-			all = append(all, told.Group)
-		}
-		t := pictures.Leaders(all)
-		table("leaders", "The fastest", t.Trimmed(), "The greatest throughput of each group, and the next system at the same load.")
+		t := pictures.Leaders(a.Groups)
+		table("leaders", "The fastest", t.Trimmed(), "The fastest system of each group and the next one, at the load with the greatest throughput of the fastest, or at the highest rate of arrivals.")
 	case n == 2:
 		t, caption := pictures.Pair(a.Compared[0], a.Compared[1], a.By)
 		table("lead", a.About.Title, t, caption)

@@ -11,7 +11,11 @@ command=${1:?want a command that prints results}
 export BENCH="${BENCH:-.}"
 benchgate=${BENCHGATE:-$(go tool -n benchgate)}
 mkdir -p nightly
-sh -c "$command" >nightly/run.txt || echo "the command failed with status $?: its results become no baseline" >&2
+rm -f nightly/*
+sh -c "$command" >nightly/run.txt || {
+  echo "the command failed with status $?: its results become no baseline" >&2
+  printf '\nFAIL\n' >>nightly/run.txt # a command that was killed has not said so
+}
 history() {
   name=$1
   shift

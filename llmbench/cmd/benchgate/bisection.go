@@ -64,7 +64,7 @@ func (b *bisection) findCommits(ctx context.Context) error {
 		}
 		return fmt.Errorf("-good=%s is no ancestor of -bad=%s: want one from which the bad commit descends", b.good, b.bad)
 	}
-	const format = "--format=%H%x09%cI%x09%s"
+	const format = "--format=%H%x09%cI%x09%P%x09%s"
 	first, err := command(ctx, "", "git", "log", "-1", format, good)
 	if err != nil {
 		return err
@@ -74,11 +74,16 @@ func (b *bisection) findCommits(ctx context.Context) error {
 		return err
 	}
 	for line := range strings.Lines(first + others) {
-		fields := strings.SplitN(strings.TrimRight(line, "\n"), "\t", 3)
-		if len(fields) != 3 {
-			return fmt.Errorf("git log printed %q: want a hash, a time and a subject", line)
+		fields := strings.SplitN(strings.TrimRight(line, "\n"), "\t", 4)
+		if len(fields) != 4 {
+			return fmt.Errorf("git log printed %q: want a hash, a time, parents and a subject", line)
 		}
-		c := revision{hash: fields[0], subject: fields[2]}
+		if n := len(b.commits); n > 0 {
+			if parent, _, _ := strings.Cut(fields[2], " "); parent != b.commits[n-1].hash {
+				return fmt.Errorf("-good=%s came into -bad=%s by a merge: want a commit that is reached by first parents alone, such as %.12s", b.good, b.bad, parent)
+			}
+		}
+		c := revision{hash: fields[0], subject: fields[3]}
 		if c.time, err = time.Parse(time.RFC3339, fields[1]); err != nil {
 			return fmt.Errorf("git log: commit %s: %w", c.hash, err)
 		}

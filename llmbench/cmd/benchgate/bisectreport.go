@@ -125,7 +125,7 @@ func (r *bisectReport) markdown(w io.Writer) error {
 	if r.Verdict == bisectFound {
 		sign = "🔎"
 	}
-	escape := strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ").Replace
+	escape := strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "&", "&amp;", "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "!", `\!`, "@", `\@`, "#", `\#`, "\n", " ").Replace
 	fmt.Fprintf(&b, "### %s benchgate bisect: %s\n\n%s\n", sign, r.Verdict, escape(r.Summary))
 	rows, others := r.rows()
 	if len(rows) > 0 {

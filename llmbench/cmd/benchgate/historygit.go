@@ -42,6 +42,18 @@ func (p *place) flags(fs *flag.FlagSet) {
 // placeTimeout is the maximum time of a step that uses git.
 const placeTimeout = 10 * time.Minute
 
+// gitContext returns a context for a step that uses git. It ends after placeTimeout, and with Ctrl-C or SIGTERM, so
+// that no git is left and the command itself cleans up.
+func gitContext() (ctx context.Context, end func()) {
+	in := newInterrupt(os.Stderr)
+	ctx, cancel := context.WithTimeout(in.gentle, placeTimeout)
+	return ctx, func() { cancel(); in.stop() }
+}
+
+// remoteEnv holds variables for git commands that use a remote: their messages are in English, and they ask for no
+// password, because they do not have the terminal.
+var remoteEnv = []string{"LC_ALL=C", "GIT_TERMINAL_PROMPT=0"}
+
 // open returns the folder of the history. A branch that does not exist is an empty history.
 func (p *place) open() (history.Dir, error) {
 	if p.branch == "" {
@@ -50,8 +62,8 @@ func (p *place) open() (history.Dir, error) {
 		}
 		return history.Dir(p.dir), nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), placeTimeout)
-	defer cancel()
+	ctx, end := gitContext()
+	defer end()
 	if !filepath.IsLocal(p.dir) {
 		return "", fmt.Errorf("-dir=%s: with -git, want a folder of the branch", p.dir)
 	}
@@ -130,7 +142,7 @@ func (p *place) fetch(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	listed, err := output(ctx, "", nil, "git", "ls-remote", "--", p.remote, p.ref())
+	listed, err := output(ctx, "", remoteEnv, "git", "ls-remote", "--", p.remote, p.ref())
 	if err != nil {
 		return p.failed("ls-remote", err)
 	}
@@ -143,8 +155,8 @@ func (p *place) fetch(ctx context.Context) error {
 	if p.before == "" {
 		return nil
 	}
-	// A ref of its own, because other commands may fetch at the same time. In a shallow clone, as CI systems make
-	// it, the fetch stays shallow.
+	// The fetch goes to a ref that only holders of the lock use. In a shallow clone, as CI systems make it, the fetch
+	// stays shallow.
 	args := []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head"}
 	shallow, err := command(ctx, "", "git", "rev-parse", "--is-shallow-repository")
 	if err != nil {
@@ -153,9 +165,9 @@ func (p *place) fetch(ctx context.Context) error {
 	if strings.TrimSpace(shallow) == "true" {
 		args = append(args, "--depth=1")
 	}
-	ref := fmt.Sprintf("refs/benchgate/%d-%x", os.Getpid(), rand.Uint64())
+	const ref = "refs/benchgate/history"
 	for attempt := 1; ; attempt++ {
-		_, err := output(ctx, "", []string{"LC_ALL=C"}, "git", append(args, "--", p.remote, p.ref()+":"+ref)...)
+		_, err := output(ctx, "", remoteEnv, "git", append(args, "--", p.remote, "+"+p.ref()+":"+ref)...)
 		if err == nil {
 			break
 		}
@@ -195,19 +207,19 @@ func (p *place) publish() error {
 	if len(added)+len(removed) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), placeTimeout)
-	defer cancel()
+	ctx, end := gitContext()
+	defer end()
 	for attempt := 1; ; attempt++ {
 		commit, err := p.commit(ctx, added, removed)
 		if err != nil {
 			return err
 		}
-		_, err = output(ctx, "", []string{"LC_ALL=C"}, "git", "push", "--quiet", "--", p.remote, commit+":"+p.ref())
+		_, err = output(ctx, "", remoteEnv, "git", "push", "--quiet", "--", p.remote, commit+":"+p.ref())
 		if err == nil {
 			return nil
 		}
 		if attempt == pushes || !raced(err) {
-			return p.failed("push", err)
+			return fmt.Errorf("%w; nothing is lost: commit %s of this repository has the files, push it to %s", p.failed("push", err), commit, p.ref())
 		}
 		if err := wait(ctx, attempt); err != nil {
 			return err

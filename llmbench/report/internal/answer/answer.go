@@ -3,10 +3,12 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
@@ -46,6 +48,7 @@ type Told struct {
 	Group    *systems.Group
 	Says     []string
 	Compared []*systems.System
+	By       []string // as in Answer
 }
 
 // A Fact is one thing that was measured or used, such as the model.
@@ -95,7 +98,7 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 	if len(groups) > maxGroups {
 		a.Kind, a.Sentences = Many, []string{many(all, len(groups))}
 		for _, f := range all {
-			a.Groups = append(a.Groups, Told{f.of, f.says, f.systems})
+			a.Groups = append(a.Groups, Told{f.of, f.says, f.systems, f.units})
 		}
 		return a
 	}
@@ -139,17 +142,22 @@ func tell(g *systems.Group, limits systems.SLO) told {
 	return f
 }
 
+// leastRuns is the smallest number of runs of each of two systems with which a test of ranks can show a difference.
+const leastRuns = 4
+
 // many says what many groups tell together: how often each server is the fastest.
 func many(all []told, groups int) string {
 	var order []string
 	count := map[string]int{}
-	compared, runs := 0, 0
+	compared, runs := 0, math.MaxInt
 	for _, f := range all {
-		for _, r := range f.of.Rows {
-			runs = max(runs, r.Samples())
-		}
 		if f.kind != Comparison {
 			continue
+		}
+		for _, s := range f.systems {
+			for _, r := range s.Rows {
+				runs = min(runs, r.Samples())
+			}
 		}
 		compared++
 		name := cmp.Or(f.systems[0].Rows[0].Key("backend"), f.systems[0].Name)
@@ -170,9 +178,9 @@ func many(all []told, groups int) string {
 		}
 		best = append(best, fmt.Sprintf("%s in %d", name, count[name]))
 	}
-	said += fmt.Sprintf(" %d of them compare systems. The fastest is %s.", compared, strings.Join(best, ", "))
-	if runs < 2 {
-		said += " Preliminary: there is one run of each, which decides nothing."
+	said += fmt.Sprintf(" %d of them compare systems. The fastest median is of %s.", compared, strings.Join(best, ", "))
+	if runs < leastRuns {
+		said += fmt.Sprintf(" Preliminary: there are groups with %s of each system, and fewer than %d decide nothing.", human.Plural(runs, "run"), leastRuns)
 	}
 	return said
 }

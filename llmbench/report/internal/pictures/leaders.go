@@ -7,17 +7,20 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/answer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
 
-// Leaders returns a table with a row for each group: the system with the greatest throughput, and the
-// next one at the same load. The first columns are those by which a reader chooses.
-func Leaders(groups []*systems.Group) (t Table) {
-	t.Head = []string{"benchmark", "model", "workload", "hardware", "fastest", "output", "at", "next", "output of the next", "ratio"}
-	for _, g := range groups {
+// Leaders returns a table with a row for each group: the two systems that its sentences name as the fastest, by what
+// they were compared, at a load that both have. Of a group without a comparison it shows the system with the greatest
+// throughput. The first columns are those by which a reader chooses.
+func Leaders(groups []answer.Told) (t Table) {
+	t.Head = []string{"benchmark", "model", "workload", "hardware", "fastest", "value", "at", "next", "value of the next", "ratio"}
+	for _, told := range groups {
+		g := told.Group
 		var best *results.Row
 		var of *systems.System
 		most := 0.0
@@ -28,12 +31,20 @@ func Leaders(groups []*systems.Group) (t Table) {
 				}
 			}
 		}
+		var next *systems.System
+		var row *results.Row
+		unit := ""
+		if len(told.Compared) > 1 {
+			of, next = told.Compared[0], told.Compared[1]
+			best, row, unit = leading(of, next, told.By)
+		} else if best != nil {
+			_, unit = best.Spread(systems.Throughput...)
+		}
 		cells := []Cell{{Text: g.Rows[0].Base}, {Text: values(g, "model")}, {Text: values(g, "workload")}, {Text: values(g, "hardware", "hw")}}
 		if best == nil {
 			t.Add(append(cells, make([]Cell, 6)...)...)
 			continue
 		}
-		_, unit := best.Spread(systems.Throughput...)
 		name := func(s *systems.System) string { return cmp.Or(s.Name, s.Rows[0].Key("backend")) }
 		load, x := best.Load()
 		at := ""
@@ -41,7 +52,6 @@ func Leaders(groups []*systems.Group) (t Table) {
 			at = compare.Load(load, x)
 		}
 		cells = append(cells, Cell{Text: name(of)}, spoken(best, unit), Cell{Text: at})
-		next, row := second(g, of, best, unit)
 		if next == nil {
 			t.Add(append(cells, make([]Cell, 3)...)...)
 			continue
@@ -51,20 +61,25 @@ func Leaders(groups []*systems.Group) (t Table) {
 	return t
 }
 
-// second returns the system with the greatest value at the load of a row, besides the row's own system.
-func second(g *systems.Group, of *systems.System, best *results.Row, unit string) (next *systems.System, row *results.Row) {
-	most := 0.0
-	for _, s := range g.Systems {
-		if s == of || s.Found {
+// leading returns the results of two systems at the load with the greatest value of the first system. Loads with a
+// value in doubt are used only if there are no others.
+func leading(a, b *systems.System, units []string) (best, next *results.Row, unit string) {
+	most, doubted := 0.0, true
+	for _, pair := range systems.Shared(a, b) {
+		v, has := pair[0].Spread(units...)
+		if _, its := pair[1].Spread(has); has == "" || its == "" {
 			continue
 		}
-		for _, pair := range systems.Shared(of, s) {
-			if v, has := pair[1].Spread(unit); pair[0] == best && has != "" && v.Mid > most {
-				next, row, most = s, pair[1], v.Mid
-			}
+		value := v.Mid
+		if compare.Open(a.Load) {
+			_, value = pair[0].Load()
+		}
+		doubt := pair[0].Doubt(has) != "" || pair[1].Doubt(has) != ""
+		if best == nil || doubted && !doubt || doubt == doubted && value > most {
+			best, next, unit, most, doubted = pair[0], pair[1], has, value, doubt
 		}
 	}
-	return next, row
+	return best, next, unit
 }
 
 // values returns the different values of keys of a group's rows, in names or configurations.
