@@ -84,7 +84,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/internal/resultline", "llmbench/sample", ""},
 	{"llmbench/internal/runtest", "github.com/creack/pty gotest.tools/v3", ""},
 	{"llmbench/internal/screen", "llmbench/compare github.com/jedib0t/go-pretty github.com/schollz/progressbar/v3 golang.org/x/sys golang.org/x/term", "llmbench/internal/runtest"},
-	{"llmbench/internal/send", "llmbench/check llmbench/dialect llmbench/internal/audit llmbench/internal/conn llmbench/internal/endpoint llmbench/internal/redact llmbench/internal/strain llmbench/internal/wake llmbench/sample llmbench/sse", "llmbench/env/extracases github.com/jarcoal/httpmock"},
+	{"llmbench/internal/send", "llmbench/check llmbench/dialect llmbench/internal/audit llmbench/internal/conn llmbench/internal/endpoint llmbench/internal/frames llmbench/internal/redact llmbench/internal/strain llmbench/internal/wake llmbench/sample llmbench/sse", "llmbench/env/extracases github.com/jarcoal/httpmock"},
 	{"llmbench/internal/shard", "llmbench/env", "mockserver/memnet"},
 	{"llmbench/internal/store", "llmbench/sample", ""},
 	{"llmbench/internal/strain", "", ""},

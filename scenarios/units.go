@@ -34,7 +34,7 @@ var units = []sample.Unit{
 	{Name: "added-itl-ms", Better: "lower", Core: true, Means: "`GatewayOverhead`: the same as added-ttft-ms for the ITL, of which each request has one value: the mean of its gaps."},
 	{Name: "added-itl-low-ms", Core: true, Means: "`GatewayOverhead`: lower end of the 95 % confidence interval of added-itl-ms."},
 	{Name: "added-itl-high-ms", Core: true, Means: "`GatewayOverhead`: upper end of the 95 % confidence interval of added-itl-ms."},
-	{Name: "capacity-req/s", Better: "higher", Core: true, Means: "`BenchmarkShedding`: successful requests per second of the closed loop before the measurement. Half of offered-req/s."},
+	{Name: "capacity-req/s", Better: "higher", Core: true, Means: "`BenchmarkShedding`: successful requests per second of the closed loop before the measurement. About half of offered-req/s."},
 	{Name: "p50-ttft-alone-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, FromDue: true, Means: "`BenchmarkFairness`: median TTFT of the light tenant alone."},
 	{Name: "p50-ttft-light-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, FromDue: true, Means: "`BenchmarkFairness`: median TTFT of the light tenant beside the heavy one."},
 	{Name: "p50-ttft-heavy-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, FromDue: true, Means: "`BenchmarkFairness`: median TTFT of the heavy tenant."},

@@ -52,6 +52,9 @@ func isException(e sse.Event, d *Delta) bool {
 	if len(e.Data) > 0 {
 		d.Fault += ": " + faultMessage(e.Data)
 	}
+	if d.Fault == "" {
+		d.Fault = "a message of the type " + string(e.ID) + " without a name and a text"
+	}
 	return true
 }
 

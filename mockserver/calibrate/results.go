@@ -56,7 +56,7 @@ func (s *Sample) take(values []benchfile.Value, requests int) (err error) {
 	if s.Point.Output, err = s.tokens("out-tok/req", 1); err != nil {
 		return err
 	}
-	if failed := s.Point.Values["fail-%"]; failed > tolerated {
+	if failed := s.Point.Values["fail-%"] + s.Point.Values["shed-%"]; failed > tolerated {
 		return fmt.Errorf("%v %% of the requests failed, want %d at most", failed, tolerated)
 	}
 	return s.positive()

@@ -41,8 +41,8 @@ func (l *LeastQueue) Choose(_ []uint64, open []int) int {
 }
 
 // PrefixHash always chooses the same replica for prompts with the same beginning, which this replica then
-// has in its prefix cache. It does not look at the number of requests. If a replica is added or removed,
-// only its own prefixes move (rendezvous hashing, https://en.wikipedia.org/wiki/Rendezvous_hashing).
+// has in its prefix cache. It does not look at the number of requests. If a replica is added or removed at
+// the end of the list, only its own prefixes move (rendezvous hashing, https://en.wikipedia.org/wiki/Rendezvous_hashing).
 type PrefixHash struct {
 	// Blocks is how many blocks of a prompt decide; 0 means four. A shorter prompt decides with the blocks
 	// that it has.

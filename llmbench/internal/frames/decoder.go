@@ -17,6 +17,10 @@ const maxEvent = 16 << 20
 
 // A Decoder reads events from a body. It is not safe for concurrent use.
 type Decoder struct {
+	// Budget, if not nil, limits the memory for large events of this decoder and others together. After too
+	// large an event, Next returns an error that wraps [sse.ErrTooLarge].
+	Budget *sse.Budget
+
 	s      scanner
 	r      io.Reader
 	waiter sse.Waiter // r, if r is a Waiter
@@ -25,6 +29,7 @@ type Decoder struct {
 	// buf[pos:end] holds the bytes that were read and do not belong to an event yet.
 	buf      []byte
 	pos, end int
+	taken    int64 // bytes of buf that count against Budget
 }
 
 // A scanner finds the events of one format. It keeps its state between calls, so that no byte is looked at
@@ -43,7 +48,8 @@ type scanner interface {
 // Reset prepares d for the body r.
 func (d *Decoder) Reset(r io.Reader) {
 	waiter, _ := r.(sse.Waiter)
-	*d = Decoder{s: d.s, r: r, waiter: waiter, buf: d.buf}
+	d.release()
+	*d = Decoder{Budget: d.Budget, s: d.s, r: r, waiter: waiter, buf: d.buf}
 	if len(d.buf) > keptBuffer {
 		d.buf = nil
 	}
@@ -76,6 +82,7 @@ func (d *Decoder) Next() (sse.Event, error) {
 		}
 		d.pos = d.end
 		d.letGo()
+		d.release()
 		return sse.Event{}, d.err
 	}
 }
@@ -107,8 +114,14 @@ func (d *Decoder) fill() {
 	case len(d.buf) == 0:
 		d.buf = spareBuffers.Get().(*[minBuffer]byte)[:]
 	case d.end == len(d.buf):
-		d.buf = append(make([]byte, 0, 4*len(d.buf)), d.buf...)
-		d.buf = d.buf[:cap(d.buf)]
+		size := min(4*len(d.buf), maxEvent+maxRead)
+		taken, err := d.Budget.Take(len(d.buf), size)
+		if err != nil {
+			d.err = err
+			return
+		}
+		d.taken += taken
+		d.buf = append(make([]byte, 0, size), d.buf...)[:size]
 	}
 	for range maxEmptyReads {
 		n, err := d.r.Read(d.buf[d.end:min(len(d.buf), d.end+maxRead)])
@@ -118,6 +131,14 @@ func (d *Decoder) fill() {
 		}
 	}
 	d.err = io.ErrNoProgress
+}
+
+// release drops a buffer that counts against the budget.
+func (d *Decoder) release() {
+	if d.taken > 0 {
+		d.Budget.GiveBack(d.taken)
+		d.buf, d.pos, d.end, d.taken = nil, 0, 0, 0
+	}
 }
 
 // spareBuffers holds buffers that are not in use.

@@ -121,6 +121,34 @@ func TestTooLarge(t *testing.T) {
 	assert.ErrorIs(t, err, sse.ErrTooLarge)
 }
 
+// TestBudget checks that large events of several decoders share a budget, and that an event that ended gives its
+// memory back.
+func TestBudget(t *testing.T) {
+	budget := sse.NewBudget(12 << 20)
+	large := encoded("", strings.Repeat("x", 3<<20))
+	decoder := func(body string) *Decoder {
+		d := NewMessages(strings.NewReader(body))
+		d.Budget = budget
+		return d
+	}
+	first := decoder(large)
+	_, err := first.Next()
+	assert.NilError(t, err)
+	_, err = decoder(large).Next()
+	assert.ErrorIs(t, err, sse.ErrTooLarge)
+	small := decoder(encoded("", "x"))
+	_, err = small.Next()
+	assert.NilError(t, err)
+	_, err = first.Next()
+	assert.Equal(t, err, io.EOF)
+	second := decoder(large)
+	_, err = second.Next()
+	assert.NilError(t, err)
+	second.Reset(strings.NewReader(large))
+	_, err = second.Next()
+	assert.NilError(t, err)
+}
+
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return copy(p, strings.Repeat("x", len(p))), nil }

@@ -122,8 +122,9 @@ func (r *row) point(load string, units []string) (p compare.Point) {
 	good, has := r.median("good-req/s")
 	rate, also := r.median("req/s")
 	failed, _ := r.median("fail-%")
+	shed, _ := r.median("shed-%")
 	if has && also && rate > 0 && !r.scaled && !slices.Contains(r.doubted, "good-req/s") {
-		p.Known, p.Kept = true, good/rate*(1-failed/100)
+		p.Known, p.Kept = true, good/rate*(1-(failed+shed)/100)
 	}
 	return p
 }

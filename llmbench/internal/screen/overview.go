@@ -64,7 +64,7 @@ func (o *Overview) Add(e Entry) {
 	r := o.row(e.Benchmark)
 	r.samples++
 	for unit, v := range e.Figures {
-		if unit == "fail-%" || slices.ContainsFunc(columns, func(c column) bool { return c.unit == unit }) {
+		if unit == "fail-%" || unit == "shed-%" || slices.ContainsFunc(columns, func(c column) bool { return c.unit == unit }) {
 			r.figures[unit] = append(r.figures[unit], v)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/frames"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
@@ -73,6 +74,9 @@ func (r *reader) init(o *Options, s *Server, clock conn.Clock, events *sse.Budge
 	r.events = r.sse
 	if f, ok := s.Dialect.(dialect.Framer); ok {
 		r.framer, r.events = f, f.NewDecoder(&r.src)
+		if d, ok := r.events.(*frames.Decoder); ok {
+			d.Budget = events
+		}
 	}
 }
 

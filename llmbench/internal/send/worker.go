@@ -43,6 +43,7 @@ func NewWorker(c *Client, o *Options, clock conn.Clock, f *audit.Flight) *Worker
 // Do sends p and returns its sample. If the request is scheduled, t0 is due; otherwise t0 is the send.
 func (w *Worker) Do(ctx context.Context, p Post, due time.Duration, scheduled bool) (s sample.Sample) {
 	w.in.keepText = w.options.keepsText() || p.Check != nil
+	w.echo = echo{}
 	w.send(ctx, &s, &p, p.Leave, due, scheduled)
 	return s
 }
@@ -226,8 +227,11 @@ func (w *Worker) newRequest(ctx context.Context, id string, p *Post) (*http.Requ
 	if err != nil {
 		return nil, err
 	}
-	endpoint.AddHeader(req, p.Header) // first, because a field that is set already remains
 	endpoint.AddHeader(req, w.client.server.Header)
+	for name := range p.Header {
+		req.Header.Del(name) // AddHeader keeps a field that is set already
+	}
+	endpoint.AddHeader(req, p.Header)
 	w.echo.add(req)
 	req.Header["Content-Type"] = []string{"application/json"}
 	req.Header["X-Request-Id"] = []string{id}

@@ -115,7 +115,8 @@ func (o SLO) Kept(r *results.Row) (share float64, known bool) {
 		return 0, false
 	}
 	failed, _ := r.Spread("fail-%")
-	return good.Mid / rate.Mid * (1 - failed.Mid/100), true
+	shed, _ := r.Spread("shed-%")
+	return good.Mid / rate.Mid * (1 - (failed.Mid+shed.Mid)/100), true
 }
 
 // A Carried says up to which load a system meets an SLO.
