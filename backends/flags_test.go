@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )
 
 // TestEveryFieldHasGoldenCase checks that every field occurs in the golden files.
@@ -102,6 +104,8 @@ func TestInvalidFields(t *testing.T) {
 		{TextGen{Container: Container{Image: "a:3.9.1", Model: "m", ModelsDir: "/data"}, Loader: "ExLlamav3"}, `Loader ExLlamav3 needs text-generation-webui 3.10 or later`},
 		{TextGen{Container: Container{Image: "a:3.7.1", Model: "m", ModelsDir: "/data"}, Loader: "Transformers", Attention: "eager"}, `Attention needs text-generation-webui 3.8 or later`},
 		{TextGen{Container: Container{Image: "r:5000/a:3.23-cuda", Model: "m.gguf", ModelsDir: "/data"}, Loader: "llama.cpp", Parallel: 2}, `Parallel needs text-generation-webui 4.0 or later, and the image's tag says 3.23-cuda`},
+		{TEI{Container: with(func(c *Container) { c.Dialect, c.Quantization = dialect.TGI{}, "awq" })}, "Dialect \"tgi\": want one for embeddings or rankings, such as embeddings, tei-embed or tei-rerank, because the server generates no text\nQuantization \"awq\": want none"},
+		{TEI{Container: ok, Pooling: "max", MaxBatchTokens: -1}, "Pooling \"max\": want cls, mean, splade, last-token, or \"\" for the server's default\nMaxBatchTokens -1: want a whole number above 0"},
 		{OpenLLM{Container: ok, Engine: "tgi"}, `Engine "tgi": want pt, vllm, ctranslate`},
 		{OpenLLM{Container: ok, Engine: "ctranslate"}, `Engine "ctranslate": no image of OpenLLM has CTranslate2`},
 		{OpenLLM{Container: with(func(c *Container) { c.Quantization = "gptq" })}, `Quantization "gptq": the image lacks AutoGPTQ, which was last in ghcr.io/bentoml/openllm:0.4.15`},
