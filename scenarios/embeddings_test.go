@@ -53,8 +53,8 @@ func TestItems(t *testing.T) {
 			assert.Equal(t, e.PromptTokens%size, 0)
 			got[e.PromptTokens/size]++
 		}
-		// For each batch: a text alone, the text twice with the batch between, the warm-up and five requests.
-		assert.DeepEqual(t, got, map[int]int{1: 1 + 1 + 5 + 1, 3: 1 + 1 + 5, 5: 1})
+		// For each batch: a text alone, the text as the first and the last of at least two, the warm-up and five requests.
+		assert.DeepEqual(t, got, map[int]int{1: 1 + 1 + 5 + 1, 2: 1, 3: 1 + 1 + 5})
 	}
 }
 
