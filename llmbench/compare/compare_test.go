@@ -54,21 +54,21 @@ func TestOf(t *testing.T) {
 		want      string
 	}{
 		{"lines that cross", "concurrency", kept(server("AWQ", 3, four, awq, late), 16), kept(server("fp16", 3, four, fp16, early), 16),
-			"AWQ is faster than fp16 up to 16 users: 1.62 times for one, 1.40 at 4, 1.12 at 16. At 64 users fp16 is 5 % ahead. The first token of AWQ comes 12 % later. Both meet the SLO at 16 users and miss it at 64: measure 32. Preliminary: 3 runs, 6 decide."},
+			"AWQ is faster than fp16 up to 16 users: 1.62 times for one, 1.40 at 4, 1.12 at 16. At 64 users fp16 is 5 % ahead. The first token of AWQ comes 12 % later. Both meet the SLO at 16 users and miss it at 64: measure 32 next. Preliminary: 3 runs of each, 6 are needed."},
 		{"enough runs", "concurrency", server("AWQ", 6, four, awq, late), server("fp16", 6, four, fp16, early),
 			"AWQ is faster than fp16 up to 16 users: 1.62 times for one, 1.40 at 4, 1.12 at 16. At 64 users fp16 is 5 % ahead. The first token of AWQ comes 12 % later. More than chance at each load, if each run is a fresh start of the server."},
 		{"one run", "concurrency", server("AWQ", 1, four, awq, nil), server("fp16", 1, four, fp16, nil),
-			"AWQ is faster than fp16 up to 16 users: 1.62 times for one, 1.40 at 4, 1.12 at 16. At 64 users fp16 is 5 % ahead. Preliminary: 1 run, 6 decide."},
+			"AWQ is faster than fp16 up to 16 users: 1.62 times for one, 1.40 at 4, 1.12 at 16. At 64 users fp16 is 5 % ahead. Preliminary: 1 run of each, 6 are needed."},
 		{"one run at many loads", "concurrency", server("a", 1, []float64{1, 2, 3, 4, 5, 6, 7}, []float64{2, 4, 6, 8, 10, 12, 14}, nil), server("b", 1, []float64{1, 2, 3, 4, 5, 6, 7}, []float64{1, 2, 3, 4, 5, 6, 7}, nil),
-			"a is faster than b at 1 to 7 users: 2.00 times. Preliminary: 1 run, 6 decide."},
+			"a is faster than b at 1 to 7 users: 2.00 times. Preliminary: 1 run of each, 6 are needed."},
 		{"an open loop", "rate", server("a", 8, []float64{0.5, 2}, []float64{1e9, 3e9}, nil), server("b", 8, []float64{0.5, 2}, []float64{2e9, 4e9}, nil),
 			"a answers sooner than b at 0.5 to 2 req/s: in 0.50 times the latency at 0.5, 0.75 at 2. More than chance at each load, if each run is a fresh start of the server."},
 		{"one load", "streams", server("a", 4, []float64{8}, []float64{106}, nil), server("b", 4, []float64{8}, []float64{100}, nil),
 			"a is 6 % faster than b at 8 streams. Ahead in 16 of 16 pairs of runs, p = 0.029 if each run is a fresh start of the server."},
 		{"equal", "", server("b", 2, []float64{0}, []float64{100}, nil), server("a", 2, []float64{0}, []float64{100}, nil),
-			"a and b are about equally fast: the ratio is 1.000. Preliminary: 2 runs, 4 decide."},
+			"a and b are about equally fast: the ratio is 1.000. Preliminary: 2 runs of each, 4 are needed."},
 		{"islands", "concurrency", server("a", 1, four, []float64{120, 100, 120, 100}, []float64{10, 20, 10, 30}), server("b", 1, four, []float64{100, 100, 100, 100}, []float64{10, 10, 10, 20}),
-			"a is faster than b at 1 and 16 users: 1.20 times. At 4 and 64 users both are about equal. The first token of a takes 1.50 to 2.00 times as long at 4 and 64 users. Preliminary: 1 run, 6 decide."},
+			"a is faster than b at 1 and 16 users: 1.20 times. At 4 and 64 users both are about equal. The first token of a takes 1.50 to 2.00 times as long at 4 and 64 users. Preliminary: 1 run of each, 6 are needed."},
 	} {
 		got := Of(c.key, []System{c.b, c.a}, 0.95)
 		assert.Assert(t, got != nil, c.name)
@@ -86,7 +86,7 @@ func TestDoubtful(t *testing.T) {
 	a, b := server("a", 1, two, []float64{20, 999}, nil), server("b", 1, two, []float64{10, 10}, nil)
 	a.Points[1].Doubt = true
 	says := Of("concurrency", []System{a, b}, 0.95).Says[0]
-	assert.Assert(t, strings.HasPrefix(says, "a is 2.00 times as fast as b at 1 user. ") && strings.HasSuffix(says, " 1 of 2 loads are left out because figures are in doubt."), says)
+	assert.Assert(t, strings.HasPrefix(says, "a is 2.00 times as fast as b at 1 user. ") && strings.HasSuffix(says, " 1 of 2 loads is not judged because figures are in doubt."), says)
 	b.Points[0].Doubt = true
 	says = Of("concurrency", []System{a, b}, 0.95).Says[0]
 	assert.Assert(t, strings.HasSuffix(says, " The figures are in doubt: see the warnings."), says)
@@ -114,14 +114,14 @@ func TestLimit(t *testing.T) {
 		all  []System
 		want string
 	}{
-		{"concurrency", []System{of("", 4)}, "The server meets the SLO at 4 users and misses it at 16: measure 8"},
-		{"rate", []System{of("", 1)}, "The server meets the SLO at 1 req/s and misses it at 4: measure 2"},
+		{"concurrency", []System{of("", 4)}, "The server meets the SLO at 4 users and misses it at 16: measure 8 next"},
+		{"rate", []System{of("", 1)}, "The server meets the SLO at 1 req/s and misses it at 4: measure 2 next"},
 		{"concurrency", []System{of("", 0)}, "The server misses the SLO even at 1 user"},
 		{"concurrency", []System{of("a", 16), of("b", 16)}, "Both meet the SLO at each load, up to 16 users: measure more"},
 		{"concurrency", []System{of("a", 0), of("b", 0), of("c", 0)}, "All miss the SLO even at 1 user"},
-		{"concurrency", []System{of("a", 1), of("b", 16), of("c", 4)}, "b meets the SLO at each load, up to 16 users (measure more); c meets it at 4 users and misses it at 16 (measure 8); a meets it at 1 user and misses it at 4 (measure 2)"},
-		{"concurrency", []System{of("a", 4), of("b", 4), of("c", 1)}, "a and b meet the SLO at 4 users and miss it at 16 (measure 8); c meets it at 1 user and misses it at 4 (measure 2)"},
-		{"concurrency", []System{unknown, of("b", 4)}, "b meets the SLO at 4 users and misses it at 16: measure 8"},
+		{"concurrency", []System{of("a", 1), of("b", 16), of("c", 4)}, "b meets the SLO at each load, up to 16 users (measure more); c meets it at 4 users and misses it at 16 (measure 8 next); a meets it at 1 user and misses it at 4 (measure 2 next)"},
+		{"concurrency", []System{of("a", 4), of("b", 4), of("c", 1)}, "a and b meet the SLO at 4 users and miss it at 16 (measure 8 next); c meets it at 1 user and misses it at 4 (measure 2 next)"},
+		{"concurrency", []System{unknown, of("b", 4)}, "b meets the SLO at 4 users and misses it at 16: measure 8 next"},
 		{"concurrency", []System{unknown}, ""},
 	} {
 		assert.Equal(t, Limit(c.key, c.all, 0.95), c.want)

@@ -131,5 +131,5 @@ func (r *reach) next(key string) string {
 	if mid <= r.met || mid >= r.missed || r.missed < 1.1*r.met {
 		return ""
 	}
-	return "measure " + fmt.Sprintf("%.4g", mid)
+	return fmt.Sprintf("measure %.4g next", mid)
 }

@@ -33,7 +33,7 @@ func (p *pair) paragraph(first *pair, slo string, comparisons int) string {
 	case p.doubts == p.all:
 		says = append(says, "The figures are in doubt: see the warnings")
 	case p.doubts > 0:
-		says = append(says, fmt.Sprintf("%d of %d loads are left out because figures are in doubt", p.doubts, p.all))
+		says = append(says, fmt.Sprintf("%d of %d loads %s not judged because figures are in doubt", p.doubts, p.all, map[bool]string{true: "is", false: "are"}[p.doubts == 1]))
 	}
 	return strings.Join(says, ". ") + "."
 }

@@ -31,7 +31,7 @@ func (p *pair) sure(family int) (says string, decided bool) {
 	}
 	preliminary := ""
 	if needed := p.needed(family); least < needed {
-		preliminary = fmt.Sprintf("reliminary: %s, %d decide", number, needed)
+		preliminary = fmt.Sprintf("reliminary: %s of each, %d are needed", number, needed)
 	}
 	overall, opposed := (len(behind) == 0 || len(ahead) == 0) && p.agrees(len(ahead)-len(behind)), !p.agrees(len(ahead)-len(behind))
 	switch {

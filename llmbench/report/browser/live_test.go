@@ -41,7 +41,9 @@ func records(concurrency, requests int, end string) string {
 func build(t *testing.T) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "benchreport")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchreport").CombinedOutput()
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../cmd/benchreport")
+	cmd.Dir = ".." // in the module of the command, which has all that it needs
+	out, err := cmd.CombinedOutput()
 	assert.NilError(t, err, "%s", out)
 	return bin
 }

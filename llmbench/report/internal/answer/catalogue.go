@@ -68,7 +68,11 @@ func catalogue(groups []*systems.Group, d *results.Data) (says []string) {
 		if load != "" {
 			where = ", at " + compare.Load(load, x)
 		}
-		text = fmt.Sprintf("The server gives at most %s%s (%s).", figure(peak, "output-tok/s"), where, peak.Base)
+		who := "The server"
+		if peak.Truth != "" {
+			who = "The simulated server"
+		}
+		text = fmt.Sprintf("%s gives at most %s%s (%s).", who, figure(peak, "output-tok/s"), where, peak.Base)
 	}
 	for _, f := range found {
 		if v := values[f.says]; v != "" {

@@ -2,6 +2,7 @@ package pictures
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
@@ -61,7 +62,10 @@ func Pair(a, b *systems.System, units []string) (t Table, caption string) {
 	case several && confident:
 		caption += " Brackets hold the ratio with 95 % confidence, if each run is a fresh start."
 	case several:
-		caption += " Brackets hold the ratios of all pairs of runs: four runs of each would tell 95 % intervals."
+		caption += " Brackets hold the ratios of all pairs of runs, which are no 95 % intervals: these need four runs of each."
+	}
+	if slices.ContainsFunc(slices.Concat(cells...), func(c Cell) bool { return c.Doubt != "" && c.Text != "" }) {
+		caption += " " + Mark + ": in doubt, see the warnings."
 	}
 	return t, caption
 }
