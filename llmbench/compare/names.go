@@ -13,7 +13,7 @@ import (
 var Loads = []string{"concurrency", "rate", "streams", "qps"}
 
 // workKeys holds the keys of names that say what a server is asked to do.
-var workKeys = []string{"workload", "stream", "input", "output", "turns", "tokens", "prefix"}
+var workKeys = []string{"workload", "stream", "input", "output", "turns", "tokens", "prefix", "batch", "speed", "offered"}
 
 // Work returns the part of a benchmark's name that says what the server was asked to do, for System.Work. The
 // function returns the value of a key of the name, or "".
