@@ -3,6 +3,8 @@ package compare
 import (
 	"math"
 	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
 // A System is what was measured of a server.
@@ -71,7 +73,7 @@ func pairOf(key string, a, b *System, of func(*Point) []float64, doubtful func(*
 		if len(of(x)) == 0 || len(of(y)) == 0 || x.Unit != y.Unit {
 			continue
 		}
-		mx, my := median(of(x)), median(of(y))
+		mx, my := robust.Median(of(x)), robust.Median(of(y))
 		if mx <= 0 || my <= 0 {
 			continue
 		}
@@ -98,12 +100,6 @@ func meanOf(ratios []float64) float64 {
 		sum += math.Log(r)
 	}
 	return math.Exp(sum / float64(len(ratios)))
-}
-
-func median(values []float64) float64 {
-	v := slices.Sorted(slices.Values(values))
-	n := len(v)
-	return (v[(n-1)/2] + v[n/2]) / 2
 }
 
 // equal is the largest ratio at which systems count as about equal.

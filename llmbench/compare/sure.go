@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
 // significant is the largest probability of an untrue difference in an answer.
@@ -135,7 +137,7 @@ func RatioOf(a, b []float64) Interval {
 		n, m := float64(len(a)), float64(len(b))
 		k = int(max(0, n*m/2-1.96*math.Sqrt(n*m*(n+m+1)/12)))
 	}
-	i := Interval{Mid: median(a) / median(b), Confident: k > 0}
+	i := Interval{Mid: robust.Median(a) / robust.Median(b), Confident: k > 0}
 	k = max(0, min(k-1, (len(ratios)-1)/2))
 	i.Low, i.High = min(i.Mid, ratios[k]), max(i.Mid, ratios[len(ratios)-1-k])
 	return i

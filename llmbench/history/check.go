@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/history/internal/watch"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
 // CheckOptions control [Reader.Check].
@@ -251,9 +252,9 @@ func (c *checker) epoch(group []Cell, run *Run) (number int, why string) {
 	for i, unit := range c.equal {
 		before := epochs[number][i]
 		if rule := c.rules[unit]; rule.Points && len(before) > 0 {
-			if drop := (watched[i] - median(before)) * sign(rule) / 100; drop > rule.Margin {
+			if drop := (watched[i] - robust.Median(before)) * sign(rule) / 100; drop > rule.Margin {
 				return 0, fmt.Sprintf("%s is %.4g, but the median of %s is %.4g: want a loss of at most %.4g percentage points",
-					c.unit(unit), watched[i], count(len(before), "earlier run"), median(before), 100*rule.Margin)
+					c.unit(unit), watched[i], count(len(before), "earlier run"), robust.Median(before), 100*rule.Margin)
 			}
 		}
 	}
@@ -267,7 +268,7 @@ func (c *checker) epoch(group []Cell, run *Run) (number int, why string) {
 // unlike reports whether the values of any unit with same= differ from the epoch's values.
 func (c *checker) unlike(watched []float64, e epoch) bool {
 	for i, unit := range c.equal {
-		if c.rules[unit].Same() && c.rules[unit].Unlike(watched[i], median(e[i]), unit) {
+		if c.rules[unit].Same() && c.rules[unit].Unlike(watched[i], robust.Median(e[i]), unit) {
 			return true
 		}
 	}

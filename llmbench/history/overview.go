@@ -12,6 +12,7 @@ import (
 	"golang.org/x/perf/benchunit"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/history/internal/watch"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
 // An Overview shows a whole history: every series, and what changed when. Its methods write it as a page, as text
@@ -208,17 +209,12 @@ func (p *panel) split() {
 		if !ends {
 			continue
 		}
-		var xs, far []float64
+		var xs []float64
 		for _, x := range p.points[from:i] {
 			xs = append(xs, x.value)
 		}
-		l := level{from: from, to: i, median: median(xs)}
-		for _, x := range xs {
-			far = append(far, math.Abs(x-l.median))
-		}
-		wide := 3 * 1.4826 * median(far)
-		l.low, l.high = l.median-wide, l.median+wide
-		p.levels = append(p.levels, l)
+		middle, sd := robust.Spread(xs)
+		p.levels = append(p.levels, level{from: from, to: i, median: middle, low: middle - 3*sd, high: middle + 3*sd})
 		from = i
 	}
 }

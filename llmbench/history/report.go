@@ -12,6 +12,7 @@ import (
 	"golang.org/x/perf/benchproc"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/history/internal/watch"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
 // A Verdict is the outcome of [Reader.Check].
@@ -137,7 +138,7 @@ func (c *checker) explain(night int, result watch.Result, r *Report, last bool) 
 		}
 	}
 	if len(result.Detectable) > 0 {
-		r.Detectable = rounded(math.Expm1(median(result.Detectable)))
+		r.Detectable = rounded(math.Expm1(robust.Median(result.Detectable)))
 	}
 	for _, id := range result.Judged {
 		if !moved[id] {

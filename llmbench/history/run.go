@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
 // A Run holds the contents of one file of a history.
@@ -124,7 +125,7 @@ func (r *Reader) Read(name string, text []byte) (*Run, error) {
 		return nil, fmt.Errorf("%s: no results", name)
 	}
 	for i, values := range cells.more {
-		run.Cells[i].Value = median(values)
+		run.Cells[i].Value = robust.Median(values)
 	}
 	r.cells = max(r.cells, len(run.Cells))
 	return run, nil
@@ -165,13 +166,6 @@ func (r *Reader) add(run *Run, cells *cellIndex, rec *benchfmt.Result) error {
 		cells.more[i] = append(cells.more[i], v.Value)
 	}
 	return nil
-}
-
-// median returns the median of values, which must not be empty.
-func median(values []float64) float64 {
-	s := slices.Clone(values)
-	slices.Sort(s)
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
 // benchmarkName returns the row's benchmark name without the prefix "Benchmark", preceded by the package and a

@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/bisect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
 // A looker is a bisection whose ends were compared.
@@ -53,11 +53,7 @@ func (l *looker) report(summary string) *bisectReport {
 
 // change returns the median change of a comparison, as a share.
 func (l *looker) change(c bisect.Comparison) float64 {
-	pairs := slices.Sorted(slices.Values(l.search.Pairs(c)))
-	if len(pairs) == 0 {
-		return 0
-	}
-	return rounded4(l.row.change((pairs[(len(pairs)-1)/2] + pairs[len(pairs)/2]) / 2))
+	return rounded4(l.row.change(robust.Median(l.search.Pairs(c))))
 }
 
 // margin returns how far the row may change, with its sign, as text.

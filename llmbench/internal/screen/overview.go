@@ -3,6 +3,8 @@ package screen
 import (
 	"slices"
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
 // An Entry describes one -count sample of a benchmark.
@@ -136,10 +138,5 @@ func (r *row) median(unit string) (m float64, known bool) { return median(r.figu
 
 // median returns the median of values, if there are any.
 func median(all []float64) (m float64, known bool) {
-	values := slices.Sorted(slices.Values(all))
-	n := len(values)
-	if n == 0 {
-		return 0, false
-	}
-	return (values[(n-1)/2] + values[n/2]) / 2, true
+	return robust.Median(all), len(all) > 0
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/aclements/go-moremath/stats"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
 // windows are the values of k: the last k nights are compared with the nights before them.
@@ -56,16 +58,16 @@ func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 	}
 	all := append([]float64{last}, reruns...)
 	p, ok := t.moved(b, all, +1)
-	tr.replace(median(all))
+	tr.replace(robust.Median(all))
 	needed := f.Reruns
 	f.Reruns = 0
 	switch {
 	case ok:
-		f.Kind, f.Size = Worse, median(all)-b.mean
+		f.Kind, f.Size = Worse, robust.Median(all)-b.mean
 		_, f.Low, f.High = interval(b, f.Size, len(all))
 		f.P = p * float64(len(windows)+1) / overlap
 		tr.restart(len(tr.xs) - 1)
-	case len(reruns) >= needed || median(all)-b.mean < f.Size/2:
+	case len(reruns) >= needed || robust.Median(all)-b.mean < f.Size/2:
 		f.Kind = Cleared
 	default:
 		f.Reruns = needed - len(reruns)
@@ -142,7 +144,7 @@ func (t test) finding(tr *track, sign, p float64) Finding {
 		first++
 	}
 	b := tr.base(len(xs) - best)
-	f := Finding{Kind: Worse, Size: median(xs[best:]) - b.mean, P: t.calibrated(p), First: tr.nights[from+first], Last: tr.nights[from+last]}
+	f := Finding{Kind: Worse, Size: robust.Median(xs[best:]) - b.mean, P: t.calibrated(p), First: tr.nights[from+first], Last: tr.nights[from+last]}
 	if sign < 0 {
 		f.Kind = Better
 	}
@@ -170,7 +172,7 @@ func interval(b base, size float64, k int) (p, low, high float64) {
 
 // distances returns the sum of the absolute distances of xs from their median.
 func distances(xs []float64) (sum float64) {
-	m := median(xs)
+	m := robust.Median(xs)
 	for _, x := range xs {
 		sum += math.Abs(x - m)
 	}

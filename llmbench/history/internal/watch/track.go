@@ -130,13 +130,3 @@ func spread(sorted []float64) (middle, limit float64) {
 	sd := 1.4826 * max(middle-sorted[low], sorted[high]-middle)
 	return middle, max(sd, 0.0005) * (4.5 + 30/float64(len(sorted)))
 }
-
-// median returns the median of xs, or 0 if xs is empty.
-func median(xs []float64) float64 {
-	if len(xs) == 0 {
-		return 0
-	}
-	s := slices.Clone(xs)
-	slices.Sort(s)
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
-}

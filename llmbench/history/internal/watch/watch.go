@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
 // Options control a Watch.
@@ -217,7 +219,7 @@ func (w *Watch) sharedByReruns(values []Value, shared map[int]common) map[int]fl
 		if len(v.Reruns) == 0 || b.n < fewest || math.Abs(v.X-shared[v.Machine].taken-b.mean) > 3*sd {
 			continue
 		}
-		all[v.Machine] = append(all[v.Machine], distance{median(v.Reruns) - b.mean, sd})
+		all[v.Machine] = append(all[v.Machine], distance{robust.Median(v.Reruns) - b.mean, sd})
 	}
 	found := map[int]float64{}
 	for machine, ds := range all {
@@ -250,17 +252,12 @@ func weighted(ds []distance, q float64) float64 {
 // level returns the median of the machine's last seven nights, and how much the nights vary around their median
 // beyond chance, as a variance.
 func (tr *track) level(chance float64) (level, varies float64) {
-	level = median(tr.xs[max(0, len(tr.xs)-7):])
+	level = robust.Median(tr.xs[max(0, len(tr.xs)-7):])
 	recent := tr.xs[max(0, len(tr.xs)-baseline):]
 	if len(recent) < fewest {
 		return level, chance // too few nights to know, so half of the distance is subtracted
 	}
-	middle := median(recent)
-	far := make([]float64, len(recent))
-	for i, x := range recent {
-		far[i] = math.Abs(x - middle)
-	}
-	sd := 1.4826 * median(far)
+	_, sd := robust.Spread(recent)
 	return level, max(0, sd*sd-chance)
 }
 

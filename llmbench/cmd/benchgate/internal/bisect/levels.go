@@ -3,6 +3,8 @@ package bisect
 import (
 	"math"
 	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
 // A grid has the levels and scales of noise that the model of a Search considers. A level is the difference of a
@@ -37,25 +39,10 @@ func newGrid(first []float64, margin float64) grid {
 	return g
 }
 
-// center returns the median of xs, and the scale of their noise: a standard deviation that outliers hardly
-// influence.
+// center returns the median of xs, and the scale of their noise, which is never 0.
 func center(xs []float64) (middle, scale float64) {
-	middle = median(xs)
-	far := make([]float64, len(xs))
-	for i, x := range xs {
-		far[i] = math.Abs(x - middle)
-	}
-	return middle, max(1.4826*median(far), 1e-4)
-}
-
-// median returns the median of xs, or 0 if xs is empty.
-func median(xs []float64) float64 {
-	if len(xs) == 0 {
-		return 0
-	}
-	s := slices.Clone(xs)
-	slices.Sort(s)
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+	middle, scale = robust.Spread(xs)
+	return middle, max(scale, 1e-4)
 }
 
 // density returns the logarithm of the density of noise x with the given scale: Student's t distribution with
