@@ -88,7 +88,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/internal/strain", "", ""},
 	{"llmbench/internal/wake", "golang.org/x/sys", ""},
 	{"llmbench/records", "llmbench/sample github.com/go-json-experiment/json", "llmbench llmbench/arrivals llmbench/internal/runtest mockserver mockserver/shape"},
-	{"llmbench/report", "llmbench/benchfile llmbench/compat llmbench/gate llmbench/report/internal/answer llmbench/report/internal/chart llmbench/report/internal/pictures llmbench/report/internal/results llmbench/report/internal/systems llmbench/sample", ""},
+	{"llmbench/report", "llmbench/benchfile llmbench/compare llmbench/compat llmbench/gate llmbench/report/internal/answer llmbench/report/internal/chart llmbench/report/internal/pictures llmbench/report/internal/results llmbench/report/internal/systems llmbench/sample", ""},
 	{"llmbench/report/internal/answer", "llmbench/compare llmbench/gate llmbench/records llmbench/report/internal/chart llmbench/report/internal/human llmbench/report/internal/results llmbench/report/internal/systems", ""},
 	{"llmbench/report/internal/chart", "gonum.org/v1/plot", ""},
 	{"llmbench/report/internal/human", "llmbench/report/internal/chart", ""},

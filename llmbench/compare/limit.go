@@ -8,6 +8,13 @@ import (
 	"strings"
 )
 
+// DefaultShare is the share of the requests that must keep the limits in BenchmarkSLO.
+const DefaultShare = 0.95
+
+// Kept returns the share of all requests that kept the SLO, for [Point].Kept. good and rate are good-req/s and
+// req/s, which count successful requests; rate must be above 0. failed and shed are fail-% and shed-%.
+func Kept(good, rate, failed, shed float64) float64 { return good / rate * (1 - (failed+shed)/100) }
+
 // A reach is up to which load systems keep the SLO.
 type reach struct {
 	names       []string

@@ -2,15 +2,28 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // Loads holds the keys of benchmark names that describe a load. If a name has several of them, the one that comes
 // first in this list is its load.
 var Loads = []string{"concurrency", "rate", "streams", "qps"}
+
+// LoadOf returns the key of a benchmark's load, and its value, which is above 0. The function value returns the
+// value of a key of the benchmark's name, or "". If the name has no load, the key is "".
+func LoadOf(value func(key string) string) (key string, v float64) {
+	for _, key := range Loads {
+		if v, err := strconv.ParseFloat(value(key), 64); err == nil && v > 0 && !math.IsInf(v, 0) {
+			return key, v
+		}
+	}
+	return "", 0
+}
 
 // workKeys holds the keys of names that say what a server is asked to do.
 var workKeys = []string{"workload", "stream", "input", "output", "turns", "tokens", "prefix", "batch", "speed", "offered"}

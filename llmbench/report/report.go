@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/answer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/pictures"
@@ -33,7 +34,7 @@ func New(d *Data, o Options) (*Report, error) {
 	for _, g := range groups {
 		limits[g] = systems.SLOOf(g.Rows)
 		if o.SLO != (sample.SLO{}) {
-			limits[g] = systems.SLO{Limits: o.SLO, Share: systems.DefaultShare, Given: true}
+			limits[g] = systems.SLO{Limits: o.SLO, Share: compare.DefaultShare, Given: true}
 		}
 	}
 	slo := func(g *systems.Group) systems.SLO { return limits[g] }

@@ -10,9 +10,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 )
 
-// kept is the share of requests within the SLO with which a load keeps the SLO, as in BenchmarkSLO.
-const kept = 0.95
-
 // A pairing holds the two systems of a benchmark.
 type pairing struct {
 	load    string // the key of the load
@@ -32,9 +29,10 @@ func (o *Overview) comparisons() (says []string) {
 				keys[key] = value
 			}
 		}
-		load := loadOf(keys)
+		of := func(key string) string { return keys[key] }
+		load, _ := compare.LoadOf(of)
 		delete(keys, load)
-		id := strings.Join([]string{base, compare.Work(func(k string) string { return keys[k] }), keys["model"], load}, "\x00")
+		id := strings.Join([]string{base, compare.Work(of), keys["model"], load}, "\x00")
 		if by[id] == nil {
 			by[id] = &pairing{load: load}
 			order = append(order, id)
@@ -56,16 +54,6 @@ func (o *Overview) comparisons() (says []string) {
 	return says
 }
 
-// loadOf returns the key of a name that is the load, or "".
-func loadOf(keys map[string]string) string {
-	for _, key := range compare.Loads {
-		if v, err := strconv.ParseFloat(keys[key], 64); err == nil && v > 0 && !math.IsInf(v, 0) {
-			return key
-		}
-	}
-	return ""
-}
-
 // compare compares the systems, or returns nil if there are not two.
 func (p *pairing) compare() *compare.Comparison {
 	if len(p.systems) != 2 {
@@ -84,7 +72,7 @@ func (p *pairing) compare() *compare.Comparison {
 		slices.SortStableFunc(s.Points, func(a, b compare.Point) int { return int(math.Copysign(1, a.Load-b.Load)) })
 		all = append(all, s)
 	}
-	return compare.Of(p.load, all, kept)
+	return compare.Of(p.load, all, compare.DefaultShare)
 }
 
 // label names a system by what distinguishes it from another one.
@@ -124,7 +112,7 @@ func (r *row) point(load string, units []string) (p compare.Point) {
 	failed, _ := r.median("fail-%")
 	shed, _ := r.median("shed-%")
 	if has && also && rate > 0 && !r.scaled && !slices.Contains(r.doubted, "good-req/s") {
-		p.Known, p.Kept = true, good/rate*(1-(failed+shed)/100)
+		p.Known, p.Kept = true, compare.Kept(good, rate, failed, shed)
 	}
 	return p
 }

@@ -2,9 +2,7 @@ package results
 
 import (
 	"cmp"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
@@ -75,12 +73,7 @@ func (r *Row) SpedUp() bool {
 
 // Load returns the key of the row's load, and its value. If the row has no load, the key is "".
 func (r *Row) Load() (key string, v float64) {
-	for _, key := range compare.Loads {
-		if v, err := strconv.ParseFloat(r.Key(key), 64); err == nil && v > 0 && !math.IsInf(v, 0) {
-			return key, v
-		}
-	}
-	return "", 0
+	return compare.LoadOf(r.Key)
 }
 
 // A Spread is the median, the minimum and the maximum of samples.

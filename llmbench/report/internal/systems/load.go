@@ -58,9 +58,6 @@ type SLO struct {
 	Given  bool // the reader gave the limits; good-req/s then counts requests within other limits
 }
 
-// DefaultShare is the share of the requests that must keep the limits in BenchmarkSLO.
-const DefaultShare = 0.95
-
 // Text returns a text like "95 % of requests within ttft=500ms".
 func (o SLO) Text() string {
 	limits := o.Limits.String()
@@ -81,12 +78,12 @@ func SLOOf(rows []*results.Row) SLO {
 		for _, run := range r.Runs {
 			limits := run.Head.Limits()
 			if limits == (sample.SLO{}) || found != (sample.SLO{}) && limits != found {
-				return SLO{Share: DefaultShare}
+				return SLO{Share: compare.DefaultShare}
 			}
 			found = limits
 		}
 	}
-	return SLO{Limits: found, Share: DefaultShare}
+	return SLO{Limits: found, Share: compare.DefaultShare}
 }
 
 // Kept returns the share of a row's requests that kept the limits. A failed request kept none. The
@@ -116,7 +113,7 @@ func (o SLO) Kept(r *results.Row) (share float64, known bool) {
 	}
 	failed, _ := r.Spread("fail-%")
 	shed, _ := r.Spread("shed-%")
-	return good.Mid / rate.Mid * (1 - (failed.Mid+shed.Mid)/100), true
+	return compare.Kept(good.Mid, rate.Mid, failed.Mid, shed.Mid), true
 }
 
 // A Carried says up to which load a system meets an SLO.
