@@ -16,7 +16,7 @@ const significant = 0.05
 const fresh = "if each run is a fresh start of the server"
 
 // sure says how sure the differences are, and reports whether there are enough runs to tell. The parameter family is
-// the number of tests of the answer, where those of single loads count as one.
+// the number of tests of the answer, where all tests of single loads count as one.
 func (p *pair) sure(family int) (says string, decided bool) {
 	ahead, even, behind := p.split()
 	differ := append(ahead[:len(ahead):len(ahead)], behind...)
@@ -33,9 +33,10 @@ func (p *pair) sure(family int) (says string, decided bool) {
 	}
 	preliminary := ""
 	if needed := p.needed(family); least < needed {
-		preliminary = fmt.Sprintf("reliminary: %s of each, %d are needed", number, needed)
+		preliminary = fmt.Sprintf("preliminary: %s of each, %d are needed", number, needed)
 	}
-	overall, opposed := (len(behind) == 0 || len(ahead) == 0) && p.agrees(len(ahead)-len(behind)), !p.agrees(len(ahead)-len(behind))
+	agrees := p.agrees(len(ahead) - len(behind))
+	overall := agrees && (len(behind) == 0 || len(ahead) == 0) && p.decides(family)
 	switch {
 	case len(differ) > 0 && len(shown) == len(differ) && len(p.strata) > 1:
 		where := "at each load"
@@ -43,18 +44,19 @@ func (p *pair) sure(family int) (says string, decided bool) {
 			where = p.where(shown)
 		}
 		return "More than chance " + where + ", " + fresh, true
-	case overall && p.decides(family) && len(p.strata) == 1:
+	case overall && len(p.strata) == 1:
 		return capital(p.pairs(family)) + " " + fresh, true
-	case overall && p.decides(family) && preliminary != "":
-		return fmt.Sprintf("Over all loads more than chance (%s, if each run at each load is a fresh start); at each load p%s", p.pairs(family), preliminary), true
-	case overall && p.decides(family):
-		return fmt.Sprintf("Over all loads more than chance (%s, if each run at each load is a fresh start)", p.pairs(family)), true
+	case overall:
+		said := fmt.Sprintf("Over all loads more than chance (%s, if each run at each load is a fresh start)", p.pairs(family))
+		if preliminary != "" {
+			said += "; at each load " + preliminary
+		}
+		return said, true
 	case preliminary != "":
-		return "P" + preliminary, false
+		return capital(preliminary), false
 	case len(shown) > 0:
 		return "More than chance " + p.where(shown) + ", " + fresh + "; elsewhere it may be chance", true
-	}
-	if opposed && p.decides(family) {
+	case !agrees && p.decides(family):
 		return "That may be chance; over all loads the runs say the opposite (" + p.pairs(family) + ")", true
 	}
 	return "It may be chance: " + p.pairs(family), true
