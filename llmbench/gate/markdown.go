@@ -89,8 +89,10 @@ func (t *table) markdown(b *strings.Builder) {
 	}
 }
 
-// escape returns s with everything escaped that Markdown would take for a column, for markup or for a
-// mention of a user.
+// EscapeMarkdown returns text with everything escaped that GitHub Flavored Markdown (https://github.github.com/gfm/)
+// would take for a column, for markup or for a mention of a user. Ends of lines remain.
+func EscapeMarkdown(text string) string { return escape(text) }
+
 var escape = strings.NewReplacer(
 	`\`, `\\`, `|`, `\|`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `~`, `\~`, `#`, `\#`, `$`, `\$`,
 	`<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `@`, `&#64;`,

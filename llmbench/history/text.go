@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
 // JSON writes the report as one JSON object.
@@ -69,14 +71,7 @@ func (p printer) plain(text string) string {
 	if p.code == "" {
 		return text
 	}
-	var b strings.Builder
-	for _, c := range text {
-		if strings.ContainsRune("\\`*_[]<>|@#&", c) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
+	return gate.EscapeMarkdown(text)
 }
 
 // plainAll applies plain to each text.
@@ -180,7 +175,8 @@ func (p printer) reproduce(r *Report) {
 	}
 }
 
-// quoted returns s as one word for a shell. The texts come from result files, which may be anybody's.
+// quoted returns s as one word for a shell. The texts come from result files, which may be anybody's. Package
+// shellquote would put a backslash before each $ of a pattern, which is hard to read.
 func quoted(s string) string {
 	if s != "" && strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._/") == "" {
 		return s

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
 // The verdicts of a bisectReport.
@@ -125,11 +127,12 @@ func (r *bisectReport) markdown(w io.Writer) error {
 	if r.Verdict == bisectFound {
 		sign = "🔎"
 	}
-	escape := strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "&", "&amp;", "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "!", `\!`, "@", `\@`, "#", `\#`, "\n", " ").Replace
+	escape := func(text string) string { return gate.EscapeMarkdown(strings.ReplaceAll(text, "\n", " ")) }
+	code := func(name string) string { return "`" + strings.ReplaceAll(name, "`", "'") + "`" }
 	fmt.Fprintf(&b, "### %s benchgate bisect: %s\n\n%s\n", sign, r.Verdict, escape(r.Summary))
 	rows, others := r.rows()
 	if len(rows) > 0 {
-		fmt.Fprintf(&b, "\n`%s` `%s`; the change is from the good commit, `%.12s`; a pair has a standard deviation of %.1f%%.\n\n", r.Name, r.Unit, r.Good, 100*r.Noise)
+		fmt.Fprintf(&b, "\n%s %s; the change is from the good commit, `%.12s`; a pair has a standard deviation of %.1f%%.\n\n", code(r.Name), code(r.Unit), r.Good, 100*r.Noise)
 		fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(bisectColumns, " | "), strings.Repeat(" --- |", len(bisectColumns)))
 		for _, row := range rows {
 			for i := range row {
