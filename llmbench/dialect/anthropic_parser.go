@@ -16,7 +16,6 @@ type anthropicParser struct {
 	memoParser
 	stopSeen bool // message_stop came
 	input    struct{ fresh, read, written int }
-	name     []byte // buffer for the name of a tool
 
 	onMessage, onBlock, onDelta, onUsage, onOutputDetails, onMetrics func(name []byte)
 	eachBlock                                                        func()
@@ -64,10 +63,10 @@ func (p *anthropicParser) member(name []byte) {
 		}
 		p.isError = p.isError || p.w.Kind() == '"' // the body of an exception of Amazon Bedrock
 		p.otherMember(name)
-	case "content_block":
-		p.objectOrOther(p.onBlock)
+	case "content_block": // events that the API adds may have other values here
+		p.object(p.onBlock)
 	case "delta":
-		p.objectOrOther(p.onDelta)
+		p.object(p.onDelta)
 	case "amazon-bedrock-invocationMetrics": // only in streams of Amazon Bedrock
 		p.w.Object(p.onMetrics)
 	case "usage", "content", "stop_reason":
@@ -75,15 +74,6 @@ func (p *anthropicParser) member(name []byte) {
 	default:
 		p.otherMember(name)
 	}
-}
-
-// objectOrOther reads the next value if it is an object. Events that the API adds may have other values.
-func (p *anthropicParser) objectOrOther(member func(name []byte)) {
-	if p.w.Kind() == '{' {
-		p.w.Object(member)
-		return
-	}
-	p.w.Raw()
 }
 
 // messageMember reads a member of a message. The message of a stream has no content yet.
@@ -109,8 +99,7 @@ func (p *anthropicParser) messageMember(name []byte) {
 func (p *anthropicParser) blockMember(name []byte) {
 	switch string(name) {
 	case "name":
-		p.name = p.w.Text(p.name[:0])
-		p.d.addToolName(p.name)
+		p.toolName()
 	case "input":
 		if p.wholeBody {
 			p.d.ToolCall = p.w.TextOrRaw(p.d.ToolCall)

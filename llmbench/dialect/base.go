@@ -31,6 +31,8 @@ type baseParser struct {
 	isError   bool   // the document is an error, whose text may be in errorText
 	errorText []byte // "message" at the top level
 
+	name []byte // name of a tool call
+
 	// The timings object of llama.cpp in the current document.
 	timingsJSON []byte
 	onTimings   func(name []byte)
@@ -183,6 +185,21 @@ func (p *baseParser) otherMember(name []byte) {
 	default:
 		p.w.Raw()
 	}
+}
+
+// object reads the next value if it is an object, and otherwise skips it.
+func (p *baseParser) object(member func(name []byte)) {
+	if p.w.Kind() == '{' {
+		p.w.Object(member)
+		return
+	}
+	p.w.Raw()
+}
+
+// toolName reads the next value as the name of a tool call that begins in the event.
+func (p *baseParser) toolName() {
+	p.name = p.w.Text(p.name[:0])
+	p.d.addToolName(p.name)
 }
 
 // finishReason reads the next value as the finish reason. The values null and "" mean that a finish reason

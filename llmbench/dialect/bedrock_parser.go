@@ -22,8 +22,7 @@ func (d BedrockConverse) NewParser() Parser {
 // the message is.
 type converseParser struct {
 	baseParser
-	fresh, read, written int    // tokens of the prompt that were new, that came from the cache, and that went there
-	name                 []byte // buffer for the name of a tool
+	fresh, read, written int // tokens of the prompt that were new, that came from the cache, and that went there
 
 	onOutput, onMessage, onBlock, onDelta, onTool, onReasoning, onUsage, onMetrics func(name []byte)
 	eachBlock                                                                      func()
@@ -134,8 +133,7 @@ func (p *converseParser) deltaMember(name []byte) {
 func (p *converseParser) toolMember(name []byte) {
 	switch string(name) {
 	case "name":
-		p.name = p.w.Text(p.name[:0])
-		p.d.addToolName(p.name)
+		p.toolName()
 	case "input": // in a stream, a part of the JSON text as a string
 		p.d.ToolCall = p.w.TextOrRaw(p.d.ToolCall)
 	default:

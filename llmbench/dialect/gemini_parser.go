@@ -21,7 +21,6 @@ type geminiParser struct {
 	// The current part.
 	text    []byte
 	thought bool
-	name    []byte // buffer for the name of a function
 
 	onCandidate, onContent, onPart, onCall, onUsage, onFeedback func(name []byte)
 	eachCandidate, eachPart                                     func()
@@ -123,8 +122,7 @@ func (p *geminiParser) partMember(name []byte) {
 func (p *geminiParser) callMember(name []byte) {
 	switch string(name) {
 	case "name":
-		p.name = p.w.Text(p.name[:0])
-		p.d.addToolName(p.name)
+		p.toolName()
 	case "args":
 		p.d.ToolCall = p.w.TextOrRaw(p.d.ToolCall)
 	default:

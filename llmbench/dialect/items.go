@@ -161,15 +161,6 @@ func (p *itemsParser) member(name []byte) {
 	}
 }
 
-// object reads the next value if it is an object, and otherwise skips it.
-func (p *itemsParser) object(member func(name []byte)) {
-	if p.w.Kind() == '{' {
-		p.w.Object(member)
-		return
-	}
-	p.w.Raw()
-}
-
 // usageMember reads a member of the usage object, or of the tokens in Cohere's meta object. Some servers
 // report only the total of the tokens, which are the prompt's, because there is no output.
 func (p *itemsParser) usageMember(name []byte) {

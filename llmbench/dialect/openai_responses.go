@@ -105,7 +105,6 @@ type responsesParser struct {
 	eventType eventKind // type according to the event field of the stream
 	kind      eventKind // type according to the document's member "type"; eventType if there is none
 	delta     []byte
-	name      []byte // name of a tool call
 	status    string // status of the response; if it is incomplete, the reason for that
 
 	// The current item of a whole answer.
@@ -271,8 +270,7 @@ func (p *responsesParser) itemMember(name []byte) {
 	case "content", "summary":
 		p.w.Array(p.eachPart)
 	case "name":
-		p.name = p.w.Text(p.name[:0])
-		p.d.addToolName(p.name)
+		p.toolName()
 	case "arguments":
 		p.d.ToolCall = p.w.TextOrRaw(p.d.ToolCall)
 	default:
