@@ -23,7 +23,7 @@ func shedding(b *testing.B, s server) {
 	in, out := pick(s, 512, 64), pick(s, 128, 16)
 	users := s.concurrencies(pick(s, 64, 16))[0]
 	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true/offered=%d", in, out, overload), func(b *testing.B) {
-		draw := func(n int, seed uint64) ([]llmbench.Request, error) { return s.prompts(in, out, seed).Requests(n) }
+		draw := s.drawPrompts(in, out)
 		c, err := s.saturate(b, users, draw)
 		if err != nil {
 			b.Fatal(err)
@@ -60,7 +60,7 @@ func (s server) saturate(b *testing.B, users int, draw drawFunc) (c saturation, 
 	b.Helper()
 	stop := noteWhile(b, "finding out the capacity of the server")
 	defer stop()
-	requests, err := draw(4*users, s.options.Seed+1<<40) // other words than those of the passes
+	requests, err := draw(4*users, s.options.Seed+1<<40) // the passes have other words
 	if err != nil {
 		return c, err
 	}

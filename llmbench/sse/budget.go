@@ -37,12 +37,8 @@ func (b *Budget) Take(before, size int) (taken int64, err error) {
 	return taken, nil
 }
 
-// GiveBack returns memory to the budget.
-func (b *Budget) GiveBack(taken int64) {
-	if taken > 0 {
-		b.left.Add(taken)
-	}
-}
+// GiveBack returns memory to the budget that Take took from it.
+func (b *Budget) GiveBack(taken int64) { b.left.Add(taken) }
 
 // freeSize is the size up to which a buffer does not count against the budget.
 const freeSize = 1 << 20
