@@ -24,7 +24,8 @@ type Arm struct {
 	Name   string
 	Target Target
 	// Compare, if set, computes further metrics of the arm from the samples of the first arm and its own,
-	// for example by how much a latency is longer. It keeps the rules of [Load].Figures. It is not called if the first arm failed. The first arm must not have it.
+	// for example by how much a latency is longer. It keeps the rules of [Load].Figures. It is not called if the
+	// first arm failed. The first arm must not have it.
 	Compare func(first, own iter.Seq[*sample.Sample]) map[string]float64
 }
 

@@ -103,8 +103,8 @@
 //
 // A vector has 384 elements, or as many as the field dimensions asks for, and the length 1. It depends only
 // on its text: equal texts have equal vectors, and the vectors of different texts are nearly perpendicular.
-// The probabilities of /classify are of two classes. A score is the share of the query's words that the document has, times 0.9, plus up to 0.1 that depends on
-// the document's text.
+// The probabilities of /classify are of two classes. A score is the share of the query's words that the
+// document has, times 0.9, plus up to 0.1 that depends on the document's text.
 //
 // # The server's own timings
 //

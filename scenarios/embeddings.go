@@ -74,7 +74,7 @@ func measureItems(b *testing.B, s server, own dialect.ItemsDialect) {
 		d = own
 	}
 	if d.Ranks() != own.Ranks() {
-		llmbench.Skip(b, "the requests are of another kind than those of "+d.Name())
+		llmbench.Skip(b, d.Name()+" is for requests of another kind: embeddings and rankings have dialects of their own")
 	}
 	s.target.Dialect = d
 	if n := s.options.Dimensions; n > 0 && !d.Ranks() {

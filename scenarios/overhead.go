@@ -17,9 +17,10 @@ import (
 //
 // The results of the gateway have the units added-ttft-ms and added-itl-ms, each with a confidence interval
 // of 95 % (added-ttft-low-ms, added-ttft-high-ms and so on). The interval takes requests for independent: it
-// is too narrow if passes differ by more than their requests do, as on a busy machine. If backends.Process started the gateway, its results also have the gateway's CPU time,
-// srv-cpu-s/ktok. The gateway must then not be started together with the server, in Process.Beside, because
-// the CPU time would contain the server's.
+// is too narrow if passes differ by more than their requests do, as on a busy machine. If backends.Process
+// started the gateway, its results also have the gateway's CPU time, srv-cpu-s/ktok. The gateway must then
+// not be started together with the server, in Process.Beside, because the CPU time would contain the
+// server's.
 func (o Options) GatewayOverhead(b *testing.B, direct, gateway llmbench.Target) {
 	b.Helper()
 	llmbench.Watch(b)

@@ -128,8 +128,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestRatioOf checks that 95 % intervals hold the true ratio in at least 95 % of comparisons, and that an
-// interval of too few runs is that of all pairs.
+// TestRatioOf checks that 95 % intervals hold the true ratio in at least 95 % of comparisons, and that with too few
+// runs the interval holds the ratios of all pairs.
 func TestRatioOf(t *testing.T) {
 	i := RatioOf([]float64{2, 4, 6}, []float64{1, 2, 2})
 	assert.Equal(t, i, Interval{Mid: 2, Low: 1, High: 6})

@@ -32,7 +32,7 @@ func (p *pair) where(at []int) string {
 	return "at " + strings.Join(said, ", ") + " and " + high
 }
 
-// Load spells a load: "16 users", or "0.5 req/s". The key is one of those of [Of], except "".
+// Load spells a load: "16 users", or "0.5 req/s". The key is one of the keys that [Of] takes, except "".
 func Load(key string, v float64) string {
 	noun := "users"
 	switch {

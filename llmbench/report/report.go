@@ -95,7 +95,7 @@ func headline(a *answer.Answer, verdict *gate.Report, slo func(*systems.Group) s
 const maxDetail = 24
 
 // detailed returns the benchmarks with records whose details are on the page, and the number of the others. Of many
-// benchmarks the failed ones, and those of the two best systems, are on the page.
+// benchmarks, the failed ones and the benchmarks of the two best systems are on the page.
 func detailed(d *Data, compared []*systems.System) (rows []*results.Row, left int) {
 	rows = slices.DeleteFunc(slices.Concat(d.Rows, d.Broken), func(r *results.Row) bool { return len(r.Runs) == 0 })
 	all := len(rows)

@@ -34,8 +34,8 @@ func compared(groups []*systems.Group, slo func(*systems.Group) systems.SLO) []*
 	return present(all)
 }
 
-// maxDrawn is the largest number of systems whose distributions are all on the page. Of more systems those of
-// the best ones are.
+// maxDrawn is the largest number of systems whose distributions are all on the page. Of more systems, only
+// the best ones have distributions there.
 const (
 	maxDrawn  = 8
 	bestDrawn = 4

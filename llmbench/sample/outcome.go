@@ -1,7 +1,8 @@
 package sample
 
 // An Outcome says how a request ended. A request is successful if its outcome is [OK], and failed if its
-// outcome is neither OK nor [Left]. A request that was [Shed] is a special failure. Latencies and token counts are computed from successful requests only.
+// outcome is neither OK nor [Left]. A request that was [Shed] has failed, but fail-% does not count it: shed-%
+// does. Latencies and token counts are computed from successful requests only.
 type Outcome string
 
 // The outcomes, as records spell them.

@@ -70,7 +70,7 @@ func (b *bisection) flags(fs *flag.FlagSet) {
 	fs.IntVar(&b.n, "n", 10, "the `count` of pairs of the good and the bad commit, unless the verdict is known earlier")
 	fs.IntVar(&b.most, "max", 50, "the largest `count` of pairs of the good and the bad commit")
 	fs.IntVar(&b.limit, "pairs", 300, "the largest `count` of further pairs")
-	fs.Uint64Var(&b.seed, "seed", 0, "the `number` that determines the random order in each pair (default random, or that of the samples in the folder)")
+	fs.Uint64Var(&b.seed, "seed", 0, "the `number` that determines the random order in each pair (default random, or the number that the samples in the folder have)")
 	fs.StringVar(&b.out, "out", "", "keep the samples in this `folder`, and continue with the samples in it (default a new temporary folder)")
 	fs.DurationVar(&b.timeout, "timeout", time.Hour, "the maximum `time` of one process")
 	fs.Func("format", "the `format` of the report: text, md (Markdown) or json (default text)", func(v string) error {

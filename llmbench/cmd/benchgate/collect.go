@@ -53,7 +53,7 @@ func newCollector(name, arguments, about string, stdout, stderr io.Writer) *coll
 	c.fs = flag.NewFlagSet("benchgate "+name, flag.ContinueOnError)
 	c.flags(c.fs)
 	c.fs.IntVar(&c.n, "n", 10, "the `count` of samples of each side, unless the verdict is known earlier")
-	c.fs.Uint64Var(&c.seed, "seed", 0, "the `number` that determines the random order of the sides in each round (default random, or that of the samples in the folder)")
+	c.fs.Uint64Var(&c.seed, "seed", 0, "the `number` that determines the random order of the sides in each round (default random, or the number that the samples in the folder have)")
 	c.fs.StringVar(&c.out, "out", "", "keep the samples in this `folder`, and continue with the samples in it (default a new temporary folder)")
 	c.fs.DurationVar(&c.timeout, "timeout", time.Hour, "the maximum `time` of one process")
 	return c

@@ -7,8 +7,9 @@
 //	mockserver version
 //
 // When the server listens, the command prints one line with the server's URL to standard
-// error. With -replicas there is a line for each server. On SIGINT or SIGTERM the server refuses new connections, waits up to 5 s for the
-// requests in flight, closes the remaining connections and ends.
+// error. With -replicas there is a line for each server. On SIGINT or SIGTERM the server
+// refuses new connections, waits up to 5 s for the requests in flight, closes the remaining
+// connections and ends.
 //
 // The flags are:
 //
@@ -37,7 +38,7 @@
 //	-replicas n             serve n servers on successive ports (1)
 //	-replica i:flag=value   another value of a flag for replica i, counted from 1,
 //	                        as in 2:speed=0.5 or 3:fault=die,every=100; may be
-//	                        repeated. A fault comes in addition to those of -fault
+//	                        repeated. A fault comes in addition to the faults of -fault
 //
 // Each replica has its own engine, prefix cache, queue, metrics and log.
 //

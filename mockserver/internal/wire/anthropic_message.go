@@ -11,7 +11,7 @@ import (
 type message struct {
 	Answer
 	reason  int  // number of thinking tokens; if above 0, the first block has the thinking
-	bedrock bool // the events are those of Amazon Bedrock: no ping, and metrics at the end
+	bedrock bool // the events are as Amazon Bedrock sends them: no ping, and metrics at the end
 }
 
 func newMessage(a Answer) *message {

@@ -80,8 +80,9 @@ type score struct {
 	score float64
 }
 
-// scores returns the scores of the documents, the highest first unless q.unsorted is set. A score is mainly the share of the query's
-// words that the document has. The rest, less than 0.1, depends on the document's text.
+// scores returns the scores of the documents, the highest first unless q.unsorted is set. A score is mainly
+// the share of the query's words that the document has. The rest, less than 0.1, depends on the document's
+// text.
 func (q *items) scores() []score {
 	words := strings.Fields(q.query)
 	all := make([]score, len(q.texts))

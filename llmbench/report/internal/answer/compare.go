@@ -23,8 +23,8 @@ type comparison struct {
 }
 
 // compared compares the systems of a group. If no two systems have a load in common, the comparison
-// has no sentences. If the systems have different kinds of load, those of the kind that most of them
-// have are compared.
+// has no sentences. If the systems have different kinds of load, only the systems with the most frequent
+// kind are compared.
 func compared(g *systems.Group, slo systems.SLO) (best comparison) {
 	for _, key := range append(slices.Clone(compare.Loads), "") {
 		all := slices.DeleteFunc(slices.Clone(g.Systems), func(s *systems.System) bool { return s.Found || s.Load != key })

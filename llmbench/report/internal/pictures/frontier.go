@@ -69,7 +69,7 @@ func Frontier(g *systems.Group, slo systems.SLO) *Picture {
 	if points < 2 {
 		return nil
 	}
-	p.Caption = fmt.Sprintf("Output tokens per second of all users against those of one, with a point for each load%s.", forSystems(all))
+	p.Caption = fmt.Sprintf("Output tokens per second of all users against output tokens per second of one user, with a point for each load%s.", forSystems(all))
 	if len(knees.Points) > 0 {
 		plane.Series = append(plane.Series, knees)
 		p.Caption += " A ring is the knee: the greatest throughput / latency."

@@ -36,6 +36,7 @@
 // one a tenth, and each further one half the share of the one before.
 //
 // So the probability that a search names a commit that is not worse than its predecessor by more than the margin
-// is at most alpha. That needs none of the assumptions of the model. TestSimulate prints how often the right commit is
-// found, with the number of pairs beside those of a plain bisection; README.md of package gate has the table.
+// is at most alpha. That needs none of the assumptions of the model, but it needs noise that is symmetric: noise of
+// different skew in the two versions breaks it. TestSimulate prints how often a Search and a plain bisection find the
+// right commit, and how many pairs each takes; README.md of package gate has the table.
 package bisect

@@ -88,7 +88,8 @@ func (g grid) add(t *table, x float64) {
 	}
 }
 
-// mixed returns the logarithm of a likelihood from those of the usual level and of all other levels.
+// mixed returns the likelihood of a state in which a commit has either the usual level or another one. Its arguments
+// are the likelihoods of these two. All are logarithms.
 func mixed(usual, others float64) float64 {
 	return logSum(math.Log(spike)+usual, math.Log(1-spike)+others)
 }
