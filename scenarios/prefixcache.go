@@ -29,24 +29,32 @@ func prefixCache(b *testing.B, s server) {
 	b.Run(fmt.Sprintf("workload=prefixes-%dx%d-%dx%d/stream=true", groups, p.PerGroup, p.System, p.Question), func(b *testing.B) {
 		for _, users := range s.concurrencies(pick(s, []int{1, 16}, []int{1})...) {
 			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-				var sent []prefix // prefixes sent in all measured passes
-				measured := false
-				draw := func(n int, seed uint64) ([]llmbench.Request, error) {
+				s.run(b, s.prefixLoad(b, llmbench.Load{Concurrency: users}, n, func(seed uint64) benchdata.SharedPrefix {
 					p := p
 					p.Seed = seed
-					requests, err := p.Requests(n)
-					if measured {
-						sent = append(sent, prefixes(s, requests)...)
-					}
-					return requests, err
-				}
-				l := s.fresh(b, llmbench.Load{Concurrency: users}, n, 2, draw)
-				l.Figures = func(samples iter.Seq[*sample.Sample]) map[string]float64 { return hitFigures(sent, n, samples) }
-				measured = true
-				s.run(b, l)
+					return p
+				}))
 			})
 		}
 	})
+}
+
+// prefixLoad sets the requests of l: each pass sends n prompts of the data set that of returns for a seed. It
+// sets the figures of l to the hits that the prefixes of all measured passes imply.
+func (s server) prefixLoad(b *testing.B, l llmbench.Load, n int, of func(seed uint64) benchdata.SharedPrefix) llmbench.Load {
+	b.Helper()
+	var sent []prefix // in all measured passes
+	measured := false // the warm-up is drawn before
+	l = s.fresh(b, l, n, 2, func(n int, seed uint64) ([]llmbench.Request, error) {
+		requests, err := of(seed).Requests(n)
+		if measured {
+			sent = append(sent, prefixes(s, requests)...)
+		}
+		return requests, err
+	})
+	l.Figures = func(samples iter.Seq[*sample.Sample]) map[string]float64 { return hitFigures(sent, n, samples) }
+	measured = true
+	return l
 }
 
 // A prefix is what is remembered of a request, because a long run has too many prompts to keep them all.

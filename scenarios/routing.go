@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"iter"
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
@@ -22,20 +21,12 @@ func routing(b *testing.B, s server) {
 	b.Run(fmt.Sprintf("workload=prefixes-%dx%d-%dx%d/stream=true", (n+p.PerGroup-1)/p.PerGroup, p.PerGroup, p.System, p.Question), func(b *testing.B) {
 		for _, users := range s.concurrencies(pick(s, []int{16, 64}, []int{8})...) {
 			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-				var sent []prefix // of all measured passes
-				measured := false
-				l := s.fresh(b, llmbench.Load{Concurrency: users, Units: sample.Named("p99-ttft-ns", "p99-e2e-ns")}, n, 2, func(n int, seed uint64) ([]llmbench.Request, error) {
+				l := llmbench.Load{Concurrency: users, Units: sample.Named("p99-ttft-ns", "p99-e2e-ns")}
+				s.run(b, s.prefixLoad(b, l, n, func(seed uint64) benchdata.SharedPrefix {
 					p := p
 					p.Salt = s.salt ^ seed // which changes the words and not the order
-					requests, err := p.Requests(n)
-					if measured {
-						sent = append(sent, prefixes(s, requests)...)
-					}
-					return requests, err
-				})
-				l.Figures = func(samples iter.Seq[*sample.Sample]) map[string]float64 { return hitFigures(sent, n, samples) }
-				measured = true
-				s.run(b, l)
+					return p
+				}))
 			})
 		}
 	})
