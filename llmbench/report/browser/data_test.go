@@ -60,17 +60,23 @@ func (s simulated) write(t *testing.T, dir string, concurrency, sample int) {
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(b.String()), 0o600))
 }
 
+// sweep writes results of six loads to dir, with records.
+func (s simulated) sweep(t *testing.T, dir string, samples int) {
+	t.Helper()
+	for concurrency := 1; concurrency <= 32; concurrency *= 2 {
+		for sample := range samples {
+			s.write(t, dir, concurrency, sample+1)
+		}
+	}
+}
+
 // systems returns a report about three systems. Each has six loads, with three samples and with
 // records.
 func systems(t *testing.T) *report.Report {
 	t.Helper()
 	dir := t.TempDir()
 	for _, s := range []simulated{{backend: "server-a", tpot: 9e6, slots: 16}, {backend: "server-b", tpot: 8e6, slots: 8, bound: true}, {backend: "server-c", tpot: 12e6, slots: 4, fails: 17}} {
-		for concurrency := 1; concurrency <= 32; concurrency *= 2 {
-			for sample := range 3 {
-				s.write(t, dir, concurrency, sample+1)
-			}
-		}
+		s.sweep(t, dir, 3)
 	}
 	return reportOf(t, report.Options{Title: "Three simulated servers", Command: "benchreport out"}, dir)
 }
@@ -81,11 +87,7 @@ func sixteen(t *testing.T) *report.Report {
 	dir := t.TempDir()
 	for i := range 16 {
 		s := simulated{backend: fmt.Sprintf("server-%02d", i+1), tpot: 6e6 + 5e5*int64(i), slots: 4 + i}
-		for concurrency := 1; concurrency <= 32; concurrency *= 2 {
-			for sample := range 5 {
-				s.write(t, dir, concurrency, sample+1)
-			}
-		}
+		s.sweep(t, dir, 5)
 	}
 	return reportOf(t, report.Options{Title: "Sixteen servers", Command: "benchreport out"}, dir)
 }
@@ -95,11 +97,7 @@ func pair(t *testing.T) *report.Report {
 	t.Helper()
 	dir := t.TempDir()
 	for _, s := range []simulated{{backend: "fp16", tpot: 9e6, slots: 24}, {backend: "awq", tpot: 6e6, slots: 9}} {
-		for concurrency := 1; concurrency <= 32; concurrency *= 2 {
-			for sample := range 3 {
-				s.write(t, dir, concurrency, sample+1)
-			}
-		}
+		s.sweep(t, dir, 3)
 	}
 	return reportOf(t, report.Options{Title: "Two quantizations", Command: "benchreport out"}, dir)
 }
