@@ -50,7 +50,7 @@ var connect = sync.OnceValues(func() (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	e := &Engine{provider: p, client: p.Client()}
+	e := newEngine(p)
 	if err := checkLocal(e.client.DaemonHost()); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
@@ -69,6 +69,19 @@ var connect = sync.OnceValues(func() (*Engine, error) {
 	}
 	return e, nil
 })
+
+// A sharedClient is a client that several starts use at once. Its Close does nothing. testcontainers
+// closes the client after most calls, and a closed client closes its idle connections. net/http counts
+// a connection as idle before the caller has the answer, if the answer has no body: the caller then
+// gets "CloseIdleConnections called" for a container that has started.
+type sharedClient struct{ client.APIClient }
+
+func (sharedClient) Close() error { return nil }
+
+func newEngine(p *testcontainers.DockerProvider) *Engine {
+	p.SetClient(sharedClient{p.Client()})
+	return &Engine{provider: p, client: p.Client()}
+}
 
 // reaperImage is the image of the reaper of testcontainers-go v0.44.0, which removes
 // the containers of processes that have ended.
