@@ -184,7 +184,7 @@ func accuracy(b *testing.B, s server) {
 func (s server) ask(b *testing.B, users int, set uint64) {
 	few := 64
 	if s.quick() {
-		few = 24
+		few = 16
 	}
 	n := s.requests(max(pick(s, 200, few), 4*users))
 	draw := func(n int, seed uint64) ([]llmbench.Request, error) {

@@ -74,7 +74,7 @@ func formatted(b *testing.B, s server, name, instruction string, ask func(*llmbe
 		}
 		for _, users := range s.concurrencies(pick(s, []int{1, 8, 32}, []int{1, 8})...) {
 			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-				l := s.fresh(b, llmbench.Load{Concurrency: users, KeepText: true}, s.requests(max(16, 4*users)), users, draw)
+				l := s.fresh(b, llmbench.Load{Concurrency: users, KeepText: true}, s.requests(s.fewest(max(16, 4*users), users, 2)), users, draw)
 				reportValid(b, first[0], s.run(b, l).All())
 			})
 		}

@@ -44,7 +44,7 @@ func serve(b *testing.B, s server) {
 		default:
 			for _, users := range s.concurrencies(1, 8) {
 				b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-					l := s.serveLoad(b, s.fewest(max(16, 8*users), users, 8), 2*users)
+					l := s.serveLoad(b, s.fewest(max(16, 8*users), users, 4), 2*users)
 					l.Concurrency = users
 					s.run(b, l)
 				})

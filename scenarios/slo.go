@@ -28,8 +28,8 @@ import (
 // The full form has random arrivals, and passes of one minute, or up to five minutes if 93 requests take
 // that long. In the reduced form, requests arrive evenly, because with random arrivals only passes of
 // several minutes determine the capacity within 3 %. The resulting rate is that at which the server is
-// full, or at which a latency is too long even though no request waits. Passes of the reduced form take 1.5
-// seconds, or up to 15 seconds if the rate is low, and longer if answers take long.
+// full, or at which a latency is too long even though no request waits. Passes of the reduced form take a
+// second, or up to 15 seconds if the rate is low, and longer if answers take long.
 //
 // The client's own delays matter only if they decide whether a pass meets the SLO; see capacity.verdict.
 // Such a pass is repeated twice; if the delays still decide, the search fails because it cannot judge. If
@@ -65,15 +65,19 @@ func slo(b *testing.B, s server) {
 		}
 		answer := s.once(b, lone[0])
 		c.lone, _ = answer.E2E()
-		c.span = pick(s, time.Minute, max(1500*time.Millisecond, 8*c.lone))
+		c.span = pick(s, time.Minute, reducedSpan(c.lone))
 		b.Run("of=rate/upto=1024", func(b *testing.B) { // up to 1,024 times half the rate of one user
 			c.patience = pick(s, 5*time.Minute, max(15*time.Second, c.span))
 			from := 0.5 / c.lone.Seconds()
 			c.search(b, search.Highest{From: from, To: 1024 * from, Tolerance: pick(s, 0.03, 0.02)}, c.scout, c.byRate, "req/s")
 		})
 		b.Run("of=concurrency/upto=1024", func(b *testing.B) {
-			c.patience = pick(s, 5*time.Minute, max(time.Second, 8*c.lone))
+			c.patience = pick(s, 5*time.Minute, 8*c.lone)
 			c.search(b, search.Highest{From: 1, To: 1024, Tolerance: pick(s, 0.05, 0.1), Whole: true}, noStart, c.byConcurrency, "concurrency")
 		})
 	})
 }
+
+// reducedSpan returns how long requests arrive in a pass of the reduced form. lone is the E2E latency of a
+// request while no other is running.
+func reducedSpan(lone time.Duration) time.Duration { return max(time.Second, 8*lone) }

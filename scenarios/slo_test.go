@@ -326,7 +326,7 @@ func TestSLOReducedForm(t *testing.T) {
 		virtual(t, mockserver.Config{TTFT: server.first, PerToken: 2 * time.Millisecond, Slots: server.slots}, func(t *testing.T, target llmbench.Target) {
 			c := capacity{
 				target: target, slo: sample.SLO{TTFT: server.limit}, least: 20, even: true, lone: service, send: pass,
-				span: max(1500*time.Millisecond, 8*service), patience: 15 * time.Second,
+				span: reducedSpan(service), patience: 15 * time.Second,
 				arrivals: func(rate float64, _ uint64) arrivals.Process { return arrivals.Constant{Rate: rate} },
 				draw: func(n int, seed uint64) ([]llmbench.Request, error) {
 					return benchdata.Prompts{Input: 4, Output: 8, Seed: seed}.Requests(n)
