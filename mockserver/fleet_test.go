@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -146,32 +147,32 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestDie lets the third request kill the server when its token 2 is due. Of the others, one is in the
-// middle of its answer and one waits for a slot. All lose their connections, as do later requests.
+// TestDie lets the fourth request kill the server when its token 2 is due. The killer and a later request wait
+// for a slot until the third request leaves. The second one is then in the middle of its answer. All lose their
+// connections, as do later requests.
 func TestDie(t *testing.T) {
-	r := onLoopback(t, Config{PerToken: 20 * time.Millisecond, Slots: 2, Faults: []fault.Fault{{Kind: fault.Die, Every: 3, At: 2}}})
+	r := onLoopback(t, Config{PerToken: 20 * time.Millisecond, Slots: 2, Faults: []fault.Fault{{Kind: fault.Die, Every: 4, At: 2}}})
 	if status, _, err := r.read(textPath, `{"prompt":"a","max_tokens":1}`); status != 200 || err != nil {
 		t.Fatalf("before the death: %d, %v", status, err)
 	}
 	long := `{"prompt":"a","max_tokens":100000,"stream":true}`
-	first, err := r.post(t.Context(), textPath, long)
+	ask := func(running, waiting int) <-chan error {
+		got := make(chan error, 1)
+		go func() {
+			_, _, err := r.read(textPath, long)
+			got <- err
+		}()
+		settled(t, "free slots", func() bool { return r.plan.Load() == engine.Load{Running: running, Waiting: waiting} })
+		return got
+	}
+	middle := ask(1, 0)
+	leaves, err := r.post(t.Context(), textPath, long)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer first.Body.Close()
-	killer := make(chan error, 1)
-	go func() {
-		_, _, err := r.read(textPath, long)
-		killer <- err
-	}()
-	settled(t, "free slots", func() bool { return r.plan.Load().Running == 2 })
-	waiter := make(chan error, 1)
-	go func() {
-		_, _, err := r.read(textPath, long)
-		waiter <- err
-	}()
-	_, err = io.ReadAll(first.Body)
-	for who, err := range map[string]error{"the request in the middle": err, "the killer": <-killer, "the request that waits": <-waiter} {
+	killer, waiter := ask(2, 1), ask(2, 2)
+	leaves.Body.Close()
+	for who, err := range map[string]error{"the request in the middle": <-middle, "the killer": <-killer, "the request that waits": <-waiter} {
 		if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
 			t.Errorf("%s: %v, want a reset", who, err)
 		}
@@ -188,21 +189,21 @@ func TestDie(t *testing.T) {
 	if !strings.HasPrefix(r.get("/mock/log"), "[{") {
 		t.Error("a dead server does not show its log")
 	}
-	settled(t, "requests", func() bool { return len(r.Log()) >= 5 })
-	dead, aborted := 0, 0
+	settled(t, "requests", func() bool { return len(r.Log()) == 6 })
+	var dead, aborted []uint64
 	for _, e := range r.Log() {
 		if e.Dead {
-			dead++
+			dead = append(dead, e.Ordinal)
 		}
 		if e.Aborted {
-			aborted++
+			aborted = append(aborted, e.Ordinal)
 		}
 		if e.Fault != "" && e.Fault != fault.Die {
 			t.Errorf("Log() has %+v", e)
 		}
 	}
-	if dead < 1 || aborted < 1 {
-		t.Errorf("%d requests came after the death and %d were cut off, want at least one each: %+v", dead, aborted, r.Log())
+	if !slices.Equal(dead, []uint64{6}) || !slices.Equal(aborted, []uint64{2, 3, 5}) {
+		t.Errorf("requests %d came after the death and %d were cut off, want 6, and 2, 3 and 5: %+v", dead, aborted, r.Log())
 	}
 }
 
