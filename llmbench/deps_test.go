@@ -74,7 +74,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/internal/endpoint", "", ""},
 	{"llmbench/internal/frames", "llmbench/sse", ""},
 	{"llmbench/internal/judge", "llmbench/internal/distortion llmbench/internal/lockstep llmbench/internal/prefix llmbench/records llmbench/sample", ""},
-	{"llmbench/internal/lockstep", "", ""},
+	{"llmbench/internal/lockstep", "", "llmbench/internal/runtest"},
 	{"llmbench/internal/mergepatch", "github.com/go-json-experiment/json", ""},
 	{"llmbench/internal/prefix", "llmbench/sample", ""},
 	{"llmbench/internal/process", "llmbench/env llmbench/internal/distortion llmbench/internal/prefix llmbench/internal/resultline llmbench/internal/screen llmbench/internal/send llmbench/internal/shard llmbench/internal/store llmbench/records llmbench/sample", ""},
