@@ -64,6 +64,7 @@ func readGuideLLM(r *reading) {
 	}
 	for i, b := range all.Items() {
 		r.begin("benchmarks["+itoa(i)+"].", b)
+		r.whenUnix("start_time")
 		for _, n := range []string{"config.spec.backend.model", "config.backend.model", "args.model"} {
 			if top.Has(n) {
 				r.configIs("model", spell(top.Get(n)))

@@ -10,7 +10,8 @@ import (
 // inferenceperfFields are the metrics of a stage of inference-perf, in stage_N_lifecycle_metrics.json
 // (https://github.com/kubernetes-sigs/inference-perf/blob/main/inference_perf/reportgen/base.py,
 // summarize_requests). Times are in seconds. The client counts output tokens, unless the tool is configured
-// otherwise. The ITL of tokens in the same message is 0.
+// otherwise. The ITL of tokens in the same message is 0. The normalized time per output token begins with the
+// request; without streaming it is the only time per token. Since August 2026, prompt_tokens replaces prompt_len.
 var inferenceperfFields = []field{
 	{"successes.throughput.output_tokens_per_sec", "output-tok/s", 1, "tok/s"},
 	{"successes.throughput.total_tokens_per_sec", "total-tok/s", 1, "tok/s"},
@@ -19,8 +20,10 @@ var inferenceperfFields = []field{
 	{"successes.latency.time_to_first_token.{}", "{}-ttft-ns", second, "s"},
 	{"successes.latency.time_per_output_token.{}", "{}-tpot-ns", second, "s"},
 	{"successes.latency.inter_token_latency.{}", "{}-itl-ns", second, "s"},
+	{"successes.latency.normalized_time_per_output_token.{}", "{}-tpot-incl-ttft-ns", second, "s"},
 	{"successes.latency.request_latency.{}", "{}-e2e-ns", second, "s"},
 	{"successes.prompt_len.mean", "in-tok/req", 1, "tok/req"},
+	{"successes.prompt_tokens.mean", "in-tok/req", 1, "tok/req"},
 	{"successes.output_len.mean", "out-tok/req", 1, "tok/req"},
 }
 

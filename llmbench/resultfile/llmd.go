@@ -1,6 +1,7 @@
 package resultfile
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -10,7 +11,10 @@ import (
 // llmdFields are the metrics in llm-d's Benchmark Report 0.1, 0.2 and 0.2.1, one file for each load, in
 // YAML or JSON
 // (https://github.com/llm-d/llm-d-benchmark/blob/main/llmdbenchmark/analysis/benchmark_report/schema_v0_2.py).
-// Times are in the units that the report names.
+// Times are in the units that the report names. A metric has the definition of the tool that wrote the results, so
+// the tool decides which unit of llmbench it gets (https://github.com/llm-d/llm-d-benchmark/blob/main/llmdbenchmark/analysis/benchmark_report/native_to_br0_2.py):
+// GuideLLM's time per output token begins with the request, and its ITL is weighted by tokens; the ITL of AIPerf is a
+// time per output token.
 var llmdFields = []field{
 	{"throughput.output_token_rate.mean", "output-tok/s", 1, "tok/s"},
 	{"throughput.total_token_rate.mean", "total-tok/s", 1, "tok/s"},
@@ -19,6 +23,7 @@ var llmdFields = []field{
 	{"latency.time_to_first_token.{}", "{}-ttft-ns", 0, ""},
 	{"latency.time_per_output_token.{}", "{}-tpot-ns", 0, ""},
 	{"latency.inter_token_latency.{}", "{}-itl-ns", 0, ""},
+	{"latency.normalized_time_per_output_token.{}", "{}-tpot-incl-ttft-ns", 0, ""},
 	{"latency.request_latency.{}", "{}-e2e-ns", 0, ""},
 	{"requests.input_length.mean", "in-tok/req", 1, "tok/req"},
 	{"requests.output_length.mean", "out-tok/req", 1, "tok/req"},
@@ -55,19 +60,30 @@ func readLLMD(r *reading) {
 	}
 	r.config("model", "scenario.model.name")
 	const load = "scenario.load.standardized."
-	r.config("load_tool", firstOf(top, load+"tool", "scenario.load.name"))
+	tool := firstOf(top, load+"tool", "scenario.load.name")
+	r.config("load_tool", tool)
 	r.load("stage", load+"stage")
 	r.load("rate", firstOf(top, load+"rate_qps", "scenario.load.args.qps_values"))
 	r.load("concurrency", load+"concurrency")
 	r.at, r.node = at+".", top.Get(at)
-	r.llmdFigures()
+	r.llmdFigures(strings.ToLower(top.Get(tool).Text()))
 }
 
-// llmdFigures adds the metrics, and ends the result.
-func (r *reading) llmdFigures() {
+// llmdUnits maps tools to the metrics that they define differently from the report, and these to units of llmbench.
+var llmdUnits = map[string]map[string]string{
+	"guidellm": {"latency.time_per_output_token.{}": "{}-tpot-incl-ttft-ns", "latency.inter_token_latency.{}": "{}-token-itl-ns"},
+	"aiperf":   {"latency.inter_token_latency.{}": "{}-tpot-ns"},
+}
+
+// llmdFigures adds the metrics, and ends the result. tool is the tool that wrote the results, in lower case.
+func (r *reading) llmdFigures(tool string) {
 	n := r.node
 	total, hasTotal := r.number("requests.total")
 	bad, hasBad := r.number("requests.failures")
+	if cut, _ := r.number("requests.incomplete"); cut > 0 && cut <= total {
+		r.notef("%v requests were incomplete; they count neither as failed nor in the metrics", cut)
+		total -= cut
+	}
 	switch {
 	case hasTotal && total-bad <= 0:
 		r.failf("requests.total", "is %v, and %v failed: want a successful request", total, bad)
@@ -77,6 +93,7 @@ func (r *reading) llmdFigures() {
 		r.notef("the report does not say how many requests failed")
 	}
 	for _, f := range llmdFields {
+		f.unit = cmp.Or(llmdUnits[tool][f.key], f.unit)
 		if f.factor == 0 {
 			metric := strings.TrimSuffix(f.key, ".{}")
 			f.theirs = n.Get(metric + ".units").Text()

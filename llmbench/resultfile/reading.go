@@ -277,6 +277,13 @@ func line(s string) string {
 	}, s[:min(len(s), 200)]), "")
 }
 
+// whenUnix sets the time of the run to the number at key: seconds since the Unix epoch.
+func (r *reading) whenUnix(key string) {
+	if v, ok := r.node.Get(key).Number(); ok && v > 0 && v < 1e11 {
+		r.res.Time = time.UnixMilli(int64(v * 1000)).UTC()
+	}
+}
+
 // when sets the time of the run. The text at key must have one of the layouts.
 func (r *reading) when(key string, layouts ...string) {
 	for _, layout := range layouts {

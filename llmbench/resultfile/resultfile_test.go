@@ -204,6 +204,12 @@ func TestRepetitions(t *testing.T) {
 	}
 }
 
+// llmdReport returns a report of llm-d on nine requests of a tool.
+func llmdReport(tool, latency string) string {
+	return "version: '0.2'\nscenario:\n  load:\n    standardized: {tool: " + tool + "}\nresults:\n  request_performance:\n    aggregate:\n" +
+		"      requests: {total: 9, failures: 0}\n      latency: {" + latency + "}\n"
+}
+
 // TestVersions checks files that other versions of the tools wrote, and files that are not results.
 func TestVersions(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{ // want is a part of the resulting text
@@ -221,10 +227,19 @@ func TestVersions(t *testing.T) {
 			"BenchmarkGuideLLM/strategy=synchronous 1 0 fail-% 500 output-tok/s 2 req/s"},
 		{"genai-bench in milliseconds", `{"_time_unit": "ms", "aggregated_metrics": {"num_concurrency": 1, "mean_output_throughput_tokens_per_s": 94, "num_completed_requests": 10, "num_error_requests": 0, "stats": {"ttft": {"p50": 31.2}}}}`,
 			"BenchmarkGenAIBench/concurrency=1 1 0 fail-% 94 output-tok/s 31200000 p50-ttft-ns"},
+		{"GuideLLM's time", `{"metadata": {"version": 2}, "benchmarks": [{"start_time": 1795000002.5, "config": {"strategy": {"type_": "concurrent", "streams": 16}}, "scheduler_metrics": {"requests_made": {"successful": 9, "errored": 0}}, "metrics": {"requests_per_second": {"successful": {"mean": 2}}, "output_tokens_per_second": {"successful": {"mean": 500}}, "output_token_count": {"successful": {"total_sum": 900}}}}]}`,
+			"date: 2026-11-18T11:06:42\nBenchmarkGuideLLM/strategy=concurrent/streams=16 1 0 fail-% 500 output-tok/s 2 req/s"},
+		{"inference-perf since August 2026", `{"benchmark_time_seconds": 101, "load_summary": {"count": 9, "requested_rate": 2, "achieved_rate": 2}, "successes": {"count": 9, "latency": {"request_latency": {"mean": 6.7}, "normalized_time_per_output_token": {"mean": 0.0067}, "time_per_output_token": null, "time_to_first_token": null, "inter_token_latency": null}, "throughput": {"output_tokens_per_sec": 500}, "prompt_tokens": {"total": 4608, "cached": 0, "uncached": 4608, "mean": 512}, "output_len": {"mean": 128}}, "failures": {"count": 0}}`,
+			"BenchmarkInferencePerf/rate=2 1 0 fail-% 500 output-tok/s 6700000 mean-tpot-incl-ttft-ns 6700000000 mean-e2e-ns 512 in-tok/req 128 out-tok/req"},
 		{"llm_bench", "Type,Name,Request Count,Failure Count,Average Response Time\nPOST,/v1,9,0,900\nMETRIC,time_to_first_token,9,0,31\nMETRIC,num_tokens,9,0,100\n,Aggregated,27,0,500\n",
 			"BenchmarkLLMBench 1 31000000 mean-ttft-ns 100 out-tok/req"},
 		{"llm-d 0.1", "version: '0.1'\nscenario:\n  model: {name: m}\nmetrics:\n  requests: {total: 9, failures: 0}\n  latency:\n    time_to_first_token: {units: ms, p50: 31.2}\n  throughput: {output_tokens_per_sec: 500}\n",
 			"BenchmarkLLMDReport 1 0 fail-% 31200000 p50-ttft-ns 500 output-tok/s"},
+		{"llm-d 0.1 of GuideLLM", "version: '0.1'\nscenario:\n  load: {name: guidellm}\nmetrics:\n  requests: {total: 107, failures: 0, incomplete: 7}\n  latency:\n    time_per_output_token: {units: ms, mean: 6.64}\n    inter_token_latency: {units: ms, mean: 6.61}\n",
+			"BenchmarkLLMDReport 1 0 fail-% 6640000 mean-tpot-incl-ttft-ns 6610000 mean-token-itl-ns"},
+		{"llm-d 0.2 of AIPerf", llmdReport("aiperf", "inter_token_latency: {units: s/token, mean: 0.0066, p50: 0.0065}"), "BenchmarkLLMDReport 1 0 fail-% 6600000 mean-tpot-ns 6500000 p50-tpot-ns"},
+		{"llm-d 0.2 of inference-perf", llmdReport("inference-perf", "time_per_output_token: {units: s/token, mean: 0.0066}, inter_token_latency: {units: s/token, mean: 0.0065}, normalized_time_per_output_token: {units: s/token, mean: 0.0067}"),
+			"BenchmarkLLMDReport 1 0 fail-% 6600000 mean-tpot-ns 6500000 mean-itl-ns 6700000 mean-tpot-incl-ttft-ns"},
 	} {
 		f := &File{Path: "x"}
 		assert.NilError(t, f.read(strings.NewReader(c.text), Options{}), c.name)

@@ -169,7 +169,7 @@ const llmdSchema = `{"$defs": {
     "throughput": {"type": "object", "additionalProperties": false, "properties": {"output_token_rate": {"$ref": "#/$defs/rate"}, "input_token_rate": {"$ref": "#/$defs/rate"}, "total_token_rate": {"$ref": "#/$defs/rate"},
      "request_rate": {"$ref": "#/$defs/stats", "properties": {"units": {"const": "queries/s"}}}}},
     "latency": {"type": "object", "additionalProperties": false, "properties": {"time_to_first_token": {"$ref": "#/$defs/time"}, "request_latency": {"$ref": "#/$defs/time"},
-     "time_per_output_token": {"$ref": "#/$defs/token"}, "inter_token_latency": {"$ref": "#/$defs/token"}}}}}}}}}}}`
+     "time_per_output_token": {"$ref": "#/$defs/token"}, "normalized_time_per_output_token": {"$ref": "#/$defs/token"}, "inter_token_latency": {"$ref": "#/$defs/token"}}}}}}}}}}}`
 
 // TestLLMDReports checks that reports match the schema and contain the values of the results.
 func TestLLMDReports(t *testing.T) {
@@ -214,6 +214,30 @@ func TestLLMDReports(t *testing.T) {
 	assert.ErrorContains(t, err, "A: no unit that a Benchmark Report has a place for")
 	_, _, err = LLMDReports(read(t, "BenchmarkA/x 1 1 req/s\nBenchmarkA_x 1 1 req/s\n"))
 	assert.ErrorContains(t, err, "two benchmarks would be written to A_x.1.yaml")
+}
+
+// TestLLMDTools checks that a report has each tool's times per token in a place from which package resultfile reads
+// the same units, and the name that llm-d has for the tool.
+func TestLLMDTools(t *testing.T) {
+	for _, c := range []struct{ tool, name, values, want string }{
+		{"GuideLLM", "tool: guidellm\n", "6640000 mean-tpot-incl-ttft-ns 6610000 mean-token-itl-ns 6600000 p50-token-itl-ns", "6610000 mean-token-itl-ns 6600000 p50-token-itl-ns 6640000 mean-tpot-incl-ttft-ns"},
+		{"AIPerf", "tool: aiperf\n", "6610000 mean-tpot-ns", "6610000 mean-tpot-ns"},
+		{"vLLM", "tool: vllm-benchmark\n", "6610000 mean-tpot-ns 6600000 mean-itl-ns", "6610000 mean-tpot-ns 6600000 mean-itl-ns"},
+		{"unknown", "tool: llmbench\n", "6600000 mean-itl-ns 6610000 mean-token-itl-ns", "6600000 mean-itl-ns"},
+	} {
+		files, _, err := LLMDReports(read(t, "tool: "+c.tool+"\nBenchmarkA 1 512 in-tok/req "+c.values+"\n"))
+		assert.NilError(t, err)
+		assert.Check(t, strings.Contains(string(files[0].Data), c.name), "%s", files[0].Data)
+		path := filepath.Join(t.TempDir(), files[0].Name)
+		assert.NilError(t, os.WriteFile(path, files[0].Data, 0o600))
+		back, err := resultfile.Read(path, resultfile.Options{})
+		assert.NilError(t, err)
+		var got []string
+		for _, v := range back.Results[0].Values {
+			got = append(got, fmt.Sprintf("%.9g %s", v.Value, v.Unit))
+		}
+		assert.Equal(t, strings.Join(got, " "), c.want, c.tool)
+	}
 }
 
 // TestDistinct checks that results with equal names get distinct names if their configurations differ, but not

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -21,15 +22,21 @@ var llmdPlaces = map[string]struct {
 	section, metric, units string
 	divisor                float64
 }{
-	"output-tok/s": {"throughput", "output_token_rate", "tokens/s", 1},
-	"total-tok/s":  {"throughput", "total_token_rate", "tokens/s", 1},
-	"prompt-tok/s": {"throughput", "input_token_rate", "tokens/s", 1},
-	"req/s":        {"throughput", "request_rate", "queries/s", 1},
-	"ttft-ns":      {"latency", "time_to_first_token", "s", 1e9},
-	"tpot-ns":      {"latency", "time_per_output_token", "s/token", 1e9},
-	"itl-ns":       {"latency", "inter_token_latency", "s/token", 1e9},
-	"e2e-ns":       {"latency", "request_latency", "s", 1e9},
+	"output-tok/s":      {"throughput", "output_token_rate", "tokens/s", 1},
+	"total-tok/s":       {"throughput", "total_token_rate", "tokens/s", 1},
+	"prompt-tok/s":      {"throughput", "input_token_rate", "tokens/s", 1},
+	"req/s":             {"throughput", "request_rate", "queries/s", 1},
+	"ttft-ns":           {"latency", "time_to_first_token", "s", 1e9},
+	"tpot-ns":           {"latency", "time_per_output_token", "s/token", 1e9},
+	"tpot-incl-ttft-ns": {"latency", "normalized_time_per_output_token", "s/token", 1e9},
+	"itl-ns":            {"latency", "inter_token_latency", "s/token", 1e9},
+	"token-itl-ns":      {"latency", "inter_token_latency", "s/token", 1e9}, // if the result has no itl-ns
+	"e2e-ns":            {"latency", "request_latency", "s", 1e9},
 }
+
+// llmdTools maps names of package resultfile to llm-d's names of the same tools. Readers of a report have to know the
+// tool, because tools define the times per token differently.
+var llmdTools = map[string]string{"vLLM": "vllm-benchmark", "GuideLLM": "guidellm", "AIPerf": "aiperf", "unknown": "llmbench"}
 
 // llmdStatistics lists the report's statistics that units of llmbench have. The report requires the mean of
 // each metric.
@@ -85,11 +92,15 @@ func llmdReport(r *benchfile.Result, name string) (report object, left []string)
 			}
 		}
 		_, hasMean := r.Value("mean-" + rest)
+		_, hasITL := r.Value("mean-itl-ns")
 		switch {
 		case v.Unit == "in-tok/req" || v.Unit == "out-tok/req":
 			continue // part of the load, see llmdScenario
 		case !ok:
 			left = append(left, v.Unit+": left out, because a Benchmark Report has no place for it")
+			continue
+		case rest == "token-itl-ns" && hasITL:
+			left = append(left, v.Unit+": left out, because a Benchmark Report has one ITL, which is mean-itl-ns here")
 			continue
 		case statistic != "mean" && !hasMean:
 			left = append(left, fmt.Sprintf("%s: left out, because a Benchmark Report demands mean-%s beside it, which LLMBENCH_UNITS=all reports", v.Unit, rest))
@@ -153,10 +164,7 @@ func llmdScenario(r *benchfile.Result, name string) object {
 		return scenario // the schema requires the prompt length in a load
 	}
 	tool := setting("tool")
-	if tool == "unknown" {
-		tool = "llmbench"
-	}
-	load := object{"tool": tool, "tool_version": "unknown", "source": "unknown", "input_seq_len": object{"distribution": "other", "value": input}}
+	load := object{"tool": cmp.Or(llmdTools[tool], tool), "tool_version": "unknown", "source": "unknown", "input_seq_len": object{"distribution": "other", "value": input}}
 	if output, ok := r.Value("out-tok/req"); ok {
 		load["output_seq_len"] = object{"distribution": "other", "value": output}
 	}
