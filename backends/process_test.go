@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -18,6 +19,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/scenariostest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
@@ -134,6 +136,47 @@ func TestProcess(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestProcessCold checks the times of a start, that the programs have been stopped, and the error of a program that ends.
+func TestProcessCold(t *testing.T) {
+	healthy := program(t, "serve")
+	healthy.Health = "/up"
+	for name, p := range map[string]backends.Process{
+		"a health route": {Program: healthy},
+		"a gateway":      {Program: program(t, "gateway", "{upstream}"), Beside: []backends.Program{healthy}},
+	} {
+		cold := p.Cold(t)
+		assert.Check(t, 0 < cold.Ready && cold.Ready < cold.FirstToken, "%s: %+v", name, cold)
+		assert.Equal(t, cold.Target.Model, "m")
+		assert.Equal(t, cold.Target.Config["backend"], "process")
+		_, err := net.Dial("tcp", strings.TrimPrefix(cold.Target.URL, "http://"))
+		assert.Check(t, err != nil, "%s: its port is still open", name)
+	}
+	got := startError(t, coldStarted{backends.Process{Program: program(t, "dies at start")}})
+	assert.Assert(t, strings.Contains(got, "the program ended: exit status 3"), got)
+}
+
+// A coldStarted is a backend that is stopped again when it has started.
+type coldStarted struct{ backends.Process }
+
+func (c coldStarted) Start(tb testing.TB) llmbench.Target { return c.Cold(tb).Target }
+
+// TestColdStartOfProcess runs BenchmarkColdStart in a separate process, with a program that two ops start.
+func TestColdStartOfProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it builds the scenarios")
+	}
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	out := run(t, []string{"LLMBENCH_BACKEND=process", "LLMBENCH_READY=/up", fmt.Sprintf("LLMBENCH_COMMAND=%s=serve '%s' {port}", roleVariable, self)},
+		scenariostest.Program(t), "-test.run=^$", "-test.bench=ColdStart", "-test.benchtime=2x")
+	results := resultsOf(t, out)
+	assert.Equal(t, len(results), 1, "%s", out)
+	ready, _ := results[0].Value("start-to-ready-sec")
+	first, _ := results[0].Value("start-to-first-token-sec")
+	assert.Assert(t, 0 < ready && ready < first && results[0].Iters == 2, "%s", out)
+	assert.Equal(t, results[0].GetConfig("model"), "m", "%s", out)
 }
 
 // TestProcessFolders checks what replaces {data} and {out}, that the folder of {data} is removed, and that results have

@@ -31,6 +31,9 @@ type started struct {
 	folders []string
 	target  llmbench.Target
 	logf    func(format string, args ...any)
+
+	cold              bool          // the first completion is streamed, so that the time of its first token is known
+	ready, firstToken time.Duration // from the start of the first program until the last one was healthy, and until the first token
 }
 
 // A startedPart is one program of a [Process].
@@ -53,6 +56,7 @@ func (s *started) start(ctx context.Context) error {
 		return fmt.Errorf("%s: the file of its log: %w", s.name(), err)
 	}
 	limits := launch.Deadlines(s.Ready).WithDefaults()
+	began := time.Now()
 	ports := []string{"{upstream}", "no-program-was-started-before-this-one"}
 	for i, p := range s.programs() {
 		part := startedPart{Program: p}
@@ -76,9 +80,14 @@ func (s *started) start(ctx context.Context) error {
 			ports = append(ports, "{"+p.Name+"}", part.port)
 		}
 	}
+	s.ready = time.Since(began)
 	last := s.parts[len(s.parts)-1]
 	if err := s.stage(ctx, last, "completion", limits.Completion, func(ctx context.Context) error {
-		return URL{}.ready(ctx, &s.target, func(error) {})
+		sent, answer, err := completes(ctx, &s.target, s.cold, func(error) {})
+		if answer.Deltas > 0 {
+			s.firstToken = sent.Add(answer.First).Sub(began)
+		}
+		return err
 	}); err != nil {
 		return err
 	}

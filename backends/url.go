@@ -20,6 +20,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // URL is a server that already runs, such as a gateway.
@@ -90,7 +91,9 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 	})
 	defer w.Stop()
 	var refusals probe.Refusals
-	err := u.ready(ctx, &t, func(err error) {
+	// The probe does not stream: every server can answer such a request, and the load that follows may not
+	// need streams.
+	_, _, err := completes(ctx, &t, false, func(err error) {
 		w.Failed(err)
 		lasted, refused := refusals.Failed(err)
 		if _, known := absent.Load(t.URL); refused && u.Ready == 0 && (known || lasted >= patience) {
@@ -149,20 +152,15 @@ func (u URL) target() llmbench.Target {
 	return t
 }
 
-// ready waits until the server answers a completion. If t has no model, it sets the only model that the
-// server lists. It calls failed with the error of each attempt.
-func (u URL) ready(ctx context.Context, t *llmbench.Target, failed func(error)) error {
+// completes waits until the server answers a completion, and returns when the request was sent and its sample. If t
+// has no model, it sets the only model that the server lists. It calls failed with the error of each attempt.
+func completes(ctx context.Context, t *llmbench.Target, stream bool, failed func(error)) (sent time.Time, s sample.Sample, err error) {
 	if t.Model == "" {
-		model, err := onlyModel(ctx, *t, failed)
-		if err != nil {
-			return err
+		if t.Model, err = onlyModel(ctx, *t, failed); err != nil {
+			return sent, s, err
 		}
-		t.Model = model
 	}
-	// The probe does not stream: every server can answer such a request, and the load that follows may not
-	// need streams.
-	_, _, err := probe.Completion(ctx, *t, false, failed)
-	return err
+	return probe.Completion(ctx, *t, stream, failed)
 }
 
 // onlyModel returns the name of the only model that the server lists.

@@ -98,18 +98,24 @@ func BenchmarkGatewayOverhead(b *testing.B) {
 	}
 }
 
-// BenchmarkColdStart needs a server that runs in a container.
+// BenchmarkColdStart needs a server that the benchmark can start: in a container, or as a program of this machine.
 func BenchmarkColdStart(b *testing.B) {
 	cfg, servers := environment(b)
 	for _, backend := range servers {
 		b.Run("backend="+llmbench.NameValue(backend.Name), func(b *testing.B) {
-			launched, ok := backend.Backend.(container.Backend)
-			if !ok {
-				llmbench.Skip(b, backend.Name+" does not run in a container")
+			var start func(testing.TB) backends.ColdStart
+			unset := "mock" // only of the simulated server need the model not be set, and of a program, which lists its only one
+			switch launched := backend.Backend.(type) {
+			case container.Backend:
+				start = func(tb testing.TB) backends.ColdStart { return container.Cold(tb, launched.Server) }
+			case backends.Process:
+				start, unset = launched.Cold, "listed"
+			default:
+				llmbench.Skip(b, backend.Name+" is neither a program that is started nor in a container")
 			}
-			b.Run(modelName(cfg, cmp.Or(cfg.Model, "mock")), func(b *testing.B) {
+			b.Run(modelName(cfg, cmp.Or(cfg.Model, unset)), func(b *testing.B) {
 				ColdStart(b, func(b *testing.B) Start {
-					cold := container.Cold(b, launched.Server)
+					cold := start(b)
 					return Start{Ready: cold.Ready, FirstToken: cold.FirstToken, Target: cold.Target}
 				})
 			})

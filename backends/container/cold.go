@@ -2,21 +2,13 @@ package container
 
 import (
 	"testing"
-	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// A ColdStart is the time that a server took to start. Both durations count from the start of the
-// container, on the client's monotonic clock. The image was already on the machine, and the model's files
-// may have been in the machine's page cache.
-type ColdStart struct {
-	Ready      time.Duration // until the server listed its model
-	FirstToken time.Duration // until the first token of a completion that was requested at once
-	// Target describes the server, which has been removed.
-	Target llmbench.Target
-}
+// A ColdStart is the time that a server took to start.
+type ColdStart = backends.ColdStart
 
 // Cold launches server in a fresh container, and removes the container when the server has sent its first
 // token. An error ends tb.
