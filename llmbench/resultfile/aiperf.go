@@ -149,6 +149,9 @@ func readAIPerfTable(r *reading, rows [][]string) {
 		top.Set(strings.ReplaceAll(strings.ToLower(name), " ", "_"), metric)
 	}
 	r.begin(r.at, top)
+	if !top.Has("request_throughput") {
+		r.failf("request_throughput", "is missing, the last row: was the file cut off?")
+	}
 	r.notef("the CSV does not contain the load")
 	r.aiperfFigures()
 }

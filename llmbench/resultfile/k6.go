@@ -52,6 +52,7 @@ func readK6(r *reading) {
 		}
 	}
 	r.begin(at, metrics)
+	r.notef("the summary does not contain the load")
 	r.when("metadata.generatedAt", "2006-01-02T15:04:05.999999999Z07:00")
 	r.k6Failures("llm_failed", "llm_requests.count")
 	r.k6Failures("http_req_failed", "http_reqs.count")

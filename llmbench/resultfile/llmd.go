@@ -38,13 +38,18 @@ var llmdFields = []field{
 var llmdVersions = []string{"0.1", "0.2", "0.2.1"}
 
 var llmdFormats = []format{{tool: "llm-d Benchmark Report", base: "LLMDReport", read: readLLMD, is: func(n *document.Node) bool {
-	return n.Has("version") && (n.Has("results.request_performance") || n.Has("metrics.requests") || n.Has("scenario.load"))
+	return n.Has("results.request_performance") || n.Has("metrics.latency.inter_token_latency.units") || n.Has("metrics.latency.time_to_first_token.units") ||
+		n.Has("version") && (n.Has("metrics.requests") || n.Has("scenario.load"))
 }}}
 
 // readLLMD reads a report.
 func readLLMD(r *reading) {
 	top := r.node
-	if v := top.Get("version").Text(); !slices.Contains(llmdVersions, v) {
+	switch v := top.Get("version").Text(); {
+	case v == "":
+		r.failf("version", "is missing, the last key of a report: was the file cut off?")
+		return
+	case !slices.Contains(llmdVersions, v):
 		r.failf("version", "is %.20q: want %s, because the meaning of other versions' values is not known", v, strings.Join(llmdVersions, ", "))
 		return
 	}

@@ -1,8 +1,6 @@
 package resultfile
 
 import (
-	"time"
-
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
@@ -29,9 +27,7 @@ var llmperfFormats = []format{{tool: "LLMPerf", base: "LLMPerf", read: readLLMPe
 // readLLMPerf reads the summary of one run.
 func readLLMPerf(r *reading) {
 	r.begin(r.at, r.node)
-	if v, ok := r.node.Get("timestamp").Number(); ok && v > 0 && v < 1e11 {
-		r.res.Time = time.Unix(int64(v), 0).UTC()
-	}
+	r.whenUnix("timestamp")
 	r.config("model", "model")
 	r.load("in", "mean_input_tokens")
 	r.load("out", "mean_output_tokens")

@@ -50,7 +50,7 @@ func readLocust(r *reading, rows [][]string) {
 		return
 	}
 	all := document.NewObject() // averages of the METRIC rows
-	endpoints := 0
+	endpoints, sum := 0, false
 	for i, row := range rows[1:] {
 		n := document.Row(rows[0], row)
 		if len(row) < len(rows[0]) {
@@ -58,6 +58,7 @@ func readLocust(r *reading, rows [][]string) {
 			return
 		}
 		name := n.Get("Name").Text()
+		sum = sum || name == "Aggregated"
 		switch {
 		case n.Get("Type").Text() == "METRIC":
 			all.Set(name, document.NewText(n.Get("Average Response Time").Text()))
@@ -66,10 +67,17 @@ func readLocust(r *reading, rows [][]string) {
 			r.locustEndpoint("row "+itoa(i+1)+": ", n)
 		}
 	}
+	if r.at = ""; !sum {
+		r.failf("Aggregated", "is missing, the last row: was the file cut off?")
+	}
 	r.notef("percentiles come from bins with two digits")
+	r.notef("the file does not contain the load")
 	if len(all.Names()) > 0 {
 		r.begin("METRIC ", all)
 		r.res.Name = "LLMBench"
+		if v, ok := r.number("num_tokens"); ok && v == 0 {
+			r.failf("num_tokens", "is 0: want output tokens")
+		}
 		for _, m := range locustMetrics {
 			r.field(field{m.name, m.unit, m.factor, m.theirs})
 		}

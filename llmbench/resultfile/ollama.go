@@ -2,6 +2,8 @@ package resultfile
 
 import (
 	"bytes"
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -63,6 +65,7 @@ func readOllama(r *reading, text []byte) {
 	}
 	for _, model := range models {
 		r.begin("", nil)
+		r.ollamaSteps(lines, model)
 		r.loadIs("model", "name", model)
 		for _, f := range ollamaFields {
 			epochs := values[[3]string{model, f.step, f.in}]
@@ -76,5 +79,24 @@ func readOllama(r *reading, text []byte) {
 			}
 		}
 		r.end()
+	}
+}
+
+// ollamaSteps checks that each epoch of a model has all of its steps. The last one is the total, which old versions write
+// without the key step.
+func (r *reading) ollamaSteps(lines []benchfile.Result, model string) {
+	count, most := map[string]int{}, 0
+	for _, line := range lines {
+		if line.Name.Key("name") == model {
+			step := cmp.Or(line.Name.Key("step"), "total")
+			count[step]++
+			most = max(most, count[step])
+		}
+	}
+	count["total"] += 0
+	for _, step := range slices.Sorted(maps.Keys(count)) {
+		if count[step] < most {
+			r.failf("step="+step, "has %d of %d lines: was the file cut off?", count[step], most)
+		}
 	}
 }

@@ -174,8 +174,9 @@ func isGo(text []byte) bool {
 	return false
 }
 
-// isYAML reports whether a text begins like a Benchmark Report in YAML: at the top level it has the key
-// version and another of the report's keys, in any order. Only the beginning of the text is examined.
+// isYAML reports whether a text begins like a Benchmark Report or GuideLLM's report in YAML: it has two keys of one of
+// them, in any order. Only the beginning of the text is examined. A report whose keys are sorted is also
+// recognised if all behind its results was cut off.
 func isYAML(start []byte) bool {
 	found := map[string]bool{}
 	for line := range strings.Lines(string(start)) {
@@ -184,7 +185,8 @@ func isYAML(start []byte) bool {
 		}
 	}
 	return !isGo(start) && (found["version"] && (found["run"] || found["scenario"] || found["metrics"] || found["results"]) ||
-		found["results"] && found["run"] || found["metrics"] && found["scenario"] || found["metadata"] && found["benchmarks"])
+		found["results"] && (found["run"] || found["  request_performance"] || found["  component_health"] || found["  observability"]) ||
+		found["metrics"] && (found["scenario"] || found["  latency"]) || found["metadata"] && found["benchmarks"])
 }
 
 // isTable reports whether the first line of a text is the header of a CSV file.

@@ -92,6 +92,7 @@ func TestFilesOfOtherTools(t *testing.T) {
 			{`"Failed Requests": 0`, `"Failed Requests": 9`, "EvalScope: Failed Requests says that 9 of 209"},
 			{`"Avg Input Tokens": 512.0`, `"Avg Input Tokens": -1`, "EvalScope: Avg Input Tokens is -1"},
 			{`1005.0}`, `1005.0`, "the text ends early"},
+			{`"Output Throughput (tok/s)": `, `"Output Throughput (tok/s)": 0, "x": `, "EvalScope: Output Throughput (tok/s) is 0"},
 		}},
 		{"guidellm.json", "GuideLLM: benchmarks[0].metrics.output_tokens_per_second.successful.mean", []wrong{
 			{`"version": 2`, `"version": 3`, "GuideLLM: metadata.version is 3: want 2 or lower"},
@@ -102,6 +103,8 @@ func TestFilesOfOtherTools(t *testing.T) {
 		{"guidellm.csv", "GuideLLM: row 1: Token Throughput.Successful Output Tokens/Sec.Mean", []wrong{
 			{`constant,200,0`, `constant,0,200`, "Request Counts.Successful is 0"},
 			{`,1005,`, `,`, "Token Throughput.Successful Output Tokens/Sec.Mean is missing: was the file cut off?"},
+			{`constant,200,0`, `constant,198,2`, "Request Counts.Errored says that 2 of 200"},
+			{`,1005,`, `,0,0,`, "Token Throughput.Successful Output Tokens/Sec.Mean is 0"},
 		}},
 		{"aiperf.json", "AIPerf: output_token_throughput.avg", []wrong{
 			{`"schema_version": "1.3"`, `"schema_version": "2.0"`, "AIPerf: schema_version is \"2.0\": want 1.x"},
@@ -109,37 +112,52 @@ func TestFilesOfOtherTools(t *testing.T) {
 			{`"error_summary": []`, `"error_summary": [{"count": 4}]`, "AIPerf: error_summary says that 4 of 204"},
 			{`{"unit": "requests", "avg": 200}`, `{"unit": "requests", "avg": 0}`, "AIPerf: request_count.avg is 0"},
 			{`, "start_time": "2026-03-02T10:17:00.274997"}`, ``, "the text ends early, after /error_summary"},
+			{`"output_token_throughput": {"unit": "tokens/sec", "avg": `, `"output_token_throughput": {"unit": "tokens/sec", "avg": 0, "x": `, "AIPerf: output_token_throughput.avg is 0"},
 		}},
 		{"aiperf.csv", "AIPerf: output_token_throughput.avg", []wrong{
 			{"Error Request Count,0", "Error Request Count,5", "AIPerf: error_request_count.avg says that 5 of 205"},
 			{"Request Count,200", "Request Count,0", "AIPerf: request_count.avg is 0"},
 			{",7.10,7.90,0.30", "", "has 5 of 8 columns"},
+			{"Output Token Throughput (tokens/sec),", "Output Token Throughput (tokens/sec),0,", "AIPerf: output_token_throughput.avg is 0"},
+			{"Request Throughput (requests/sec),", "Other (requests/sec),", "AIPerf: request_throughput is missing, the last row: was the file cut off?"},
 		}},
 		{"genaibench.json", "genai-bench: aggregated_metrics.mean_output_throughput_tokens_per_s", []wrong{
 			{`"num_error_requests": 0`, `"num_error_requests": 1`, "aggregated_metrics.num_error_requests says that 1 of 201"},
 			{`"num_completed_requests": 200`, `"num_completed_requests": 0`, "num_completed_requests is 0"},
 			{`"_time_unit": "s"`, `"_time_unit": "h"`, `_time_unit is "h"`},
 			{`, "_time_unit": "s"}`, ``, "the text ends early"},
+			{`"mean_output_throughput_tokens_per_s": `, `"mean_output_throughput_tokens_per_s": 0, "x": `, "genai-bench: aggregated_metrics.mean_output_throughput_tokens_per_s is 0"},
 		}},
 		{"inferenceperf.json", "inference-perf: successes.throughput.output_tokens_per_sec", []wrong{
 			{`"failures": {"count": 0`, `"failures": {"count": 7`, "inference-perf: failures.count says that 7 of 207"},
 			{`"successes": {"count": 200`, `"successes": {"count": 0`, "inference-perf: successes.count is 0"},
 			{`"request_latency": null}}`, ``, "the text ends early, after /failures/count"},
+			{`"output_tokens_per_sec": `, `"output_tokens_per_sec": 0, "x": `, "inference-perf: successes.throughput.output_tokens_per_sec is 0"},
 		}},
 		{"llamabench.json", "llama-bench: [1].avg_ts", []wrong{
 			{`, "samples_ts": [44.1, 44.9]}]`, ``, "the text ends early"},
 			{`"a CPU"`, `"b CPU"`, "cpu_info is b CPU, but a CPU"},
+			{`"avg_ts": `, `"avg_ts": 0, "x": `, "llama-bench: [0].avg_ts is 0"},
 		}},
-		{"llamabench.csv", "llama-bench: row 1: avg_ts", []wrong{{`,"2.5"`, ``, "stddev_ts is missing: was the file cut off?"}}},
+		{"llamabench.csv", "llama-bench: row 1: avg_ts", []wrong{
+			{`,"2.5"`, ``, "stddev_ts is missing: was the file cut off?"},
+			{`"128","0","1","`, `"128","0","1","0","`, "llama-bench: row 2: avg_ts is 0"},
+		}},
 		{"llmperf.json", "LLMPerf: results_mean_output_throughput_token_per_s", []wrong{
 			{`"results_number_errors": 0`, `"results_number_errors": 2`, "LLMPerf: results_number_errors says that 2 of"},
 			{`"results_num_completed_requests": 200`, `"results_num_completed_requests": 0`, "LLMPerf: results_num_completed_requests is 0"},
 			{`"results_number_errors": 0, `, `"results_number_errors": -1, `, "LLMPerf: results_number_errors is -1"},
+			{`"results_mean_output_throughput_token_per_s": `, `"results_mean_output_throughput_token_per_s": 0, "x": `, "LLMPerf: results_mean_output_throughput_token_per_s is 0"},
 		}},
 		{"locust.csv", "Locust: row 1: Requests/s", []wrong{
 			{"completions,200,0", "completions,200,3", "Locust: row 1: Failure Count says that 3 of 200"},
 			{"completions,200,0", "completions,0,0", "Request Count is 0"},
 			{",7000,7100,7500,8100,9000,9000,9000", "", "has 15 of 22 columns"},
+			{",Aggregated,", "GET,/health,", "Locust: Aggregated is missing, the last row: was the file cut off?"},
+		}},
+		{"llmbench.csv", "Locust: METRIC time_to_first_token", []wrong{
+			{"num_tokens,200,0,1005,1005", "num_tokens,200,0,0,0", "Locust: METRIC num_tokens is 0"},
+			{"completions,200,0", "completions,200,9", "Locust: row 1: Failure Count says that 9 of 200"},
 		}},
 		{"k6.json", "k6: metrics.http_reqs.rate", []wrong{
 			{`"value": 0}`, `"value": 0.02}`, "k6: metrics.http_req_failed says that 4 of 200"},
@@ -149,18 +167,25 @@ func TestFilesOfOtherTools(t *testing.T) {
 		{"k6new.json", "k6: results.metrics.llm_output_tokens.rate", []wrong{
 			{`"version": "1.0.0"`, `"version": "2.0.0"`, `k6: version is "2.0.0": want 1.x`},
 			{`"count": 201000`, `"count": 0`, "k6: results.metrics.llm_output_tokens.count is 0"},
+			{`"values": {"rate": 0, `, `"values": {"rate": 0.01, `, "k6: results.metrics.llm_failed says that 2 of 200"},
 		}},
 		{"llmd.yaml", "llm-d Benchmark Report: results.request_performance.aggregate.throughput.output_token_rate.mean", []wrong{
 			{"'0.2'", "'0.3'", `version is "0.3": want 0.1, 0.2, 0.2.1`},
 			{"failures: 0", "failures: 2", "requests.failures says that 2 of 200"},
 			{"total: 200", "total: 0", "requests.total is 0"},
-			{"units: s,", "units: days,", `time_to_first_token.units is "days"`},
+			{"units: s}", "units: days}", `time_to_first_token.units is "days"`},
+			{"output_token_rate: {mean: ", "output_token_rate: {mean: 0, x: ", "throughput.output_token_rate.mean is 0"},
+			{"version: '0.2'\n", "", "llm-d Benchmark Report: version is missing, the last key of a report: was the file cut off?"},
 		}},
 		{"mlperf.json", "MLPerf Endpoints: tps", []wrong{
 			{`"complete": true`, `"complete": false`, "MLPerf Endpoints: complete is false"},
 			{`"n_samples_failed": 0`, `"n_samples_failed": 1`, "n_samples_failed says that 1 of 201"},
+			{`"tps": `, `"tps": 0, "x": `, "MLPerf Endpoints: tps is 0"},
 		}},
-		{"ollama.txt", "Ollama's bench: step=generate token/sec", []wrong{{"Quant: Q8_0\n", "Quant: Q8_0\nBenchmarkModel/name=tiny/step=generate 1 0 ns/token 0 token/sec\n", "ns/token is 0"}}},
+		{"ollama.txt", "Ollama's bench: step=generate token/sec", []wrong{
+			{"Quant: Q8_0\n", "Quant: Q8_0\nBenchmarkModel/name=tiny/step=generate 1 0 ns/token 0 token/sec\n", "ns/token is 0"},
+			{"name=tiny/step=total", "name=tiny/step=load", "Ollama's bench: step=total has 0 of 1 lines: was the file cut off?"},
+		}},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			t.Parallel()
@@ -191,6 +216,12 @@ func TestUnequalLoads(t *testing.T) {
 		{"inferenceperf.json", `"requested_rate": 2.0`, `"requested_rate": 3.0`, "inference-perf: load_summary.requested_rate is 3, but 2 in "},
 		{"llamabench.csv", `"128"`, `"64"`, "missing in "},
 		{"evalscope.json", `"Concurrency": 16`, `"Concurrency": 8`, "EvalScope: Concurrency is 8, but 16 in "},
+		{"guidellm.csv", "constant", "throughput", "GuideLLM: row 1: Benchmark.Strategy is throughput, but constant in "},
+		{"llamabench.json", `"n_threads": 2`, `"n_threads": 4`, "llama-bench: [0].n_threads is 4, but 2 in "},
+		{"llmperf.json", `"num_concurrent_requests": 16`, `"num_concurrent_requests": 8`, "LLMPerf: num_concurrent_requests is 8, but 16 in "},
+		{"mlperf.json", `"n_samples_issued": 200`, `"n_samples_issued": 100`, "MLPerf Endpoints: n_samples_issued is 100, but 200 in "},
+		{"ollama.txt", "name=tiny", "name=other", "Ollama's bench: name is other, but tiny in "},
+		{"locust.csv", "/v1/chat/completions", "/v1/completions", "Locust: row 1: Name is /v1/completions, but /v1/chat/completions in "},
 		{"llmd.yaml", "rate_qps: 2", "rate_qps: 3", "llm-d Benchmark Report: scenario.load.standardized.rate_qps is 3, but 2 in "},
 	} {
 		old, new := t.TempDir(), t.TempDir()

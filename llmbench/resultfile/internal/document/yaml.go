@@ -1,6 +1,7 @@
 package document
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -9,12 +10,13 @@ import (
 
 // YAML reads the first document of a YAML text of at most 8 MiB. Aliases become null.
 func YAML(r io.Reader) (*Node, error) {
-	limited := &io.LimitedReader{R: r, N: maxTable + 1}
+	text, err := lines(r)
+	if err != nil {
+		return nil, err
+	}
 	var root yaml.Node
-	err := yaml.NewDecoder(limited).Decode(&root)
+	err = yaml.NewDecoder(bytes.NewReader(text)).Decode(&root)
 	switch {
-	case limited.N == 0:
-		return nil, fmt.Errorf("more than %d bytes: want the summary of a run", maxTable)
 	case err == io.EOF || err == nil && len(root.Content) == 0:
 		return &Node{}, nil
 	case err != nil:
