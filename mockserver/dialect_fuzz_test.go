@@ -75,6 +75,10 @@ func FuzzAnthropic(f *testing.F) {
 	fuzzDialect(f, "/v1/messages", "", `{"messages":[{"content":"a"}],"max_tokens":3,"system":[{"text":"b"}],"tools":[{"name":"f"}],"tool_choice":{"type":"any"},"stream":true}`,
 		`{"messages":[{"content":"a"}],"max_tokens":3,"stop_sequences":["the"]}`)
 }
+func FuzzCohere(f *testing.F) {
+	fuzzDialect(f, "/v2/chat", "", `{"messages":[{"content":[{"text":"a"}]}],"tools":[{"function":{"name":"f"}}],"tool_choice":"REQUIRED","stream":true}`,
+		`{"messages":[{"content":"a"}],"stop_sequences":["the"],"response_format":{"type":"json_object"}}`)
+}
 func FuzzGemini(f *testing.F) {
 	fuzzDialect(f, geminiPath+"?alt=sse", "", `{"contents":[{"parts":[{"text":"a"}]}],"generationConfig":{"maxOutputTokens":3,"stopSequences":["the"],"responseMimeType":"application/json","responseSchema":{"type":"OBJECT","properties":{"a":{"type":"STRING"}}}}}`,
 		`{"contents":[{}],"tools":[{"functionDeclarations":[{"name":"f"}]}],"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}}`)

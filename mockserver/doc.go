@@ -17,6 +17,7 @@
 //	POST   /model/{model}/converse-stream        Amazon Bedrock, binary messages; /converse is not streamed
 //	POST   /model/{model}/invoke-with-response-stream
 //	                                             Amazon Bedrock with a model of Anthropic; /invoke
+//	POST   /v2/chat                              Cohere's named events
 //	POST   /generate_stream, /generate           TGI
 //	POST   /generate                             SGLang, LMDeploy, vLLM's demonstration or MindIE: see [Flavor]
 //	POST   /infer                                MindIE's own
@@ -85,8 +86,8 @@
 // text. Ollama's API has no tool_choice, so there a request with tools always gets a call.
 //
 // A request with a JSON schema gets an instance of the schema. This works in OpenAI's chat
-// and Responses APIs, in the APIs of Anthropic, Google, Amazon and Ollama, and in llama.cpp's
-// /completion. A schema may have types, properties, items, choices and simple bounds; a
+// and Responses APIs, in the APIs of Anthropic, Google, Amazon, Cohere and Ollama, and in
+// llama.cpp's /completion. A schema may have types, properties, items, choices and simple bounds; a
 // schema with other keywords is refused with status 400.
 //
 // The same request always gets the same call or instance. It has every property of the
@@ -118,6 +119,7 @@
 // A stream ends as its dialect (the server's API) prescribes:
 //
 //	OpenAI's chat and completions, SGLang, LMDeploy   [DONE]
+//	Cohere                                            message-end, then [DONE]
 //	Responses API                                     response.completed or response.incomplete
 //	Anthropic's Messages API                          message_stop
 //	TGI, MindIE                                       an event with generated_text

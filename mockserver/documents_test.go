@@ -143,6 +143,14 @@ func readConverse(docs []map[string]any) (text string, ended bool) {
 	return text, ended
 }
 
+func readCohere(docs []map[string]any) (text string, ended bool) {
+	for _, d := range docs {
+		text += str(lookup(d, "delta", "message", "content", "text")) + str(lookup(d, "message", "content", 0, "text"))
+		ended = d["type"] == "message-end" && lookup(d, "delta", "usage", "tokens", "output_tokens") == 4.0 && lookup(d, "delta", "finish_reason") == "MAX_TOKENS"
+	}
+	return text, ended
+}
+
 func readTGI(docs []map[string]any) (text string, ended bool) {
 	if len(docs) == 1 {
 		return str(docs[0]["generated_text"]), lookup(docs[0], "details", "generated_tokens") == 4.0

@@ -104,6 +104,7 @@ func TestNamedError(t *testing.T) {
 		{"/generate_stream", `{"inputs":"a"}`, "\n\nevent: error\ndata: {\"error\":\"mockserver: injected fault\",\"error_type\":\"generation\"}\n\n"},
 		{"/v1/responses", `{"input":"a","stream":true}`, "\n\nevent: error\ndata: {\"type\":\"error\",\"sequence_number\":7,\"code\":\"server_error\",\"message\":\"mockserver: injected fault\",\"param\":null}\n\n"},
 		{"/v1/messages", `{"messages":[{"content":"a"}],"max_tokens":9,"stream":true}`, "\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"mockserver: injected fault\"},\"request_id\":null}\n\n"},
+		{"/v2/chat", `{"messages":[{"content":"a"}],"stream":true}`, "\n\nevent: error\ndata: {\"message\":\"mockserver: injected fault\"}\n\n"},
 		{"/api/chat", `{"messages":[{"content":"a"}]}`, "\n{\"error\":\"mockserver: injected fault\"}\n"},
 	} {
 		got := call(mustNew(t, Config{Faults: always1(fault.NamedError)}), "POST", tt.path, tt.body).Body.String()
@@ -122,6 +123,7 @@ func TestErrorEventByDialect(t *testing.T) {
 		{tritonPath + "_stream", `{"text_input":"a"}`, "\n\ndata: {\"error\":\"mockserver: injected fault\"}\n\n"},
 		{"/api/generate", `{"prompt":"a"}`, "\n{\"error\":\"mockserver: injected fault\"}\n"},
 		{"/v1/responses", `{"input":"a","stream":true}`, `"usage":null}}` + "\n\n"},
+		{"/v2/chat", `{"messages":[{"content":"a"}],"stream":true}`, "\n\nevent: message-end\ndata: {\"type\":\"message-end\",\"delta\":{\"error\":\"mockserver: injected fault\",\"finish_reason\":\"ERROR\"}}\n\ndata: [DONE]\n\n"},
 		{geminiPath + "?alt=sse", `{"contents":[{}]}`, "\n\ndata: {\"error\":{\"code\":500,\"message\":\"mockserver: injected fault\",\"status\":\"INTERNAL\"}}\n\n"},
 		{geminiPath, `{"contents":[{}]}`, ",\r\n{\"error\":{\"code\":500,\"message\":\"mockserver: injected fault\",\"status\":\"INTERNAL\"}}]"},
 		{"/model/m/converse-stream", `{"messages":[{}]}`, "\x0f:exception-type\x07\x00\x17internalServerException\r:content-type\x07\x00\x10application/json\r:message-type\x07\x00\texception{\"message\":\"mockserver: injected fault\"}KT\xa7!"},

@@ -27,6 +27,8 @@ var formatBodies = []struct {
 	{"ollama/schema", "/api/chat", `{"messages":[{"content":"a prompt"}],"options":{"num_predict":%d},"stream":%t,"format":SCHEMA}`, ollamaText},
 	{"anthropic/tool", "/v1/messages", `{"messages":[{"content":"a prompt"}],"max_tokens":%d,"stream":%t,"tools":[{"name":"g"},{"name":"f","input_schema":SCHEMA}],"tool_choice":{"type":"tool","name":"f"}}`, anthropicCall},
 	{"anthropic/schema", "/v1/messages", `{"messages":[{"content":"a prompt"}],"max_tokens":%d,"stream":%t,"output_config":{"format":{"type":"json_schema","schema":SCHEMA}}}`, anthropicText},
+	{"cohere/tool", "/v2/chat", `{"messages":[{"content":"a prompt"}],"max_tokens":%d,"stream":%t,"tools":[{"type":"function","function":{"name":"f","parameters":SCHEMA}}],"tool_choice":"REQUIRED"}`, cohereCall},
+	{"cohere/schema", "/v2/chat", `{"messages":[{"content":"a prompt"}],"max_tokens":%d,"stream":%t,"response_format":{"type":"json_object","json_schema":SCHEMA}}`, cohereText},
 	{"generate/schema", "/api/generate", `{"prompt":"a prompt","options":{"num_predict":%d},"stream":%t,"format":SCHEMA}`, ollamaText},
 	{"llamacpp/schema", "/completion", `{"prompt":"a prompt","n_predict":%d,"stream":%t,"json_schema":SCHEMA}`, func(docs []map[string]any) (s string) {
 		for _, d := range docs {
@@ -102,6 +104,30 @@ func anthropicText(docs []map[string]any) (s string) {
 			s += str(lookup(b, "text"))
 		}
 		s += str(lookup(d, "delta", "text"))
+	}
+	return s
+}
+
+// cohereCall returns a call as "name arguments".
+func cohereCall(docs []map[string]any) (s string) {
+	for _, d := range docs {
+		for _, f := range []any{lookup(d, "delta", "message", "tool_calls", "function"), lookup(d, "message", "tool_calls", 0, "function")} {
+			if name := str(lookup(f, "name")); name != "" {
+				s += name + " "
+			}
+			s += str(lookup(f, "arguments"))
+		}
+	}
+	return s
+}
+
+func cohereText(docs []map[string]any) (s string) {
+	for _, d := range docs {
+		s += str(lookup(d, "delta", "message", "content", "text"))
+		content, _ := lookup(d, "message", "content").([]any)
+		for _, part := range content {
+			s += str(lookup(part, "text"))
+		}
 	}
 	return s
 }

@@ -38,6 +38,7 @@ func TestShapes(t *testing.T) {
 		anthropic = `{"messages":[{"content":"a prompt"}],"max_tokens":4,"stream":true}`
 		gemini    = `{"contents":[{"parts":[{"text":"a prompt"}]}],"generationConfig":{"maxOutputTokens":4}}`
 		converse  = `{"messages":[{"content":[{"text":"a prompt"}]}],"inferenceConfig":{"maxTokens":4}}`
+		cohere    = `{"messages":[{"content":"a prompt"}],"max_tokens":4,"stream":true}`
 		ollama    = `{"messages":[{"content":"a prompt"}],"options":{"num_predict":4}}`
 		sglang    = `{"text":"a prompt","sampling_params":{"max_new_tokens":4},"stream":true}`
 		tgi       = `{"inputs":"a prompt","parameters":{"max_new_tokens":4,"details":true}}`
@@ -63,6 +64,12 @@ func TestShapes(t *testing.T) {
 		shapeCase{"converse-reasoning", "reasoning,bom", "/model/m/converse-stream", converse},
 		shapeCase{"converse-tool", "tool-call,reasoning,reasoning-tokens=1,split-json", "/model/m/converse-stream", converse},
 		shapeCase{"invoke-tool", "tool-call,dumps", "/model/m/invoke-with-response-stream", strings.Replace(anthropic, `,"stream":true`, "", 1)},
+		shapeCase{"cohere-thinking", "reasoning", "/v2/chat", cohere},
+		shapeCase{"cohere-thinking-whole", "reasoning", "/v2/chat", strings.Replace(cohere, `,"stream":true`, "", 1)},
+		shapeCase{"cohere-plan", "tool-call,reasoning,reasoning-tokens=2", "/v2/chat", cohere},
+		shapeCase{"cohere-plan-whole", "tool-call,reasoning", "/v2/chat", strings.Replace(cohere, `,"stream":true`, "", 1)},
+		shapeCase{"cohere-lines", "event-lines,crlf,usage-never,after-done,done-twice", "/v2/chat", cohere},
+		shapeCase{"cohere-spelling", "dumps,twice,number-strings,ping-event,tokens-per-chunk=3", "/v2/chat", cohere},
 		shapeCase{"ollama-thinking", "reasoning", "/api/chat", ollama},
 		shapeCase{"ollama-tool", "tool-call,reasoning,reasoning-tokens=1", "/api/chat", ollama},
 		shapeCase{"ollama-spelling", "dumps,twice,number-strings,bom,crlf,ping,event-lines", "/api/chat", ollama},

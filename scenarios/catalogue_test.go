@@ -159,6 +159,7 @@ func TestEndpoints(t *testing.T) {
 		{dialect.AnthropicMessages{}, chatEndpoint, dialect.AnthropicMessages{}},
 		{dialect.BedrockConverse{}, chatEndpoint, dialect.BedrockConverse{}},
 		{dialect.Gemini{}, completionEndpoint, nil},
+		{dialect.Cohere{}, chatEndpoint, dialect.Cohere{}},
 	} {
 		s, ok := server{target: llmbench.Target{Dialect: tt.dialect}, counter: counter{template: 7}}.forEndpoint(tt.endpoint)
 		assert.Equal(t, ok, tt.want != nil, "%v for endpoint %d", tt.dialect, tt.endpoint)

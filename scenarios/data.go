@@ -45,7 +45,7 @@ func (s server) forEndpoint(e endpoint) (server, bool) {
 		}
 		return s, true
 	case dialect.OpenAIResponses, dialect.Ollama, dialect.AnthropicMessages, dialect.Gemini, dialect.GeminiArray, dialect.Vertex,
-		dialect.BedrockConverse, dialect.BedrockInvoke:
+		dialect.BedrockConverse, dialect.BedrockInvoke, dialect.Cohere:
 		return s, e != completionEndpoint
 	}
 	return s, e != chatEndpoint

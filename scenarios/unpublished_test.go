@@ -38,7 +38,7 @@ func TestCountValid(t *testing.T) {
 		{"and every third fails", shape.Shape{}, []fault.Fault{{Kind: fault.Format, Every: 4}, {Kind: fault.HTTP500, Every: 3}}, 4, 6},
 		{"the server knows no formats", shape.Shape{NoFormat: true}, nil, 0, 8},
 	} {
-		for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAIResponses{}, dialect.Ollama{}, dialect.AnthropicMessages{}, dialect.Gemini{}, dialect.BedrockInvoke{}} {
+		for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAIResponses{}, dialect.Ollama{}, dialect.AnthropicMessages{}, dialect.Gemini{}, dialect.BedrockInvoke{}, dialect.Cohere{}} {
 			for name, r := range map[string]llmbench.Request{
 				"tools":  {Prompt: "a", MaxTokens: 100, Tools: []llmbench.Tool{weather}},
 				"schema": {Prompt: "a", MaxTokens: 100, Schema: ticket},

@@ -62,6 +62,9 @@ func BenchmarkDecode(b *testing.B) {
 			`{"candidates":[{"finishReason":"STOP"}]}]`},
 		{"bedrock-converse", BedrockConverse{}, "contentBlockDelta " + `{"contentBlockIndex":0,"delta":{"text":" w%03d"},"p":"abcdefghijklmnop"}`, converseEnd},
 		{"bedrock-invoke", BedrockInvoke{}, "chunk " + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" w%03d"}}`, awsChunk("message_delta", `,"delta":{"stop_reason":"end_turn"}`)},
+		{"cohere", Cohere{}, "event: content-delta\n" + `data: {"type":"content-delta","index":0,"delta":{"message":{"content":{"text":" w%03d"}}}}` + "\n\n", cohereEnd("COMPLETE")},
+		{"cohere-logprobs", Cohere{}, // with text that the memo does not know
+			"event: content-delta\n" + `data: {"type":"content-delta","index":0,"logprobs":{"text":" w%03[1]d","token_ids":[%[1]d],"logprobs":[-0.5]},"delta":{"message":{"content":{"text":" w%03[1]d"}}}}` + "\n\n", cohereEnd("COMPLETE")},
 		{"ollama", Ollama{},
 			`{"model":"qwen3:8b","created_at":"2026-11-21T10:08:15.100456789Z","message":{"role":"assistant","content":" w%03d"},"done":false}` + "\n",
 			`{"model":"qwen3:8b","message":{"role":"assistant","content":""},"done":true,"done_reason":"length","eval_count":1000,"eval_duration":45000000}` + "\n"},

@@ -45,6 +45,8 @@ func TestBody(t *testing.T) {
 		{BedrockConverse{}, fixed, `{"messages":[{"role":"user","content":[{"text":"hi"}]}],"inferenceConfig":{"maxTokens":5,"temperature":0}}`},
 		{BedrockConverse{}, Query{Messages: chat, MaxTokens: 5}, `{"system":[{"text":"be brief"}],"messages":[{"role":"user","content":[{"text":"hi"}]}],"inferenceConfig":{"maxTokens":5,"temperature":0}}`},
 		{BedrockInvoke{}, fixed, `{"anthropic_version":"bedrock-2023-05-31","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0}`},
+		{Cohere{}, fixed, `{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":true}`},
+		{Cohere{}, Query{Messages: chat, MaxTokens: 5}, `{"messages":[{"role":"system","content":"be brief"},{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":false}`},
 		{OpenAIChat{}, Query{Prompt: "hi"}, "openai-chat: max tokens 0; must be at least 1"},
 		{OpenAICompletions{}, Query{Messages: chat, MaxTokens: 5}, "openai-completions: a conversation of 2 messages; only a prompt can be sent"},
 	} {
@@ -63,7 +65,7 @@ func TestBody(t *testing.T) {
 // the dialects without conversations refuse a conversation.
 func TestBodyErrors(t *testing.T) {
 	chats := map[string]bool{"openai-chat": true, "openai-responses": true, "ollama": true, "anthropic-messages": true,
-		"gemini": true, "gemini-array": true, "vertex": true, "bedrock-converse": true, "bedrock-invoke": true}
+		"gemini": true, "gemini-array": true, "vertex": true, "bedrock-converse": true, "bedrock-invoke": true, "cohere": true}
 	for _, d := range dialects {
 		if body, err := d.Body(Query{Prompt: "hi"}); err == nil || !strings.Contains(err.Error(), "max tokens 0") {
 			t.Errorf("%s.Body() without output = %s, %v; want an error", d.Name(), body, err)
@@ -96,6 +98,7 @@ func TestPath(t *testing.T) {
 		{"vertex", "/models/a%20b:1:streamGenerateContent?alt=sse", "/models/a%20b:1:generateContent"},
 		{"bedrock-converse", "/model/a%20b%3A1/converse-stream", "/model/a%20b%3A1/converse"},
 		{"bedrock-invoke", "/model/a%20b%3A1/invoke-with-response-stream", "/model/a%20b%3A1/invoke"},
+		{"cohere", "/v2/chat", "/v2/chat"},
 	} {
 		d, err := ByName(c.name)
 		if err != nil {

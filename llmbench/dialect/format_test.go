@@ -36,6 +36,9 @@ func TestFormatBodies(t *testing.T) {
 		"anthropic-messages": {
 			`{"messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":false,"tools":[{"name":"f","description":"does","input_schema":{"type":"object"}}],"tool_choice":{"type":"any"}}`,
 			`{"messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":false,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}`},
+		"cohere": {
+			`{"messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":false,"tools":[{"type":"function","function":{"name":"f","description":"does","parameters":{"type":"object"}}}],"tool_choice":"REQUIRED"}`,
+			`{"messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":false,"response_format":{"type":"json_object","json_schema":{"type":"object"}}}`},
 		"ollama-generate": {"", `{"prompt":"hi","raw":true,"stream":false,"options":{"num_predict":5,"temperature":0,"seed":0},"format":{"type":"object"}}`},
 		"llamacpp":        {"", `{"prompt":"hi","n_predict":5,"temperature":0,"stream":false,"json_schema":{"type":"object"}}`},
 	}

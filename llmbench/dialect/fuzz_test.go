@@ -110,6 +110,14 @@ func FuzzAnthropicMessages(f *testing.F) {
 		`{"content":[{"thinking":"r"},{"text":"a"},{"name":"f","input":{"x":1}}],"stop_reason":"tool_use","usage":{"input_tokens":9}}`)
 }
 
+func FuzzCohere(f *testing.F) {
+	fuzzStream(f, []Dialect{Cohere{}},
+		cohereBegin+cohereText("a")+cohereText("b")+cohereEnd("COMPLETE")+cohereDone,
+		cohereEvent("content-delta", `"content":{"thinking":"h"}`)+cohereEvent("tool-plan-delta", `"tool_plan":"p"`)+cohereEvent("tool-call-start", `"tool_calls":{"function":{"name":"f","arguments":"{}"}}`)+cohereEnd("TOOL_CALL"),
+		cohereEvent("citation-start", `"citations":{"text":"x"}`)+`data: {"type":"message-end","delta":{"error":"no","finish_reason":"TIMEOUT"}}`+"\n\n", "event: error\ndata: {\"message\":\"no\"}\n\n",
+		`{"message":{"content":[{"thinking":"r"},{"text":"a"}],"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]},"finish_reason":"TOOL_CALL",`+cohereUsage+`}`)
+}
+
 func FuzzGemini(f *testing.F) {
 	fuzzStream(f, []Dialect{Gemini{}, Vertex{}},
 		geminiEvents(geminiResponse(`{"text":"a","thought":true}`, "", `"thoughtsTokenCount":1,`), geminiResponse(`{"text":"b"},{"functionCall":{"name":"f","args":{"x":1}}}`, "STOP", `"candidatesTokenCount":2,`)),

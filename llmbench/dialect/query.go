@@ -34,8 +34,8 @@ type Query struct {
 	// MaxTokens limits the output, in tokens. The minimum is 1, or 0 if there are inputs.
 	MaxTokens int
 	// FixedOutput asks the server for exactly MaxTokens tokens. TGI, Ollama, MindIE's /infer and the APIs of
-	// Anthropic, Google and Amazon have no such option. With these, the request only has the limit, and the answer may be
-	// shorter.
+	// Anthropic, Google, Amazon and Cohere have no such option. With these, the request only has the limit, and
+	// the answer may be shorter.
 	FixedOutput bool
 	// Stream asks for a streamed answer.
 	Stream bool

@@ -10,7 +10,7 @@ var dialects = []Dialect{
 	OpenAIChat{}, OpenAICompletions{}, OpenAIResponses{},
 	TGI{}, LlamaCPP{}, Ollama{}, OllamaGenerate{}, SGLang{}, LMDeploy{}, Triton{},
 	VLLMDemo{}, MindIEInfer{}, MindIEVLLM{}, AnthropicMessages{}, Gemini{}, GeminiArray{}, Vertex{},
-	BedrockConverse{}, BedrockInvoke{},
+	BedrockConverse{}, BedrockInvoke{}, Cohere{},
 }
 
 // itemsDialects lists the dialects of the package whose answers have an item for each input of a query.

@@ -44,7 +44,7 @@ func word(quoted []byte) string {
 	for _, usual := range [...]string{
 		`"stop"`, `"length"`, `"limit"`, `"eos"`, `"tool_calls"`, `"eos_token"`, `"stop_sequence"`,
 		`"in_progress"`, `"completed"`, `"queued"`, `"end_turn"`, `"max_tokens"`, `"tool_use"`,
-		`"STOP"`, `"MAX_TOKENS"`,
+		`"STOP"`, `"MAX_TOKENS"`, `"COMPLETE"`,
 	} {
 		if string(quoted) == usual {
 			return usual[1 : len(usual)-1]

@@ -58,8 +58,8 @@ type Shape struct {
 	// Role is how a chat reports its role; empty means RoleEmpty.
 	Role RoleMode `json:"role,omitzero"`
 	// RoleFirst sends the chunk with only the role as soon as the request is
-	// admitted, not together with the first token. In the Responses API and in
-	// Anthropic's, this applies to all events before the first token.
+	// admitted, not together with the first token. In the Responses API, in Anthropic's
+	// and in Cohere's, this applies to all events before the first token.
 	RoleFirst bool `json:"role_first,omitzero"`
 	// EmptyChoices adds two chunks with neither choices nor usage: one before all
 	// others, one after the chunk with the finish reason.
@@ -81,8 +81,9 @@ type Shape struct {
 
 	// Reasoning is the field that carries the first ReasoningTokens of a chat's
 	// output: "reasoning" or "reasoning_content". Empty means that the whole output
-	// is content. Ollama's /api/chat and Anthropic's API call the field "thinking" in
-	// both cases; Gemini marks the text as a thought.
+	// is content. Ollama's /api/chat and the APIs of Anthropic and Cohere call the field
+	// "thinking" in both cases, and Cohere's API "tool_plan" if a call follows; Gemini
+	// marks the text as a thought.
 	Reasoning string `json:"reasoning,omitzero"`
 	// ReasoningTokens is at most the length of the output; 0 means half of the
 	// output, rounded up.

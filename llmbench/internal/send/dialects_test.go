@@ -54,6 +54,9 @@ func TestDialects(t *testing.T) {
 			sample.Sample{Deltas: 1, PromptTokens: 9, OutputTokens: 2, TokenSource: sample.FromUsage, Finish: "STOP"}},
 		{"bedrock-converse", "application/vnd.amazon.eventstream", message("contentBlockDelta", `{"delta":{"text":"a"}}`) + message("messageStop", `{"stopReason":"end_turn"}`) + message("metadata", `{"usage":{"inputTokens":5,"outputTokens":2,"cacheReadInputTokens":4},"metrics":{"latencyMs":3}}`),
 			sample.Sample{Deltas: 1, PromptTokens: 9, CachedTokens: 4, OutputTokens: 2, TokenSource: sample.FromUsage, Finish: "end_turn", Server: sample.ServerTimings{Total: 3 * time.Millisecond}}},
+		{"cohere", stream, `data: {"type":"content-delta","index":0,"delta":{"message":{"content":{"text":"a"}}}}` + "\n\n" +
+			`data: {"type":"message-end","delta":{"finish_reason":"MAX_TOKENS","usage":{"billed_units":{"input_tokens":5,"output_tokens":1},"tokens":{"input_tokens":9,"output_tokens":2},"cached_tokens":4}}}` + "\n\n" + done,
+			sample.Sample{Deltas: 1, PromptTokens: 9, CachedTokens: 4, OutputTokens: 2, TokenSource: sample.FromUsage, Finish: "MAX_TOKENS"}},
 		{"tgi", stream, `data:{"token":{"id":1,"text":"a"},"generated_text":null}` + "\n\n" + `data:{"token":{"id":2,"text":"b"},"generated_text":"ab"}` + "\n\n",
 			sample.Sample{Deltas: 2, OutputTokens: 2, TokenSource: sample.FromEvents}},
 		{"llamacpp", stream, `data: {"content":"a","stop":false,"tokens_predicted":1,"tokens_evaluated":5}` + "\n\n" + `data: {"content":"","stop":true,"stop_type":"limit","tokens_predicted":1,"tokens_evaluated":5,"timings":{"cache_n":3,"prompt_n":2,"prompt_ms":1.5,"predicted_n":1,"predicted_ms":0.25}}` + "\n\n",

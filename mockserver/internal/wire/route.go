@@ -78,6 +78,8 @@ func RouteFor(path string, flavor Flavor) (Route, bool) {
 		return Route{Dialect: responses}, true
 	case "/v1/messages":
 		return Route{Dialect: anthropic}, true
+	case "/v2/chat":
+		return Route{Dialect: cohere}, true
 	case "/generate_stream":
 		return Route{Dialect: tgi, stream: always}, true
 	case "/generate":

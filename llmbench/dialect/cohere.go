@@ -1,0 +1,174 @@
+package dialect
+
+import "encoding/json"
+
+// Cohere is version 2 of Cohere's chat API (/v2/chat, https://docs.cohere.com/reference/chat). The events of a
+// stream have names (https://docs.cohere.com/v2/docs/streaming). The last event is message-end. Cohere's own
+// server also sends [DONE].
+type Cohere struct{}
+
+// Name returns "cohere".
+func (Cohere) Name() string { return "cohere" }
+
+// Path returns "/v2/chat".
+func (Cohere) Path(Query) string { return "/v2/chat" }
+
+// Body returns the JSON body for q. The API has no option that prevents a model from ending its text early,
+// so FixedOutput only sets the limit. The body asks for temperature 0.
+func (d Cohere) Body(q Query) ([]byte, error) {
+	if err := checkQuery(d.Name(), q); err != nil {
+		return nil, err
+	}
+	b := cohereBody{Model: q.Model, Messages: q.conversation(), MaxTokens: q.MaxTokens, Stream: q.Stream}
+	if len(q.Tools) > 0 {
+		b.Tools, b.ToolChoice = chatTools(q.Tools), "REQUIRED"
+	}
+	if len(q.Schema) > 0 {
+		b.ResponseFormat = &cohereFormat{"json_object", q.Schema}
+	}
+	return json.Marshal(b)
+}
+
+// NewParser returns a parser for the answers of this dialect.
+func (d Cohere) NewParser() Parser { return newCohereParser(d.Name()) }
+
+type cohereBody struct {
+	Model       string    `json:"model,omitempty"`
+	Messages    []Message `json:"messages"`
+	MaxTokens   int       `json:"max_tokens"`
+	Temperature float64   `json:"temperature"`
+	Stream      bool      `json:"stream"`
+
+	Tools          []chatTool    `json:"tools,omitempty"`
+	ToolChoice     string        `json:"tool_choice,omitempty"`
+	ResponseFormat *cohereFormat `json:"response_format,omitempty"`
+}
+
+type cohereFormat struct {
+	Type   string          `json:"type"`
+	Schema json.RawMessage `json:"json_schema"`
+}
+
+// cohereParser parses the events and the whole answers of Cohere's API. The delta of an event and a whole
+// answer have the same members. Where a whole answer has an array, an event has one element of the array.
+type cohereParser struct {
+	memoParser
+	calls                                            toolCalls
+	onDelta, onMessage, onContent, onUsage, onTokens func(name []byte)
+	eachContent                                      func()
+}
+
+var contentDelta = []byte("content-delta")
+
+func newCohereParser(dialect string) *cohereParser {
+	p := new(cohereParser)
+	p.init(dialect, "", steps{func() {}, p.member, func() {}})
+	p.textEvent = contentDelta
+	p.calls.init(&p.baseParser)
+	p.onDelta, p.onMessage, p.onContent, p.onUsage, p.onTokens = p.deltaMember, p.messageMember, p.contentMember, p.usageMember, p.tokensMember
+	p.eachContent = func() { p.object(p.onContent) }
+	return p
+}
+
+// End requires a finish reason. Neither message-end nor [DONE] replaces it.
+func (p *cohereParser) End() error { return p.reasonSeen("finish reason") }
+
+func (p *cohereParser) member(name []byte) {
+	switch string(name) {
+	case "type":
+		if p.w.Is(`"message-end"`) {
+			p.d.Done = true
+		}
+	case "delta":
+		p.object(p.onDelta)
+	default:
+		p.deltaMember(name)
+	}
+}
+
+// deltaMember reads a member of a delta or of a whole answer.
+func (p *cohereParser) deltaMember(name []byte) {
+	switch string(name) {
+	case "message":
+		if p.w.Kind() == '{' {
+			p.w.Object(p.onMessage)
+			return
+		}
+		p.isError = p.isError || p.w.Kind() == '"' // the body of an error
+		p.otherMember(name)
+	case "finish_reason":
+		p.reason()
+	case "usage":
+		p.w.Object(p.onUsage)
+	default:
+		p.otherMember(name)
+	}
+}
+
+// reason reads the next value as the finish reason. With some reasons the answer is incomplete
+// (https://docs.cohere.com/reference/chat#response.body.finish_reason). ERROR_TOXIC, ERROR_LIMIT and
+// USER_CANCEL are from earlier versions of the API.
+func (p *cohereParser) reason() {
+	p.finishReason()
+	switch p.d.Finish {
+	case "ERROR", "TIMEOUT", "ERROR_TOXIC", "ERROR_LIMIT", "USER_CANCEL":
+		if p.d.Fault == "" { // otherwise the member error has come before
+			p.d.Fault = "finish reason " + p.d.Finish
+		}
+	}
+}
+
+// messageMember reads a member of a message. The tool plan is what a model writes before it calls tools
+// (https://docs.cohere.com/v2/docs/tool-use-streaming).
+func (p *cohereParser) messageMember(name []byte) {
+	kind := p.w.Kind()
+	switch {
+	case string(name) == "tool_plan":
+		p.d.Reasoning = p.w.Text(p.d.Reasoning)
+	case string(name) == "content" && kind == '{':
+		p.w.Object(p.onContent)
+	case string(name) == "content" && kind == '[':
+		p.w.Array(p.eachContent)
+	case string(name) == "tool_calls" && kind == '{':
+		p.w.Object(p.calls.onCall)
+	case string(name) == "tool_calls" && kind == '[':
+		p.calls.array()
+	default: // for example citations, whose text is a part of the content
+		p.w.Raw()
+	}
+}
+
+func (p *cohereParser) contentMember(name []byte) {
+	switch string(name) {
+	case "text":
+		p.d.Text = p.w.Text(p.d.Text)
+	case "thinking":
+		p.d.Reasoning = p.w.Text(p.d.Reasoning)
+	default:
+		p.w.Raw()
+	}
+}
+
+// usageMember reads a member of the usage object. The input tokens include the cached ones. The billed units
+// leave out tokens that Cohere does not bill.
+func (p *cohereParser) usageMember(name []byte) {
+	switch string(name) {
+	case "tokens":
+		p.object(p.onTokens)
+	case "cached_tokens":
+		p.d.Usage.CachedTokens = p.w.Count()
+	default:
+		p.w.Raw()
+	}
+}
+
+func (p *cohereParser) tokensMember(name []byte) {
+	switch string(name) {
+	case "input_tokens":
+		p.d.Usage.PromptTokens = p.w.Count()
+	case "output_tokens":
+		p.d.Usage.OutputTokens = p.w.Count()
+	default:
+		p.w.Raw()
+	}
+}
