@@ -109,7 +109,7 @@ func TestItemsOutcomes(t *testing.T) {
 			switch {
 			case slices.Contains(harmless, name):
 				outcome = sample.OK
-			case name == "http-429":
+			case name == "http-429" || name == "http-529":
 				outcome = sample.Shed
 			case strings.HasPrefix(name, "http-") || name == "html-502":
 				outcome = sample.HTTP

@@ -70,8 +70,8 @@ type Load struct {
 	// a new connection without an answer to another request.
 	MaxFail float64
 	// MaxShed is the largest share of shed requests, in [0,1], with which the benchmark still succeeds. The
-	// server sheds a request if it refuses the request because of its load, with status 429, or with status
-	// 503 and the header Retry-After. If MaxShed is 0, shed requests count as failed ones for MaxFail. The
+	// server sheds a request if it refuses the request because of its load, with status 429 or 529, or with
+	// status 503 and the header Retry-After. If MaxShed is 0, shed requests count as failed ones for MaxFail. The
 	// unit shed-% reports their share, and fail-% never contains them.
 	MaxShed float64
 	// Models, if set, are models for which some units are reported apart, in addition to the units of all

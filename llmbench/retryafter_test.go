@@ -11,6 +11,30 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
+// TestOutcomeOfRefusal checks which refusals are because of the server's load.
+func TestOutcomeOfRefusal(t *testing.T) {
+	for _, tt := range []struct {
+		status     int
+		retryAfter string
+		want       sample.Outcome
+	}{
+		{429, "", sample.Shed}, {429, "7", sample.Shed},
+		{503, "", sample.HTTP}, {503, "7", sample.Shed},
+		{529, "", sample.Shed}, {529, "7", sample.Shed},
+		{400, "7", sample.HTTP}, {500, "7", sample.HTTP}, {504, "", sample.HTTP}, {530, "", sample.HTTP},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if tt.retryAfter != "" {
+				w.Header().Set("Retry-After", tt.retryAfter)
+			}
+			w.WriteHeader(tt.status)
+		}))
+		s := Do(t.Context(), Target{URL: srv.URL, Model: "m"}, Request{Prompt: "a", MaxTokens: 1}, true)
+		srv.Close()
+		assert.Equal(t, s.Outcome, tt.want, "%d %q", tt.status, tt.retryAfter)
+	}
+}
+
 // TestSampleOfRefusal checks that the sample of a refused request holds the server's Retry-After.
 func TestSampleOfRefusal(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -62,7 +62,7 @@ func TestEveryFault(t *testing.T) {
 				if strings.HasPrefix(name, "http-") || name == "html-502" {
 					outcome = sample.HTTP
 				}
-				if name == "http-429" {
+				if name == "http-429" || name == "http-529" {
 					outcome = sample.Shed
 				}
 				if name == "malformed" && stream && d.Name() == "gemini-array" {

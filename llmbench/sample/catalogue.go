@@ -76,7 +76,7 @@ var otherUnits = []Unit{
 	{Name: CheckedRequests, Core: true, Means: "Checked answers of all passes, the base of accuracy-%."},
 	{Name: WarmCache, Core: true, Same: "0", Means: "1 if a control after the passes found that repeated prompts have a shorter TTFT than new ones. Otherwise omitted."},
 	{Name: "fail-%", Better: "lower", Core: true, Means: "Failed requests, except shed ones / all requests. Only if Load.MaxFail tolerates failures; otherwise they fail the benchmark."},
-	{Name: "shed-%", Better: "lower", Core: true, Same: "5", Means: "Requests that the server refused because of its load (status 429, or 503 with Retry-After), and later turns of their sessions / all requests. They fail the benchmark unless Load.MaxShed or Load.MaxFail tolerates them."},
+	{Name: "shed-%", Better: "lower", Core: true, Same: "5", Means: "Requests that the server refused because of its load (status 429 or 529, or 503 with Retry-After), and later turns of their sessions / all requests. They fail the benchmark unless Load.MaxShed or Load.MaxFail tolerates them."},
 	{Name: ArmsSeed, Core: true, Pairs: true, Means: "Seed of the random order in which the passes of several targets took turns (`llmbench.Arms`). Results with the same seed are a pair."},
 	{Name: "left-%", Core: true, Means: "Requests whose client left early, as the load planned / all requests."},
 }

@@ -16,10 +16,10 @@ import (
 // servers can have both before their model is loaded. If the dialect of t has inputs, the request asks for a
 // vector or a score instead, and is never streamed.
 //
-// Completion retries while connections fail and while the status is 503 or 429. Before each retry it waits
-// for the time that the server asks for, unless that is after the deadline of ctx. Any other error status
-// is final, and so is a connection error that [Mistake] explains. Before each retry, failed is called with
-// the error.
+// Completion retries while connections fail, while the server sheds the request, and while the status is
+// 503. Before each retry it waits for the time that the server asks for, unless that is after the deadline
+// of ctx. Any other error status is final, and so is a connection error that [Mistake] explains. Before each
+// retry, failed is called with the error.
 func Completion(ctx context.Context, t llmbench.Target, stream bool, failed func(error)) (sent time.Time, s sample.Sample, err error) {
 	r := llmbench.Request{Prompt: "Say hello.", MaxTokens: 4}
 	if d, ok := t.Dialect.(dialect.ItemsDialect); ok {
@@ -52,15 +52,14 @@ func RefusedForNow(status int) bool {
 	return status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests
 }
 
-// limitedPause is the pause after a server has refused a request with status 429, if the server does not
-// ask for another pause.
+// limitedPause is the pause after a server has shed a request, if the server does not ask for another pause.
 const limitedPause = time.Second
 
 // wait waits for the time that the server asks for in the answer s. It returns false immediately if the
 // deadline of ctx is earlier.
 func wait(ctx context.Context, s *sample.Sample) bool {
 	pause := s.RetryAfter
-	if s.Status == http.StatusTooManyRequests {
+	if s.Outcome == sample.Shed {
 		pause = cmp.Or(pause, limitedPause)
 	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < pause {

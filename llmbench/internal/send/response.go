@@ -113,7 +113,7 @@ func (r *reader) readUnlessStream(ctx context.Context, resp *http.Response, s *s
 			return false, fail(sample.HTTP, "status %s: redirects are not followed, and this one leads to %s: %s", resp.Status, r.server.Secrets.Excerpt(to, 300), r.errorBody())
 		}
 		outcome := sample.HTTP
-		if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "" {
+		if sheds(resp) {
 			outcome = sample.Shed
 		}
 		return false, fail(outcome, "status %s: %s", resp.Status, r.errorBody())
@@ -159,6 +159,21 @@ func (r *reader) decode(encoding string) error {
 		return fail(sample.Malformed, "content encoding %q, which was not requested; LLMBENCH_COMPRESSED=1 or Target.Compressed allows it", encoding)
 	}
 	return nil
+}
+
+// overloaded is the status of Anthropic's API when it refuses a request because of its load
+// (https://platform.claude.com/docs/en/api/errors).
+const overloaded = 529
+
+// sheds reports whether an error response says that the server refused the request because of its load.
+func sheds(resp *http.Response) bool {
+	switch resp.StatusCode {
+	case http.StatusTooManyRequests, overloaded:
+		return true
+	case http.StatusServiceUnavailable: // without Retry-After, the server may be down
+		return resp.Header.Get("Retry-After") != ""
+	}
+	return false
 }
 
 // retryAfter returns how long a server asks the client to wait. The header Retry-After has a number of

@@ -52,8 +52,8 @@ func refusedForNow(s *sample.Sample) bool {
 		return true
 	case sample.HTTP:
 		switch s.Status {
-		case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
-			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		case http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusBadGateway,
+			http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			return true
 		}
 	}
