@@ -42,7 +42,7 @@ func TestAnthropicMessages(t *testing.T) {
 		{"citations and unknown events", anthropicBegin + delta(`"type":"citations_delta","citation":{"cited_text":"x"}`) + anthropicEvent("novelty", `"delta":7,"content_block":"x"`) + anthropicEnd, done},
 		{"no names of events", `data: {"type":"content_block_delta","index":0,"delta":{"text":"a","type":"text_delta"}}` + "\n\n" + `data: {"delta":{"stop_reason":"max_tokens"},"type":"message_delta"}` + "\n\n" + `data: {"type":"message_stop"}` + "\n\n",
 			read{Text: "a", Chunks: 1, Finish: "max_tokens", Done: true}},
-		{"message_stop without data", text("a") + `data: {"type":"message_delta","delta":{"stop_reason":"refusal"}}` + "\n\nevent: message_stop\ndata:\n\n", read{Text: "a", Chunks: 1, Finish: "refusal", Done: true}},
+		{"message_stop without data", text("a") + `data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}` + "\n\nevent: message_stop\ndata:\n\n", read{Text: "a", Chunks: 1, Finish: "end_turn", Done: true}},
 		{"all counts at the end", anthropicBegin + text("a") + anthropicEvent("message_delta", `"delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":0,"cache_read_input_tokens":4,"output_tokens":2}`),
 			read{Text: "a", Chunks: 1, Finish: "end_turn", Usage: Usage{PromptTokens: 11, OutputTokens: 2, CachedTokens: 4}}},
 		{"[DONE] of a gateway", anthropicBegin + text("a") + anthropicEnd + "data: [DONE]\n\n", with(func(r *read) { r.Text, r.Chunks = "a", 1 })},

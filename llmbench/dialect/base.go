@@ -212,12 +212,29 @@ func (p *baseParser) finishReason() {
 	}
 }
 
-// finish records the finish reason. The reasons "abort" and "error" are faults.
+// finish records the finish reason. A reason is a fault if the server gave the answer up, filtered it, or says
+// that it is malformed. An answer that was stopped by a filter is shorter than the model's, and its text must not
+// be used. Sources:
+//
+//	https://platform.openai.com/docs/api-reference/chat/object
+//	https://platform.claude.com/docs/en/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals
+//	https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
 func (p *baseParser) finish(reason string) {
 	p.d.Finish = reason
 	p.finished = true
-	if (reason == "abort" || reason == "error") && p.d.Fault == "" {
-		p.d.Fault = "finish reason " + reason
+	switch reason {
+	case "abort", "error", // vLLM, SGLang
+		"content_filter",                                                                           // OpenAI
+		"refusal",                                                                                  // Anthropic
+		"guardrail_intervened", "content_filtered", "malformed_model_output", "malformed_tool_use": // Amazon Bedrock
+		p.faultyFinish()
+	}
+}
+
+// faultyFinish records that the finish reason is a fault.
+func (p *baseParser) faultyFinish() {
+	if p.d.Fault == "" {
+		p.d.Fault = "finish reason " + p.d.Finish
 	}
 }
 

@@ -28,8 +28,9 @@
 //     way when a second request takes the model.
 //   - Some formats do not mark the end of the text (Triton, vLLM's demonstration server). There, a
 //     stream with text is complete if its body ended without an error.
-//   - The finish reasons "abort" and "error" are faults, like an error object. A fault overrides every
-//     sign of a complete answer.
+//   - Finish reasons are faults, like an error object, if they say that the server gave the answer up
+//     ("abort", "error"), filtered it ("content_filter", "refusal", "SAFETY") or found it malformed
+//     ("MALFORMED_FUNCTION_CALL"). A fault overrides every sign of a complete answer.
 //   - If the body ends without a terminator after the last event, the event is used if it is complete
 //     JSON or [DONE]; otherwise the answer is truncated.
 package dialect

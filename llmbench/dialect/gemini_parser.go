@@ -60,7 +60,9 @@ func (p *geminiParser) member(name []byte) {
 }
 
 // candidate reads a candidate. The index may be its last member, so the other members are read first, and
-// undone if the index is not 0.
+// undone if the index is not 0. The model ended the answer only with STOP and MAX_TOKENS. With any other finish
+// reason, such as SAFETY or MALFORMED_FUNCTION_CALL, the content is filtered or invalid
+// (https://ai.google.dev/api/generate-content#FinishReason).
 func (p *geminiParser) candidate() {
 	p.candidateStart = p.d.mark()
 	p.index, p.reason = 0, p.reason[:0]
@@ -70,6 +72,9 @@ func (p *geminiParser) candidate() {
 		p.d.rewind(p.candidateStart)
 	case isWord(p.reason) && string(p.reason) != `"FINISH_REASON_UNSPECIFIED"`:
 		p.finish(word(p.reason))
+		if r := p.d.Finish; r != "STOP" && r != "MAX_TOKENS" {
+			p.faultyFinish()
+		}
 	}
 }
 

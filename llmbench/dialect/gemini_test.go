@@ -3,6 +3,10 @@ package dialect
 import (
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
 // geminiResponse returns a response with the given parts, a finish reason unless it is "", and the given
@@ -39,7 +43,7 @@ func TestGemini(t *testing.T) {
 		{"another candidate", geminiEvents(`{"candidates":[{"content":{"parts":[{"text":"no"}]},"finishReason":"STOP","index":1},{"content":{"parts":[{"text":"a"}]}}]}`), read{Text: "a", Chunks: 1, Err: cut}},
 		{"a blocked prompt", geminiEvents(`{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":9}}`),
 			read{Fault: "the prompt was blocked: PROHIBITED_CONTENT", Usage: usage(0), Err: cut}},
-		{"feedback without a reason", geminiEvents(`{"promptFeedback":{"safetyRatings":[]},"candidates":[{"finishReason":"SAFETY"}]}`), read{Finish: "SAFETY"}},
+		{"feedback without a reason", geminiEvents(`{"promptFeedback":{"safetyRatings":[]},"candidates":[{"finishReason":"SAFETY"}]}`), read{Finish: "SAFETY", Fault: "finish reason SAFETY"}},
 		{"an error", geminiEvents(text("a", "", ""), `{"error":{"code":503,"message":"overloaded","status":"UNAVAILABLE"}}`), read{Text: "a", Chunks: 1, Usage: usage(0), Fault: "overloaded", Err: cut}},
 		{"[DONE] of a gateway", geminiEvents(text("a", "", ""), "[DONE]"), read{Text: "a", Chunks: 1, Usage: usage(0), Done: true, Err: cut}},
 	})
@@ -48,6 +52,46 @@ func TestGemini(t *testing.T) {
 			read{Reasoning: "hm", Text: "ab", ToolCall: `{"x":1}`, ToolName: "f", Chunks: 1, Finish: "STOP", Usage: Usage{PromptTokens: 9, OutputTokens: 4, ReasoningTokens: 1}}},
 		{"an error", `{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT"}}`, read{Fault: "no"}},
 	})
+}
+
+// TestFiltered checks that an answer is a failure if the server stopped it, or dropped a part of it.
+func TestFiltered(t *testing.T) {
+	gemini := func(reason string) string { return geminiEvents(geminiResponse(`{"text":"a"}`, reason, "")) }
+	chat := func(reason string) string {
+		return `data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"` + reason + `"}]}` + "\n\ndata: [DONE]\n\n"
+	}
+	anthropic := func(reason string) string {
+		return `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}` + "\n\n" +
+			`data: {"type":"message_delta","delta":{"stop_reason":"` + reason + `"}}` + "\n\ndata: {\"type\":\"message_stop\"}\n\n"
+	}
+	for _, api := range []struct {
+		dialect          Dialect
+		stream           func(reason string) string
+		usable, unusable string
+	}{
+		{Gemini{}, gemini, "STOP MAX_TOKENS", "SAFETY RECITATION LANGUAGE OTHER BLOCKLIST PROHIBITED_CONTENT SPII MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS MALFORMED_RESPONSE MODEL_ARMOR"},
+		{OpenAIChat{}, chat, "stop length tool_calls function_call", "content_filter abort error"},
+		{AnthropicMessages{}, anthropic, "end_turn max_tokens stop_sequence tool_use pause_turn model_context_window_exceeded", "refusal"},
+	} {
+		p := api.dialect.NewParser()
+		for reason := range strings.FieldsSeq(api.usable) {
+			got := readAll(p, sse.Auto, strings.NewReader(api.stream(reason)))
+			assert.Equal(t, got.Finish+got.Text+got.Fault+got.Err, reason+"a", "%s %s", api.dialect.Name(), reason)
+		}
+		for reason := range strings.FieldsSeq(api.unusable) {
+			got := readAll(p, sse.Auto, strings.NewReader(api.stream(reason)))
+			assert.Equal(t, got.Fault, "finish reason "+reason, "%s", api.dialect.Name())
+			assert.Equal(t, got.Finish, reason)
+		}
+	}
+	converse, responses := (BedrockConverse{}).NewParser(), (OpenAIResponses{}).NewParser()
+	var d Delta
+	for _, reason := range []string{"guardrail_intervened", "content_filtered", "malformed_model_output", "malformed_tool_use"} {
+		assert.NilError(t, converse.Body([]byte(`{"output":{"message":{"content":[{"text":"a"}]}},"stopReason":"`+reason+`"}`), &d))
+		assert.Equal(t, d.Fault, "finish reason "+reason)
+	}
+	assert.NilError(t, responses.Body([]byte(`{"status":"incomplete","incomplete_details":{"reason":"content_filter"},"output":[{"type":"message","content":[{"type":"output_text","text":"a"}]}]}`), &d))
+	assert.Equal(t, d.Fault, "finish reason content_filter")
 }
 
 // TestGeminiArray reads streams that are JSON arrays.
