@@ -80,6 +80,40 @@ func TestOf(t *testing.T) {
 	assert.Assert(t, Of("concurrency", nil, 0.95) == nil)
 }
 
+// TestLost checks that no system is called faster without a word about the requests that it did not answer.
+func TestLost(t *testing.T) {
+	four := []float64{1, 4, 16, 64}
+	lost := func(name string, speed float64, shares ...float64) System {
+		s := server(name, 1, four, []float64{speed, speed, speed, speed}, nil)
+		for i := range s.Points {
+			s.Points[i].Lost = shares[i]
+		}
+		return s
+	}
+	const faster, few = "a is faster than b at 1 to 64 users: 2.00 times. ", "Preliminary: 1 run of each, 6 are needed."
+	for _, c := range []struct {
+		name string
+		a, b System
+		want string
+	}{
+		{"none", lost("a", 20, 0, 0, 0, 0), lost("b", 10, 0, 0, 0, 0), ""},
+		{"too few to matter", lost("a", 20, 0, 0, 0, 0.009), lost("b", 10, 0, 0, 0, 0), ""},
+		{"at one load", lost("a", 20, 0, 0, 0, 0.4), lost("b", 10, 0, 0, 0, 0), "a did not answer 40 % of the requests at 64 users. "},
+		{"at some loads", lost("a", 20, 0, 0, 0.125, 0.4), lost("b", 10, 0, 0, 0, 0), "a did not answer up to 40 % of the requests from 16 users on. "},
+		{"equal shares", lost("a", 20, 0.1, 0.1, 0.1, 0.1), lost("b", 10, 0, 0, 0, 0), "a did not answer 10 % of the requests at 1 to 64 users. "},
+		{"both", lost("a", 20, 0, 0, 0, 0.4), lost("b", 10, 0.02, 0, 0, 0.05), "a did not answer 40 % of the requests at 64 users, and b up to 5 % at 1 and 64 users. "},
+		{"the slower one", lost("a", 20, 0, 0, 0, 0), lost("b", 10, 0, 0, 0, 1), "b did not answer 100 % of the requests at 64 users. "},
+	} {
+		assert.Equal(t, Of("concurrency", []System{c.a, c.b}, 0.95).Says[0], faster+c.want+few, c.name)
+	}
+	one := func(name string, speed, share float64) System {
+		s := server(name, 1, []float64{0}, []float64{speed}, nil)
+		s.Points[0].Lost = share
+		return s
+	}
+	assert.Equal(t, Of("", []System{one("a", 20, 0.4), one("b", 10, 0)}, 0.95).Says[0], "a is 2.00 times as fast as b. a did not answer 40 % of the requests. Preliminary: 1 run of each, 4 are needed.")
+}
+
 // TestDoubtful checks that loads with a value in doubt are left out, and that the paragraph says so.
 func TestDoubtful(t *testing.T) {
 	two := []float64{1, 8}

@@ -11,9 +11,12 @@ import (
 // DefaultShare is the share of the requests that must keep the limits in BenchmarkSLO.
 const DefaultShare = 0.95
 
+// Lost returns the share of all requests that got no answer, for [Point].Lost. failed and shed are fail-% and shed-%.
+func Lost(failed, shed float64) float64 { return (failed + shed) / 100 }
+
 // Kept returns the share of all requests that kept the SLO, for [Point].Kept. good and rate are good-req/s and
-// req/s, which count successful requests; rate must be above 0. failed and shed are fail-% and shed-%.
-func Kept(good, rate, failed, shed float64) float64 { return good / rate * (1 - (failed+shed)/100) }
+// req/s, which count successful requests; rate must be above 0. lost is the result of [Lost].
+func Kept(good, rate, lost float64) float64 { return good / rate * (1 - lost) }
 
 // A reach is up to which load systems keep the SLO.
 type reach struct {

@@ -23,6 +23,7 @@ type Point struct {
 	Doubt bool      // Speed may be wrong
 	Known bool      // Kept is known
 	Kept  float64   // the share of the requests that kept the SLO, from 0 to 1
+	Lost  float64   // the share of the requests that were shed or failed, from 0 to 1
 }
 
 // Open reports whether a load is a rate of arrivals. Otherwise it is a number of users.
@@ -35,9 +36,10 @@ type pair struct {
 	loads  []float64
 	ratios []float64 // the ratio of the medians at each load
 	strata []stratum
-	sign   float64 // 1 if more is better, or -1
-	doubts int     // the number of loads that are left out because a value is in doubt
-	all    int     // the number of all loads
+	lost   [2][]float64 // of each system, the share of the requests that it did not answer at each load
+	sign   float64      // 1 if more is better, or -1
+	doubts int          // the number of loads that are left out because a value is in doubt
+	all    int          // the number of all loads
 }
 
 // speeds compares two systems by what makes a system fast.
@@ -82,6 +84,7 @@ func pairOf(key string, a, b *System, of func(*Point) []float64, doubtful func(*
 			to = &inDoubt
 		}
 		to.loads, to.ratios, to.strata = append(to.loads, x.Load), append(to.ratios, mx/my), append(to.strata, stratum{of(x), of(y)})
+		to.lost[0], to.lost[1] = append(to.lost[0], x.Lost), append(to.lost[1], y.Lost)
 	}
 	n, doubts := len(p.loads)+len(inDoubt.loads), len(inDoubt.loads)
 	if len(p.loads) == 0 {

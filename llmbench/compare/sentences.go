@@ -10,6 +10,9 @@ import (
 // whole answer.
 func (p *pair) paragraph(first *pair, slo string, comparisons int) string {
 	says := p.faster()
+	if lost := p.unanswered(); lost != "" {
+		says = append(says, lost)
+	}
 	tests := 1 // of all loads together
 	if len(p.strata) > 1 {
 		tests++ // of each load
@@ -140,6 +143,34 @@ func (p *pair) values(at []int) string {
 		said = append(said, text)
 	}
 	return strings.Join(said, ", ")
+}
+
+// unanswered says how many requests the systems did not answer. It returns "" if each system answered more than 99 %
+// at each load.
+func (p *pair) unanswered() string {
+	var said []string
+	for i, shares := range p.lost {
+		var at []int
+		var those []float64
+		for j, share := range shares {
+			if share >= 0.01 {
+				at, those = append(at, j), append(those, share)
+			}
+		}
+		if len(at) == 0 {
+			continue
+		}
+		amount := fmt.Sprintf("%.0f %%", 100*slices.Max(those))
+		if slices.Min(those) < slices.Max(those) {
+			amount = "up to " + amount
+		}
+		if len(said) == 0 {
+			said = append(said, join(fmt.Sprintf("%s did not answer %s of the requests", p.names[i], amount), p.where(at)))
+		} else {
+			said = append(said, join(fmt.Sprintf("%s %s", p.names[i], amount), p.where(at)))
+		}
+	}
+	return strings.Join(said, ", and ")
 }
 
 // sooner says how much later or sooner the first token of the first system comes. It returns "" if no TTFT is known.

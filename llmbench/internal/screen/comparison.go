@@ -111,8 +111,9 @@ func (r *row) point(load string, units []string) (p compare.Point) {
 	rate, also := r.median("req/s")
 	failed, _ := r.median("fail-%")
 	shed, _ := r.median("shed-%")
+	p.Lost = compare.Lost(failed, shed)
 	if has && also && rate > 0 && !r.scaled && !slices.Contains(r.doubted, "good-req/s") {
-		p.Known, p.Kept = true, compare.Kept(good, rate, failed, shed)
+		p.Known, p.Kept = true, compare.Kept(good, rate, p.Lost)
 	}
 	return p
 }

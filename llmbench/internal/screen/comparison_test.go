@@ -42,10 +42,13 @@ func TestComparisons(t *testing.T) {
 	o = &Overview{}
 	o.Add(Entry{Benchmark: "BenchmarkA/via=direct", Figures: map[string]float64{"output-tok/s": 4}})
 	o.Add(Entry{Benchmark: "BenchmarkA/via=gateway", Figures: map[string]float64{"output-tok/s": 2}})
+	o.Add(Entry{Benchmark: "BenchmarkS/x=1", Figures: map[string]float64{"output-tok/s": 4, "shed-%": 30, "fail-%": 10}})
+	o.Add(Entry{Benchmark: "BenchmarkS/x=2", Figures: map[string]float64{"output-tok/s": 2}})
 	o.Add(Entry{Benchmark: "BenchmarkB/rate=2", Figures: map[string]float64{"p50-e2e-ns": 2}})
 	o.Add(Entry{Benchmark: "BenchmarkB/cache=on/rate=2", Figures: map[string]float64{"p50-e2e-ns": 1}})
 	o.Add(Entry{Benchmark: "BenchmarkC/x=1/workload=a", Figures: map[string]float64{"output-tok/s": 1}})
 	o.Add(Entry{Benchmark: "BenchmarkC/x=2/workload=b", Figures: map[string]float64{"output-tok/s": 2}})
 	assert.DeepEqual(t, o.comparisons(), []string{"A: direct is 2.00 times as fast as gateway. Preliminary: 1 run of each, 4 are needed.",
+		"S: x=1 is 2.00 times as fast as x=2. x=1 did not answer 40 % of the requests. Preliminary: 1 run of each, 4 are needed.",
 		"B: cache=on answers in 0.50 times the latency of without cache at 2 req/s. Preliminary: 1 run of each, 4 are needed."})
 }

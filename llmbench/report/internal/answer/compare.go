@@ -69,6 +69,7 @@ func measurements(all []*systems.System, units []string, slo systems.SLO) (measu
 				p.TTFT = r.Values[unit]
 			}
 			p.Kept, p.Known = slo.Kept(r)
+			p.Lost = systems.Lost(r)
 			of.Points = append(of.Points, p)
 		}
 		measured = append(measured, of)

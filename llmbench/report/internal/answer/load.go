@@ -54,11 +54,13 @@ func with(r *results.Row) (text string) {
 	return text
 }
 
-// mistrust returns a remark on the throughput of a row if requests failed or the throughput is in
-// doubt. Otherwise it returns "".
+// mistrust returns a remark on the throughput of a row if requests failed or were shed, or if the throughput
+// is in doubt. Otherwise it returns "".
 func mistrust(r *results.Row) (text string) {
-	if v, has := r.Spread("fail-%"); has != "" && v.Mid > 0 {
-		text = fmt.Sprintf(" (%s of the requests failed)", figure(r, "fail-%"))
+	for _, lost := range []struct{ unit, what string }{{"fail-%", "failed"}, {"shed-%", "were shed"}} {
+		if v, has := r.Spread(lost.unit); has != "" && v.Mid > 0 {
+			text += fmt.Sprintf(" (%s of the requests %s)", figure(r, lost.unit), lost.what)
+		}
 	}
 	if _, unit := r.Spread(systems.Throughput...); r.Doubt(unit) != "" {
 		text += " (in doubt, see the warnings)"
@@ -80,7 +82,7 @@ func single(g *systems.Group) (says []string) {
 			units []string
 		}{
 			{"", []string{"output-tok/s", "tok/s"}}, {"", []string{"req/s"}}, {"TTFT", []string{"p50-ttft-ns", "mean-ttft-ns"}}, {"TTFT p99", []string{"p99-ttft-ns"}},
-			{"time per token", []string{"mean-tpot-ns"}}, {"latency", []string{"p50-e2e-ns", "mean-e2e-ns"}}, {"failed", []string{"fail-%"}},
+			{"time per token", []string{"mean-tpot-ns"}}, {"latency", []string{"p50-e2e-ns", "mean-e2e-ns"}}, {"failed", []string{"fail-%"}}, {"shed", []string{"shed-%"}},
 			{"SLO kept up to", []string{"slo-req/s"}}, {"SLO kept up to a concurrency of", []string{"slo-concurrency"}}, {"knee at a concurrency of", []string{"knee-concurrency"}},
 		} {
 			v := figure(rows[i], f.units...)

@@ -10,7 +10,7 @@ var names = map[string]string{
 	"output-tok/s": "output", "tok/s": "tokens", "total-tok/s": "prompts and output", "prompt-tok/s": "prompts", "req/s": "requests", "good-req/s": "within the SLO",
 	"user-tok/s": "for each user", "steady-output-tok/s": "output, steady part", "offered-req/s": "offered",
 	"in-tok/req": "prompt tokens", "out-tok/req": "answer tokens", "asked-in-tok/req": "prompt tokens asked", "asked-out-tok/req": "answer tokens asked",
-	"fail-%": "failed", "client-err-%": "client's share of error", "cached-%": "prompts from a cache", "accuracy-%": "right answers", "valid-%": "valid answers", "agree-%": "equal answers",
+	"fail-%": "failed", "shed-%": "shed", "client-err-%": "client's share of error", "cached-%": "prompts from a cache", "accuracy-%": "right answers", "valid-%": "valid answers", "agree-%": "equal answers",
 	"checked-req": "answers checked", "implied-hit-%": "repeated prefixes", "srv-prefix-hit-%": "prefix hits, by the server",
 	"slo-req/s": "SLO kept up to", "slo-concurrency": "SLO kept up to users", "slo-missed-req/s": "SLO missed at", "slo-missed-concurrency": "SLO missed at users",
 	"slo-uncertified-req/s": "SLO kept up to, not certain", "slo-uncertified-concurrency": "SLO kept up to users, not certain",

@@ -78,7 +78,7 @@ func Loads(s *systems.System) (t Table) {
 		_, x := r.Load()
 		cells[i] = []Cell{count(x)}
 	}
-	for _, units := range append(shared[:len(shared):len(shared)], []string{"req/s"}, []string{"good-req/s"}, []string{"fail-%"}) {
+	for _, units := range append(shared[:len(shared):len(shared)], []string{"req/s"}, []string{"good-req/s"}, []string{"fail-%"}, []string{"shed-%"}) {
 		largest, unit := 0.0, ""
 		for _, r := range s.Rows {
 			if v, has := r.Spread(units...); has != "" {

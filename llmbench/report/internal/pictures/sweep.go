@@ -48,6 +48,7 @@ var streamed = []panel{
 	{"inter-token latency, p99", []string{"p99-itl-ns"}, ""},
 	{"requests within the SLO per second", []string{"good-req/s"}, ""},
 	{"failed requests", []string{"fail-%", "failed-req"}, ""},
+	{"shed requests", []string{"shed-%"}, ""},
 }
 
 // Headline draws what matters most over the load: the throughput, and how long users wait. It

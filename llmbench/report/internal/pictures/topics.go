@@ -34,7 +34,7 @@ var topics = []struct {
 
 // telling holds the units of all benchmarks that are shown where a benchmark has them. The units that
 // only some benchmarks have are always shown.
-var telling = []string{"p50-ttfo-ns", "accuracy-%", "cached-%", "fail-%"}
+var telling = []string{"p50-ttfo-ns", "accuracy-%", "cached-%", "fail-%", "shed-%"}
 
 // maxBesides is the largest number of further values in a row.
 const maxBesides = 4

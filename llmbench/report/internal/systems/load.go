@@ -111,9 +111,14 @@ func (o SLO) Kept(r *results.Row) (share float64, known bool) {
 	if has == "" || also == "" || rate.Mid <= 0 || o.Given {
 		return 0, false
 	}
+	return compare.Kept(good.Mid, rate.Mid, Lost(r)), true
+}
+
+// Lost returns the share of a row's requests that were shed or failed, or 0 if it is unknown.
+func Lost(r *results.Row) float64 {
 	failed, _ := r.Spread("fail-%")
 	shed, _ := r.Spread("shed-%")
-	return compare.Kept(good.Mid, rate.Mid, failed.Mid, shed.Mid), true
+	return compare.Lost(failed.Mid, shed.Mid)
 }
 
 // A Carried says up to which load a system meets an SLO.
