@@ -100,7 +100,7 @@ func helperWarmCache(b *testing.B) {
 	if strings.Contains(kind, "short") {
 		requests = words(12, 2)
 	}
-	Run(b, target, Load{Requests: requests, Concurrency: 2})
+	Run(b, target, Load{Requests: requests, Concurrency: 2, MeasuresCache: strings.Contains(kind, "wanted")})
 	b.Logf("requests: %d", len(srv.Log()))
 }
 
@@ -121,6 +121,8 @@ func TestPrefixCacheVerdict(t *testing.T) {
 		{"silent", "2x", records.PrefixCache{Verdict: records.CacheWarm, By: records.CacheByControl, Prompts: 24, Repeated: 12, Pairs: 11}, true, "llmbench warns (cache: ", 24 + 22},
 		{"silent none", "2x", records.PrefixCache{Verdict: records.CacheCold, By: records.CacheByControl, Prompts: 24, Repeated: 12, Pairs: 11}, false, "", 24 + 22},
 		{"stated", "2x", records.PrefixCache{Verdict: records.CacheWarm, By: records.CacheByAnswers, Prompts: 24, Repeated: 12}, false, "tokens from its cache", 24},
+		{"stated wanted", "2x", records.PrefixCache{Verdict: records.CacheWarm, By: records.CacheByAnswers, Prompts: 24, Repeated: 12}, false, "", 24},
+		{"silent wanted", "2x", records.PrefixCache{Verdict: records.CacheWarm, By: records.CacheByControl, Prompts: 24, Repeated: 12, Pairs: 11}, true, "", 24 + 22},
 		{"silent short", "2x", records.PrefixCache{Verdict: records.CacheNew, Prompts: 24}, false, "", 24},
 	} {
 		t.Run(c.kind+" "+c.passes, func(t *testing.T) {

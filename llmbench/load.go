@@ -47,6 +47,10 @@ type Load struct {
 	// [DefaultStagger], and a negative value means that all workers do begin at once.
 	Stagger time.Duration
 
+	// MeasuresCache says that the load is about the prefix cache of the server, because prompts begin alike on
+	// purpose. Without it, the results warn that the TTFT is in doubt if many prompts came from the cache.
+	MeasuresCache bool
+
 	// Warmup holds requests that are sent once before the first pass, in the same way as a pass, and are
 	// not measured. It should contain no prompt of Requests.
 	Warmup []Request
@@ -71,8 +75,8 @@ type Load struct {
 	MaxFail float64
 	// MaxShed is the largest share of shed requests, in [0,1], with which the benchmark still succeeds. The
 	// server sheds a request if it refuses the request because of its load, with status 429 or 529, or with
-	// status 503 and the header Retry-After. If MaxShed is 0, shed requests count as failed ones for MaxFail. The
-	// unit shed-% reports their share, and fail-% never contains them.
+	// status 503 and the header Retry-After. If MaxShed is 0, shed requests count as failed ones for
+	// MaxFail. The unit shed-% reports their share, and fail-% never contains them.
 	MaxShed float64
 	// Models, if set, are models for which some units are reported apart, in addition to the units of all
 	// requests. A request belongs to the model that it names (see [Request].Model), or otherwise to the

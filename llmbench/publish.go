@@ -69,7 +69,9 @@ func (r *run) publish(ctx context.Context) error {
 	r.tellVerdict(v)
 	r.report(f.Summary)
 	for _, n := range slices.Concat(r.wrongAnswers(metrics), f.Notes(), cache) {
-		r.note(n)
+		if n.Kind != records.NoteCache || !r.load.MeasuresCache {
+			r.note(n)
+		}
 	}
 	c := conclusion{Withheld: v.Withheld}
 	if r.end.Outcome == records.EndedFailed {

@@ -45,6 +45,7 @@ func (s server) prefixLoad(b *testing.B, l llmbench.Load, n int, of func(seed ui
 	b.Helper()
 	var sent []prefix // in all measured passes
 	measured := false // the warm-up is drawn before
+	l.MeasuresCache = true
 	l = s.fresh(b, l, n, 2, func(n int, seed uint64) ([]llmbench.Request, error) {
 		requests, err := of(seed).Requests(n)
 		if measured {
