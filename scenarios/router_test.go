@@ -1,7 +1,7 @@
 package scenarios
 
 import (
-	"math"
+	"iter"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
@@ -20,17 +21,18 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
-// TestShift compares estimate and interval with a list of all differences.
+// TestShift compares the shift with a list of all differences.
 func TestShift(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
+	draw := func() []time.Duration {
+		values := make([]time.Duration, 1+random.IntN(30))
+		for i := range values {
+			values[i] = time.Duration(random.IntN(20))
+		}
+		return values
+	}
 	for range 200 {
-		from, to := make([]time.Duration, 4+random.IntN(30)), make([]time.Duration, 4+random.IntN(30))
-		for i := range from {
-			from[i] = time.Duration(random.IntN(20))
-		}
-		for i := range to {
-			to[i] = 7 + time.Duration(random.IntN(20))
-		}
+		from, to := draw(), draw()
 		var all []time.Duration
 		for _, x := range from {
 			for _, y := range to {
@@ -38,45 +40,62 @@ func TestShift(t *testing.T) {
 			}
 		}
 		slices.Sort(all)
-		for k, want := range all {
-			slices.Sort(from)
-			slices.Sort(to)
-			assert.Equal(t, difference(from, to, int64(k+1)), want)
-		}
-		got, enough := shiftOf(from, to)
-		assert.Equal(t, enough, true)
-		assert.Equal(t, got.Of, all[(len(all)-1)/2]+(all[len(all)/2]-all[(len(all)-1)/2])/2)
-		i := slices.Index(all, got.Low)
-		assert.Assert(t, i >= 0 && got.Low <= got.Of && got.Of <= got.High && slices.Contains(all, got.High))
+		below, above := all[(len(all)-1)/2], all[len(all)/2]
+		assert.Equal(t, shiftOf(from, to), below+(above-below)/2)
 	}
-	// By hand: of 25 differences, 12.5 - 1.96 x sqrt(25 x 11 / 12) = 3.1 are below the interval, so it goes
-	// from the third smallest to the third largest. The differences are 6, 7, 7, 8, 8, 8 and so on.
-	got, enough := shiftOf([]time.Duration{1, 2, 3, 4, 5}, []time.Duration{11, 12, 13, 14, 15})
-	assert.Equal(t, enough, true)
-	assert.Equal(t, got, shift{10, 7, 13})
-	_, enough = shiftOf([]time.Duration{1, 2}, []time.Duration{3, 4})
-	assert.Equal(t, enough, false)
-	_, enough = shiftOf(nil, []time.Duration{3})
-	assert.Equal(t, enough, false)
 }
 
-// TestShiftCovers checks that the interval contains the true shift in about 95 of 100 cases.
-func TestShiftCovers(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
-	draw := func(n int, by time.Duration) (all []time.Duration) {
-		for range n {
-			all = append(all, by+time.Duration(1e6*random.ExpFloat64()))
+// TestEstimate compares estimates with a list of the means of all pairs, and with one that was made by hand.
+func TestEstimate(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 3))
+	for range 200 {
+		values := make([]time.Duration, 1+random.IntN(30))
+		for i := range values {
+			values[i] = time.Duration(4 * (random.IntN(20) - 10))
 		}
-		return all
-	}
-	hit := 0
-	for range 1000 {
-		s, _ := shiftOf(draw(20, 0), draw(30, 5e5))
-		if s.Low <= 5e5 && 5e5 <= s.High {
-			hit++
+		got := estimateOf(slices.Clone(values))
+		var means []time.Duration
+		for i, x := range values {
+			for _, y := range values[i:] {
+				means = append(means, (x+y)/2)
+			}
+		}
+		slices.Sort(means)
+		n := len(means)
+		assert.Equal(t, got.Of, (means[(n-1)/2]+means[n/2])/2)
+		assert.Equal(t, got.HasRange, len(values) >= minObservations)
+		if k := int(outsideOf(int64(len(values)))); got.HasRange {
+			assert.Equal(t, got.Low, means[k-1])
+			assert.Equal(t, got.High, means[n-k])
 		}
 	}
-	assert.Assert(t, hit > 930 && hit < 980, "%d of 1000", hit)
+	// For six observations the interval has the means of all pairs.
+	assert.Equal(t, estimateOf([]time.Duration{6, 1, 5, 2, 4, 3}), estimate{3, 1, 6, true})
+	assert.Equal(t, estimateOf([]time.Duration{8, 2}), estimate{Of: 5})
+}
+
+// TestEstimateCovers computes the exact probability that the interval misses the middle of the distribution. The
+// interval misses if fewer than outsideOf means are on one side, and their number is the sum of a random
+// choice of the ranks 1 to n: each observation is as probably above the middle as below.
+func TestEstimateCovers(t *testing.T) {
+	choices := []float64{1} // by sum
+	for n := int64(1); n <= 200; n++ {
+		more := make([]float64, len(choices)+int(n))
+		for sum, p := range choices {
+			more[sum] += p / 2
+			more[sum+int(n)] += p / 2
+		}
+		choices = more
+		k := outsideOf(n)
+		assert.Equal(t, k >= 1, n >= minObservations, "%d", n)
+		if k >= 1 {
+			missed := 0.
+			for _, p := range choices[:k] {
+				missed += 2 * p
+			}
+			assert.Check(t, missed >= 0.03 && missed <= 0.0505, "%d: %v", n, missed)
+		}
+	}
 }
 
 // TestAdded measures the delay gateway in virtual time: it adds exactly 2 ms and 0.2 ms.
@@ -107,14 +126,20 @@ func TestAdded(t *testing.T) {
 		direct, through := pass(back), pass(front)
 		defer direct.Close()
 		defer through.Close()
-		got := added(direct.All(), through.All())
-		assert.Equal(t, len(got), 6, "%v", got)
-		for unit, want := range map[string]float64{"added-ttft-ms": 2, "added-ttft-low-ms": 2, "added-ttft-high-ms": 2, "added-itl-ms": 0.2, "added-itl-low-ms": 0.2, "added-itl-high-ms": 0.2} {
-			assert.Assert(t, math.Abs(got[unit]-want) < 1e-9, "%s is not %v in %v", unit, want, got)
+		rounds := func(r *llmbench.Result) iter.Seq[*sample.Sample] { // as many as an interval needs
+			return func(yield func(*sample.Sample) bool) {
+				for pass := range minObservations {
+					for s := range r.All() {
+						s.Pass = pass
+						yield(s)
+					}
+				}
+			}
 		}
-		none := added(direct.All(), direct.All())
-		assert.Equal(t, none["added-ttft-ms"], 0.0)
-		assert.Equal(t, none["added-itl-ms"], 0.0)
+		got := added(rounds(direct), rounds(through))
+		want := map[string]float64{"added-ttft-ms": 2, "added-ttft-low-ms": 2, "added-ttft-high-ms": 2, "added-itl-ms": 0.2, "added-itl-low-ms": 0.2, "added-itl-high-ms": 0.2}
+		assert.DeepEqual(t, got, want, cmpopts.EquateApprox(0, 1e-9))
+		assert.DeepEqual(t, added(direct.All(), direct.All()), map[string]float64{"added-ttft-ms": 0, "added-itl-ms": 0})
 	})
 }
 
