@@ -27,6 +27,7 @@ type place struct {
 	folder string // the temporary folder, or ""
 	before string // the commit of the branch, or "" if there is none yet
 	names  []string
+	env    []string // variables for git commands that use the remote
 }
 
 // historyDir is the default value of -dir.
@@ -50,9 +51,17 @@ func gitContext() (ctx context.Context, end func()) {
 	return ctx, func() { cancel(); in.stop() }
 }
 
-// remoteEnv holds variables for git commands that use a remote: their messages are in English, and they ask for no
-// password, because they do not have the terminal.
-var remoteEnv = []string{"LC_ALL=C", "GIT_TERMINAL_PROMPT=0"}
+// remoteEnv returns variables for git commands that use a remote: their messages are in English, and they ask for no
+// password, passphrase or host key, because they do not have the terminal. A program that the user chose instead of
+// ssh stays as it is.
+func remoteEnv(ctx context.Context) []string {
+	env := []string{"LC_ALL=C", "GIT_TERMINAL_PROMPT=0"}
+	configured, _ := command(ctx, "", "git", "config", "core.sshCommand")
+	if cmp.Or(os.Getenv("GIT_SSH_COMMAND"), os.Getenv("GIT_SSH"), strings.TrimSpace(configured)) == "" {
+		env = append(env, "GIT_SSH_COMMAND=ssh -oBatchMode=yes")
+	}
+	return env
+}
 
 // open returns the folder of the history. A branch that does not exist is an empty history.
 func (p *place) open() (history.Dir, error) {
@@ -79,6 +88,7 @@ func (p *place) open() (history.Dir, error) {
 			p.remote = "origin"
 		}
 	}
+	p.env = remoteEnv(ctx)
 	var err error
 	if p.folder, err = os.MkdirTemp("", "benchgate-history-"); err != nil {
 		return "", err
@@ -142,7 +152,7 @@ func (p *place) fetch(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	listed, err := output(ctx, "", remoteEnv, "git", "ls-remote", "--", p.remote, p.ref())
+	listed, err := output(ctx, "", p.env, "git", "ls-remote", "--", p.remote, p.ref())
 	if err != nil {
 		return p.failed("ls-remote", err)
 	}
@@ -167,7 +177,7 @@ func (p *place) fetch(ctx context.Context) error {
 	}
 	const ref = "refs/benchgate/history"
 	for attempt := 1; ; attempt++ {
-		_, err := output(ctx, "", remoteEnv, "git", append(args, "--", p.remote, "+"+p.ref()+":"+ref)...)
+		_, err := output(ctx, "", p.env, "git", append(args, "--", p.remote, "+"+p.ref()+":"+ref)...)
 		if err == nil {
 			break
 		}
@@ -214,7 +224,7 @@ func (p *place) publish() error {
 		if err != nil {
 			return err
 		}
-		_, err = output(ctx, "", remoteEnv, "git", "push", "--quiet", "--", p.remote, commit+":"+p.ref())
+		_, err = output(ctx, "", p.env, "git", "push", "--quiet", "--", p.remote, commit+":"+p.ref())
 		if err == nil {
 			return nil
 		}
@@ -237,6 +247,11 @@ func (p *place) failed(name string, err error) error {
 	if strings.Contains(shown, "://") {
 		shown = shownURL(shown)
 		err = errors.New(strings.ReplaceAll(err.Error(), p.remote, shown))
+	}
+	for _, sign := range []string{"Host key verification failed", "Permission denied (", "terminal prompts disabled"} {
+		if strings.Contains(err.Error(), sign) {
+			err = fmt.Errorf("%w\nbenchgate lets git ask no questions: put the key into ssh-agent, the host into known_hosts, or the password into a credential helper", err)
+		}
 	}
 	return fmt.Errorf("git %s %s %s: %w", name, shown, p.ref(), err)
 }

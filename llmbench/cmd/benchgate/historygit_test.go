@@ -100,6 +100,40 @@ func TestHistoryInABranch(t *testing.T) {
 	assert.Assert(t, strings.Contains(stderr, "git push origin refs/heads/bench/results: ") && strings.Contains(stderr, "no room"), stderr)
 }
 
+// TestHistoryAsksNothing checks that ssh asks no questions, which nobody would see, and that the error says what to do.
+// A program of the user's own asks what it likes.
+func TestHistoryAsksNothing(t *testing.T) {
+	gitWithoutIdentity(t)
+	bin := t.TempDir()
+	script := func(name, text string) string {
+		path := filepath.Join(bin, name)
+		assert.NilError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o777))
+		return path
+	}
+	script("ssh", `case " $* " in *" -oBatchMode=yes "*) echo "Host key verification failed." ;; *) echo "ssh asks" ;; esac >&2; exit 255`)
+	own := script("own", "echo own program >&2; exit 255")
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	check := func() string {
+		status, _, stderr := benchgateHistory("", "check", "-git=results", "-remote=ssh://user@nosuch/x.git")
+		assert.Equal(t, status, 2)
+		return stderr
+	}
+	const hint = "put the key into ssh-agent, the host into known_hosts"
+	stderr := check()
+	assert.Assert(t, strings.Contains(stderr, "Host key verification failed.") && strings.Contains(stderr, hint), stderr)
+	t.Setenv("GIT_SSH", own)
+	stderr = check()
+	assert.Assert(t, strings.Contains(stderr, "own program") && !strings.Contains(stderr, hint), stderr)
+	os.Unsetenv("GIT_SSH")
+	t.Setenv("GIT_SSH_COMMAND", own)
+	stderr = check()
+	assert.Assert(t, strings.Contains(stderr, "own program"), stderr)
+	os.Unsetenv("GIT_SSH_COMMAND")
+	git(t, "config", "core.sshCommand", own)
+	stderr = check()
+	assert.Assert(t, strings.Contains(stderr, "own program"), stderr)
+}
+
 // TestHistoryInALocalBranch keeps a history in a repository without a remote.
 func TestHistoryInALocalBranch(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
