@@ -215,7 +215,7 @@ func (l *looker) measure(ctx context.Context, c bisect.Comparison) error {
 	l.state.PairSeconds = (l.state.PairSeconds*n + time.Since(began).Seconds()) / (n + 1)
 	l.state.Pairs = append(l.state.Pairs, c)
 	fmt.Fprintf(l.stderr, "pair %d of at most %d: %.12s against %.12s: %+.1f%%; %s\n", len(l.state.Pairs), l.limit, l.commits[c.New].hash, l.commits[c.Old].hash,
-		100*l.row.change(x), l.favorite())
+		100*l.row.change(x), l.favoriteText())
 	return l.save()
 }
 

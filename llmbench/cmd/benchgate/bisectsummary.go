@@ -65,14 +65,19 @@ func (l *looker) noise() string {
 	return fmt.Sprintf("%s changes by %+.1f%%, where %s is allowed, and a pair has a standard deviation of %.1f%%", l.row.title(), 100*l.change(bad), l.marginText(), 100*l.search.Noise())
 }
 
-// favorite names the most probable commit.
-func (l *looker) favorite() string {
-	best := 1
+// favorite returns the most probable commit.
+func (l *looker) favorite() (best int) {
 	for number := 1; number < len(l.commits); number++ {
-		if l.search.Probability(number) > l.search.Probability(best) {
+		if best == 0 || l.search.Probability(number) > l.search.Probability(best) {
 			best = number
 		}
 	}
+	return best
+}
+
+// favoriteText names the most probable commit.
+func (l *looker) favoriteText() string {
+	best := l.favorite()
 	return fmt.Sprintf("the first worse commit is %.12s with a probability of %.0f%%", l.commits[best].hash, 100*l.search.Probability(best))
 }
 
@@ -92,7 +97,7 @@ func (l *looker) conclude() string {
 	c, ok := l.search.Named()
 	switch {
 	case !ok:
-		return "cannot judge: no further pair can tell more; " + l.favorite()
+		return "cannot judge: no further pair can tell more; " + l.favoriteText()
 	case c.New > c.Old+1:
 		var names []string
 		for number := c.Old + 1; number <= c.New; number++ {
@@ -106,22 +111,12 @@ func (l *looker) conclude() string {
 
 // exhausted returns the summary of a search that has taken all allowed pairs.
 func (l *looker) exhausted() string {
-	text := fmt.Sprintf("cannot judge: %d pairs were not enough (-pairs): %s; %s", l.limit, l.noise(), l.favorite())
-	for c := range l.confirmations() {
-		if len(l.search.Pairs(c)) >= 8 && math.Abs(l.change(c)) <= math.Abs(l.row.change(l.row.margin)) {
+	text := fmt.Sprintf("cannot judge: %d pairs were not enough (-pairs): %s; %s", l.limit, l.noise(), l.favoriteText())
+	best := l.favorite()
+	for _, c := range l.state.Pairs {
+		if c.Confirm && c.New == best && len(l.search.Pairs(c)) >= 8 && math.Abs(l.change(c)) <= math.Abs(l.row.change(l.row.margin)) {
 			return text + fmt.Sprintf(", but changes by only %+.1f%% against its parent: do several commits share the loss?", 100*l.change(c))
 		}
 	}
 	return text + fmt.Sprintf("; about %s further pairs are needed", pairsText(l.search.Needed()))
-}
-
-// confirmations returns the comparisons of candidates with their predecessors.
-func (l *looker) confirmations() map[bisect.Comparison]bool {
-	all := map[bisect.Comparison]bool{}
-	for _, c := range l.state.Pairs {
-		if c.Confirm {
-			all[c] = true
-		}
-	}
-	return all
 }
