@@ -239,7 +239,7 @@ func (d *drawing) draw() {
 		if s.change > 0 {
 			sign = "▲"
 		}
-		at := d.x(s.begins())
+		at := d.x(s.begins)
 		fmt.Fprintf(&d.b, `<path class="%s" d="M%.1f %dV%d"/>`, class, at, pictureHead, pictureHeight-pictureHead)
 		fmt.Fprintf(&d.b, `<text class="%s" x="%.1f" y="11" text-anchor="middle">%s %+.1f%%</text>`, class, max(26, min(pictureWidth-26, at)), sign, 100*s.change)
 	}

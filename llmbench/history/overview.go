@@ -57,9 +57,9 @@ type level struct {
 
 // A shift is a change of the level.
 type shift struct {
-	worse       bool
-	change      float64 // as a share
-	first, last int     // the change began in one of these nights
+	worse  bool
+	change float64 // as a share
+	begins int     // the last of the nights in which the change may have begun
 }
 
 // An event is an alarm, an improvement or a new baseline.
@@ -164,7 +164,7 @@ func (b *overviewBuilder) findings(result watch.Result) {
 		p := &b.o.panels[b.of[f.Series][0]]
 		switch f.Kind {
 		case watch.Worse, watch.Better:
-			p.shifts = append(p.shifts, shift{worse: f.Kind == watch.Worse, change: b.move(f).Change, first: f.First, last: f.Last})
+			p.shifts = append(p.shifts, shift{worse: f.Kind == watch.Worse, change: b.move(f).Change, begins: f.Last})
 			p.lastEvent = p.points[b.of[f.Series][1]].night
 		case watch.Suspect:
 			p.points[b.of[f.Series][1]].suspect = true
@@ -204,7 +204,7 @@ func (p *panel) split() {
 		ends := i == len(p.points)
 		if !ends {
 			before, now := p.points[i-1].night, p.points[i].night
-			ends = p.points[i].baseline || slices.ContainsFunc(p.shifts, func(s shift) bool { return before < s.begins() && s.begins() <= now })
+			ends = p.points[i].baseline || slices.ContainsFunc(p.shifts, func(s shift) bool { return before < s.begins && s.begins <= now })
 		}
 		if !ends {
 			continue
@@ -218,9 +218,6 @@ func (p *panel) split() {
 		from = i
 	}
 }
-
-// begins returns the night at which the shift is drawn: the last one in which the change may have begun.
-func (s shift) begins() int { return s.last }
 
 // format returns a value with its unit.
 func (p *panel) format(v float64) string { return benchunit.Scale(v, p.cls) + p.suffix }
