@@ -20,7 +20,7 @@ func (r *Report) lead(a *answer.Answer, groups []*systems.Group) {
 		return
 	case a.Kind == answer.Many:
 		t := pictures.Leaders(a.Groups)
-		table("leaders", "The fastest", t.Trimmed(), "The fastest system of each group and the next one, at the load with the greatest throughput of the fastest, or at the highest rate of arrivals.")
+		table("leaders", "The fastest", t.Trimmed(), "The fastest system of each group and the next one, at the load with the greatest throughput of the fastest, or at the highest rate of arrivals. Groups in which nothing can be compared come last.")
 	case n == 2:
 		t, caption := pictures.Pair(a.Compared[0], a.Compared[1], a.By)
 		table("lead", a.About.Title, t, caption)

@@ -374,6 +374,32 @@ func TestPanels(t *testing.T) {
 		{"8", "9", "7", "", "90", ""}, {"16", "9", "8", "", "", ""}})
 }
 
+// TestLeaders checks that groups in which nothing can be compared come after all others, and say so. The folds have the
+// order of the rows, because the chooser hides both.
+func TestLeaders(t *testing.T) {
+	var text strings.Builder
+	for model := range 20 {
+		fmt.Fprintf(&text, "BenchmarkA/model=m%d/backend=x/concurrency=1 1 5 output-tok/s\n", model)
+		if model%2 == 1 {
+			fmt.Fprintf(&text, "BenchmarkA/model=m%d/backend=y/concurrency=1 1 4 output-tok/s\n", model)
+		} else {
+			fmt.Fprintf(&text, "BenchmarkA/model=m%d/backend=x/concurrency=2 1 7 output-tok/s\n", model)
+		}
+	}
+	r, _ := pageOf(t, Options{}, file(t, "a.txt", text.String()))
+	var models []string
+	fastest, next := slices.Index(r.Lead.Table.Head, "fastest"), slices.Index(r.Lead.Table.Head, "next")
+	for i, row := range r.Lead.Table.Rows {
+		assert.Equal(t, row[next], map[bool]string{true: "y", false: "no rival"}[i < 10], "%v", row)
+		assert.Equal(t, row[fastest], "x")
+		models = append(models, row[slices.Index(r.Lead.Table.Head, "model")])
+	}
+	assert.Equal(t, len(models), 20)
+	for i, fold := range r.Sections[0].Folds {
+		assert.Assert(t, strings.Contains(fold.Title, models[i]), "%s at the row of %s", fold.Title, models[i])
+	}
+}
+
 // TestUnknown checks that each reason is listed once, with all the values that it explains.
 func TestUnknown(t *testing.T) {
 	values := make([]compat.Value, len(toolFigures))

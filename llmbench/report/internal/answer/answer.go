@@ -40,7 +40,7 @@ type Answer struct {
 	// which they were compared. Each row has one of these units.
 	Compared []*systems.System
 	By       []string
-	Groups   []Told // of many groups, those with the most to tell first
+	Groups   []Told // of many groups, those with a comparison first, and then those with the most to tell
 }
 
 // A Told is a group with its paragraphs, and the systems that they compare.
@@ -97,6 +97,8 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 	slices.SortStableFunc(all, func(x, y told) int { return weight(y) - weight(x) })
 	if len(groups) > maxGroups {
 		a.Kind, a.Sentences = Many, []string{many(all, len(groups))}
+		without := func(f told) int { return map[bool]int{true: 1}[len(f.systems) < 2] }
+		slices.SortStableFunc(all, func(x, y told) int { return without(x) - without(y) })
 		for _, f := range all {
 			a.Groups = append(a.Groups, Told{f.of, f.says, f.systems, f.units})
 		}

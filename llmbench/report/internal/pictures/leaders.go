@@ -53,7 +53,7 @@ func Leaders(groups []answer.Told) (t Table) {
 		}
 		cells = append(cells, Cell{Text: name(of)}, spoken(best, unit), Cell{Text: at})
 		if next == nil {
-			t.Add(append(cells, make([]Cell, 3)...)...)
+			t.Add(append(cells, Cell{Text: "no rival"}, Cell{}, Cell{})...)
 			continue
 		}
 		t.Add(append(cells, Cell{Text: name(next)}, spoken(row, unit), ratioCell(best, row, unit))...)
