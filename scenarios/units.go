@@ -49,7 +49,7 @@ var units = []sample.Unit{
 	{Name: "passes/op", Core: true, Means: "`BenchmarkSLO`: passes that one search took."},
 	{Name: "knee-concurrency", Core: true, Means: "`BenchmarkSweep`: the knee, the concurrency with the greatest output-tok/s / p50-e2e-ns."},
 	{Name: "knee-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkSweep`: output-tok/s at knee-concurrency."},
-	{Name: "start-to-ready-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: time from the start of the server's container until the server listed its model; of a program, from its start until it listened on its port and answered at `Process.Health`."},
+	{Name: "start-to-ready-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: time from the start of the server's container until the server listed its model; of a program, from its start until it listened on its port and answered at `LLMBENCH_READY`."},
 	{Name: "start-to-first-token-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: time from the start of the server's container or program to the first token of a completion."},
 	{Name: "srv-prompt-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: prompt tokens / processing time, as the server reports both."},
 	{Name: "srv-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: output tokens after the first of each answer / time for them, as the server reports both."},
