@@ -30,7 +30,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"backends/internal/debroot", "backends/internal/buildcache backends/internal/child llmbench/env", ""},
 	{"backends/internal/facts", "", ""},
 	{"backends/internal/launch", "backends/internal/probe backends/internal/secret backends/metrics llmbench/dialect github.com/kballard/go-shellquote", ""},
-	{"backends/internal/llamatest", "backends/internal/buildcache backends/internal/child backends/internal/debroot backends/internal/llamatest/tinygguf backends/internal/need backends/internal/serverlog llmbench llmbench/sample gotest.tools/v3", "benchdata/tokenizer golang.org/x/text"},
+	{"backends/internal/llamatest", "backends/internal/buildcache backends/internal/child backends/internal/debroot backends/internal/llamatest/tinygguf backends/internal/need backends/internal/serverlog llmbench llmbench/sample gotest.tools/v3", "backends/internal/scenariostest benchdata/tokenizer golang.org/x/text"},
 	{"backends/internal/llamatest/cmd/llamaserver", "backends/internal/llamatest", ""},
 	{"backends/internal/llamatest/tinygguf", "", ""},
 	{"backends/internal/need", "llmbench/env", ""},
