@@ -20,7 +20,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	if reasons := slices.Concat(r.lacking(), r.reasons()); len(reasons) > 0 {
 		b.WriteString("\n")
 		for _, s := range reasons {
-			fmt.Fprintf(&b, "- %s\n", escape(s))
+			fmt.Fprintf(&b, "- %s\n", EscapeMarkdown(s))
 		}
 	}
 	if len(r.Notes) > 0 {
@@ -30,12 +30,12 @@ func (r *Report) Markdown(w io.Writer) error {
 		fmt.Fprintf(&b, "- note: %s\n", escape(printable(s)))
 	}
 	if hint := r.hint(); hint != "" {
-		fmt.Fprintf(&b, "\n%s\n", escape(hint))
+		fmt.Fprintf(&b, "\n%s\n", EscapeMarkdown(hint))
 	}
 	if moves := r.moves(); len(moves) > 0 {
 		fmt.Fprintf(&b, "\n%s\n\n", escape(movesTitle()))
 		for _, s := range moves {
-			fmt.Fprintf(&b, "- %s\n", escape(s))
+			fmt.Fprintf(&b, "- %s\n", EscapeMarkdown(s))
 		}
 	}
 	var gated, notGated []*table
@@ -90,10 +90,36 @@ func (t *table) markdown(b *strings.Builder) {
 }
 
 // EscapeMarkdown returns text with everything escaped that GitHub Flavored Markdown (https://github.github.com/gfm/)
-// would take for a column, for markup or for a mention of a user. Ends of lines remain.
-func EscapeMarkdown(text string) string { return escape(text) }
+// would take for a column, for markup, for a link or for a mention of a user, also where a block begins. Ends of
+// lines remain.
+func EscapeMarkdown(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(escape(text)) {
+		b.WriteString(escapeStart(line))
+	}
+	return b.String()
+}
 
+// escape is EscapeMarkdown for a text that follows another one on its line, or that is in a table.
 var escape = strings.NewReplacer(
 	`\`, `\\`, `|`, `\|`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `~`, `\~`, `#`, `\#`, `$`, `\$`,
-	`<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `@`, `&#64;`,
+	`<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `@`, `&#64;`, `://`, `\://`, `www.`, `www\.`,
 ).Replace
+
+// escapeStart escapes what would make a line an item of a list, code, a heading or a part of a table.
+func escapeStart(line string) string {
+	ends := func(i int, set string) bool {
+		return i == len(line) || strings.IndexByte(set, line[i]) >= 0
+	}
+	digits := len(line) - len(strings.TrimLeft(line, "0123456789"))
+	switch {
+	case digits == len(line):
+	case digits > 0 && strings.IndexByte(".)", line[digits]) >= 0 && ends(digits+1, " \t\n"):
+		return line[:digits] + `\` + line[digits:]
+	case strings.IndexByte("-+=:", line[0]) >= 0 && ends(1, " \t\n-+=:"):
+		return `\` + line
+	case line[0] == ' ' || line[0] == '\t':
+		return "&#32;" + line[1:]
+	}
+	return line
+}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
 // These are the largest numbers of lines of a kind in texts. So a text has fewer than 60 lines. The
@@ -136,16 +138,7 @@ func (r *Report) Markdown() string {
 }
 
 // marked escapes a text for Markdown. The text becomes a part of one line.
-func marked(text string) string {
-	var b strings.Builder
-	for _, c := range printable(text) {
-		if strings.ContainsRune("\\`*_{}[]<>()#+-.!|~&@:", c) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
-}
+func marked(text string) string { return gate.EscapeMarkdown(printable(text)) }
 
 // printable replaces what could change a terminal, and the ends of lines, because servers write some
 // of the text.
