@@ -64,7 +64,7 @@ commit '-ub 512' && git update-ref refs/remotes/origin/master HEAD && commit '-u
 // recipe returns the command of the documentation.
 func recipe(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../../llmbench/gate/README.md")
+	text, err := os.ReadFile("../../../llmbench/gate/SERVERS.md")
 	assert.NilError(t, err)
 	_, after, found := strings.Cut(string(text), "\nAn engine in C++, ")
 	assert.Assert(t, found)

@@ -18,9 +18,9 @@ import (
 )
 
 // recipesFile has the recipes for CI systems.
-const recipesFile = "../../gate/README.md"
+const recipesFile = "../../gate/CI.md"
 
-// A recipe is a job of a CI system in the form of README.md.
+// A recipe is a job of a CI system in the form of CI.md.
 type recipe struct {
 	Variables map[string]string // GitLab's
 	Script    []string
@@ -112,7 +112,7 @@ func recipeTest(t *testing.T) (done bool) {
 	return apart(t)
 }
 
-// TestGitHubRecipe runs the action with the arguments of the workflow in README.md.
+// TestGitHubRecipe runs the action with the arguments of the workflow in CI.md.
 func TestGitHubRecipe(t *testing.T) {
 	if recipeTest(t) {
 		return
