@@ -2,6 +2,7 @@ package live
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -133,17 +134,30 @@ func TestRequests(t *testing.T) {
 }
 
 // TestRun follows a real run against the simulated server. The server delays the last request until the test
-// has seen the others end.
+// has seen the others end, and the request before until the last one has come.
 func TestRun(t *testing.T) {
 	const requests = 12
 	mock, err := mockserver.New(mockserver.Config{PerToken: time.Millisecond})
 	assert.NilError(t, err)
 	var begun atomic.Int32
-	release := make(chan struct{})
+	last, release := make(chan struct{}), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && begun.Add(1) == requests {
+		var until chan struct{}
+		if r.Method == http.MethodPost {
+			switch begun.Add(1) {
+			case requests - 1:
+				until = last
+			case requests:
+				close(last)
+				until = release
+			}
+		}
+		if until != nil {
+			body, err := io.ReadAll(r.Body) // the context only ends with the connection once the body has been read
+			assert.Check(t, err)
+			r.Body = io.NopCloser(bytes.NewReader(body))
 			select {
-			case <-release:
+			case <-until:
 			case <-r.Context().Done():
 			}
 		}
