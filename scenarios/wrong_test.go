@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
@@ -80,34 +81,78 @@ func BenchmarkError(b *testing.B) {
 					if cfg.Full == "1" {
 						form = load.full
 					}
-					n := load.concurrency * form.rounds
-					all, err := benchdata.Prompts{Input: 32, Output: form.output, Seed: 1}.Requests(n + load.concurrency)
-					if err != nil {
-						b.Fatal(err)
-					}
-					shorten(all[n:])
-					mock.reset(b)
-					l := llmbench.Load{
-						Requests:    all[:n],
-						Warmup:      all[n:],
-						Concurrency: load.concurrency,
-						Timeout:     2 * time.Minute,
-						ClientBound: llmbench.BoundReported, // the benchmark measures the distortion, so it must not be an error
-					}
+					stagger := time.Duration(0)
 					switch mode.name {
 					case "lockstep":
-						l.Stagger = -1
+						stagger = -1
 					case "spread":
-						l.Stagger = time.Duration(form.output) * mode.cfg.PerToken / time.Duration(load.concurrency)
+						stagger = form.spread(mode.cfg.PerToken, load.concurrency)
 					}
-					reportError(b, mock, llmbench.Run(b, mock.target, l).All())
+					measureError(b, mock, load.concurrency, form, stagger)
 				})
 			}
 		})
 	}
 }
 
-// reportError compares samples with the log of the server.
+// BenchmarkDialects measures the error of the harness in each dialect that generates text, as
+// BenchmarkError does: 64 streams, whose tokens are spread. It needs LLMBENCH_FULL=1.
+func BenchmarkDialects(b *testing.B) {
+	cfg, err := readConfig()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if named, _ := environment(b); cfg.Full != "1" || !named.OnlyMock() {
+		llmbench.Skip(b, "it measures the harness with the mock server, and takes a minute or two; set LLMBENCH_FULL=1 and no other server")
+	}
+	flavors := map[string]mockserver.Flavor{"vllm-demo": mockserver.FlavorVLLM, "mindie-vllm": mockserver.FlavorMindIE}
+	const streams = 64
+	form := errorForm{4, 25}
+	for _, name := range dialect.Names() {
+		d, err := dialect.ByName(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, items := d.(dialect.ItemsDialect); items {
+			continue
+		}
+		b.Run("dialect="+name, func(b *testing.B) {
+			server := errorModes[0].cfg
+			server.Flavor = flavors[name]
+			mock := startMock(b, server)
+			mock.target.Dialect = d
+			measureError(b, mock, streams, form, form.spread(server.PerToken, streams))
+		})
+	}
+}
+
+// spread returns the time between the starts of streams whose starts are spread evenly over the
+// duration of one stream. A token takes perToken.
+func (f errorForm) spread(perToken time.Duration, streams int) time.Duration {
+	return time.Duration(f.output) * perToken / time.Duration(streams)
+}
+
+// measureError sends a load to the mock server, and reports the error of the harness.
+func measureError(b *testing.B, mock mockProcess, concurrency int, form errorForm, stagger time.Duration) {
+	n := concurrency * form.rounds
+	all, err := benchdata.Prompts{Input: 32, Output: form.output, Seed: 1}.Requests(n + concurrency)
+	if err != nil {
+		b.Fatal(err)
+	}
+	shorten(all[n:])
+	mock.reset(b)
+	l := llmbench.Load{
+		Requests:    all[:n],
+		Warmup:      all[n:],
+		Concurrency: concurrency,
+		Stagger:     stagger,
+		Timeout:     2 * time.Minute,
+		ClientBound: llmbench.BoundReported, // the benchmark measures the distortion, so it must not be an error
+	}
+	reportError(b, mock, llmbench.Run(b, mock.target, l).All())
+}
+
+// reportError compares samples with the log of the server. Some dialects do not report the tokens of a prompt.
 func reportError(b *testing.B, mock mockProcess, samples iter.Seq[*sample.Sample]) {
 	sent, epoch := mock.log(b)
 	var ttft, itl, wire, user []time.Duration
@@ -116,7 +161,7 @@ func reportError(b *testing.B, mock mockProcess, samples iter.Seq[*sample.Sample
 		if !found {
 			b.Fatalf("the server's log has no request %s", s.ID)
 		}
-		if s.OutputTokens != e.OutputTokens || s.PromptTokens != e.PromptTokens || s.Deltas != len(e.Tokens) {
+		if s.OutputTokens != e.OutputTokens || s.PromptTokens != 0 && s.PromptTokens != e.PromptTokens || s.Deltas != len(e.Tokens) {
 			b.Fatalf("request %s: %d prompt and %d output tokens in %d deltas; the server's log has %d, %d and %d",
 				s.ID, s.PromptTokens, s.OutputTokens, s.Deltas, e.PromptTokens, e.OutputTokens, len(e.Tokens))
 		}
