@@ -2,10 +2,15 @@ package scenarios
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
@@ -39,24 +44,25 @@ const leastCosine = 0.999
 // A serveConfig holds the environment variables that define BenchmarkServe's load. After a semicolon, a
 // field's comment gives the default.
 type serveConfig struct {
-	Concurrency []int            // LLMBENCH_CONCURRENCY: numbers of users of a closed loop, each in its own sub-benchmark; 1,8
-	Rate        []float64        // LLMBENCH_RATE: rates of an open loop in requests per second, each in its own sub-benchmark
-	Burstiness  float64          // LLMBENCH_BURSTINESS: shape of the gamma distribution of the arrivals; 1, which is Poisson
-	Requests    int              // LLMBENCH_REQUESTS: requests in a pass; 0, which means 8 x concurrency and at least 16
-	Stages      []arrivals.Stage // LLMBENCH_STAGES: stages of an open loop whose rate changes, in one sub-benchmark
-	LoadSet     bool             // whether LLMBENCH_CONCURRENCY, _RATE or _STAGES is set; if so, a trace is not replayed
-	Input       int              // LLMBENCH_INPUT: prompt length in tokens; 512 for random, otherwise 0, which means the lengths in the data set
-	Output      int              // LLMBENCH_OUTPUT: output length in tokens; 128 for random, otherwise 0, which means the lengths in the data set
-	Dataset     string           // LLMBENCH_DATASET: a data set that benchdata.Open knows; random
-	Stream      bool             // LLMBENCH_STREAM; true
-	Warmup      int              // LLMBENCH_WARMUP: requests sent before the measurement; -1, which means 2 x concurrency
-	Timeout     time.Duration    // LLMBENCH_TIMEOUT: for each request; 10m
-	IdleTimeout time.Duration    // LLMBENCH_IDLE_TIMEOUT: between two events of a stream; 60s
-	MaxFail     float64          // LLMBENCH_MAX_FAIL: tolerated share of failed requests; 0
-	MaxShed     float64          // LLMBENCH_MAX_SHED: tolerated share of shed requests; 0, which counts them as failed
-	SLO         sample.SLO       // LLMBENCH_SLO
-	Cancel      llmbench.Cancel  // LLMBENCH_CANCEL: share of the clients that leave early, and when they leave
-	Seed        uint64           // LLMBENCH_SEED: seed of prompts, lengths and arrivals; 1
+	Concurrency []int             // LLMBENCH_CONCURRENCY: numbers of users of a closed loop, each in its own sub-benchmark; 1,8
+	Rate        []float64         // LLMBENCH_RATE: rates of an open loop in requests per second, each in its own sub-benchmark
+	Burstiness  float64           // LLMBENCH_BURSTINESS: shape of the gamma distribution of the arrivals; 1, which is Poisson
+	Requests    int               // LLMBENCH_REQUESTS: requests in a pass; 0, which means 8 x concurrency and at least 16
+	Stages      []arrivals.Stage  // LLMBENCH_STAGES: stages of an open loop whose rate changes, in one sub-benchmark
+	LoadSet     bool              // whether LLMBENCH_CONCURRENCY, _RATE or _STAGES is set; if so, a trace is not replayed
+	Input       int               // LLMBENCH_INPUT: prompt length in tokens; 512 for random, otherwise 0, which means the lengths in the data set
+	Output      int               // LLMBENCH_OUTPUT: output length in tokens; 128 for random, otherwise 0, which means the lengths in the data set
+	Dataset     string            // LLMBENCH_DATASET: a data set that benchdata.Open knows; random
+	Mix         []benchdata.Share // LLMBENCH_MIX: models and their weights; none, which means one model
+	Stream      bool              // LLMBENCH_STREAM; true
+	Warmup      int               // LLMBENCH_WARMUP: requests sent before the measurement; -1, which means 2 x concurrency
+	Timeout     time.Duration     // LLMBENCH_TIMEOUT: for each request; 10m
+	IdleTimeout time.Duration     // LLMBENCH_IDLE_TIMEOUT: between two events of a stream; 60s
+	MaxFail     float64           // LLMBENCH_MAX_FAIL: tolerated share of failed requests; 0
+	MaxShed     float64           // LLMBENCH_MAX_SHED: tolerated share of shed requests; 0, which counts them as failed
+	SLO         sample.SLO        // LLMBENCH_SLO
+	Cancel      llmbench.Cancel   // LLMBENCH_CANCEL: share of the clients that leave early, and when they leave
+	Seed        uint64            // LLMBENCH_SEED: seed of prompts, lengths and arrivals; 1
 }
 
 func init() { env.Register(func(r *env.Reader) { parseOwn(r) }) }
@@ -111,6 +117,7 @@ func parseServe(r *env.Reader) serveConfig {
 	env.Read(r, &s.Input, "LLMBENCH_INPUT", env.AtLeast(1), "a whole number of tokens, at least 1")
 	env.Read(r, &s.Output, "LLMBENCH_OUTPUT", env.AtLeast(1), "a whole number of tokens, at least 1")
 	env.Read(r, &s.Dataset, "LLMBENCH_DATASET", env.Text, "a data set like random or sharegpt:PATH")
+	env.Read(r, &s.Mix, "LLMBENCH_MIX", parseMix, "models and weights above 0, like base=3,sql=1")
 	env.Read(r, &s.Stream, "LLMBENCH_STREAM", strconv.ParseBool, "true or false")
 	env.Read(r, &s.Warmup, "LLMBENCH_WARMUP", env.AtLeast(0), "a whole number, at least 0")
 	env.Read(r, &s.Timeout, "LLMBENCH_TIMEOUT", env.Duration, "a duration like 10m, above 0")
@@ -139,4 +146,24 @@ func parseServe(r *env.Reader) serveConfig {
 		r.Errorf("LLMBENCH_CANCEL=%v: with LLMBENCH_STREAM=false there are no deltas; want a time", s.Cancel)
 	}
 	return s
+}
+
+// parseMix parses different models with their weights, such as base=3,sql=1. The name of a model may contain an equals
+// sign.
+func parseMix(v string) (mix []benchdata.Share, err error) {
+	for part := range strings.SplitSeq(v, ",") {
+		i := strings.LastIndexByte(part, '=')
+		if i < 0 {
+			return nil, errors.New("no weight")
+		}
+		s := benchdata.Share{Model: strings.TrimSpace(part[:i])}
+		if s.Weight, err = env.Positive(strings.TrimSpace(part[i+1:])); err != nil {
+			return nil, err
+		}
+		if s.Model == "" || slices.ContainsFunc(mix, func(o benchdata.Share) bool { return o.Model == s.Model }) {
+			return nil, fmt.Errorf("the model %q; want different names", s.Model)
+		}
+		mix = append(mix, s)
+	}
+	return mix, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -38,6 +39,9 @@ func TestParseConfig(t *testing.T) {
 		})},
 		{[]string{"LLMBENCH_CANCEL=0.25:2s", "LLMBENCH_STREAM=false"}, with(func(c *serveConfig) {
 			c.Stream, c.Cancel = false, llmbench.Cancel{Share: 0.25, Time: 2 * time.Second}
+		})},
+		{[]string{"LLMBENCH_MIX=meta/llama3:8b=3, a=b=0.5"}, with(func(c *serveConfig) {
+			c.Mix = []benchdata.Share{{Model: "meta/llama3:8b", Weight: 3}, {Model: "a=b", Weight: 0.5}}
 		})},
 		{[]string{"LLMBENCH_SEED=18446744073709551615"}, with(func(c *serveConfig) { c.Seed = 1<<64 - 1 })},
 		{[]string{"LLMBENCH_INPUT=10", "LLMBENCH_OUTPUT=20"}, with(func(c *serveConfig) { c.Input, c.Output = 10, 20 })},
@@ -74,6 +78,11 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_STAGES=10:1m\nLLMBENCH_REQUESTS=7", "LLMBENCH_REQUESTS and LLMBENCH_STAGES: want at most one"},
 		{"LLMBENCH_CANCEL=0.1", "LLMBENCH_CANCEL=0.1: want a share and a number of deltas or a time, like 0.1:50"},
 		{"LLMBENCH_CANCEL=0.1:9\nLLMBENCH_STREAM=false", "LLMBENCH_CANCEL=0.1:9: with LLMBENCH_STREAM=false there are no deltas"},
+		{"LLMBENCH_MIX=sql", "LLMBENCH_MIX=sql: want models and weights above 0, like base=3,sql=1"},
+		{"LLMBENCH_MIX=sql=1,sql=2", "LLMBENCH_MIX=sql=1,sql=2: want models"},
+		{"LLMBENCH_MIX=sql=0", "LLMBENCH_MIX=sql=0: want models"},
+		{"LLMBENCH_MIX==1", "LLMBENCH_MIX==1: want models"},
+		{"LLMBENCH_MIX=sql=1,", "LLMBENCH_MIX=sql=1,: want models"},
 		{"LLMBENCH_BURSTINESS=0", "LLMBENCH_BURSTINESS=0: want a number above 0"},
 		{"LLMBENCH_REQUESTS=0", "LLMBENCH_REQUESTS=0: want"},
 		{"LLMBENCH_INPUT=1.5", "LLMBENCH_INPUT=1.5: want"},

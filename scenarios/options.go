@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -89,6 +90,9 @@ type Options struct {
 	Burstiness float64
 	// Dataset is a data set that [benchdata.Open] knows: LLMBENCH_DATASET, by default "random".
 	Dataset string
+	// Mix divides the requests among models or LoRA adapters by weight, and reports units of each model:
+	// LLMBENCH_MIX, by default none. See [benchdata.Mix].
+	Mix []benchdata.Share
 	// Input and Output are the lengths of prompts and answers in tokens: LLMBENCH_INPUT and
 	// LLMBENCH_OUTPUT. 0 means 512 and 128 for the data set random, and the data set's own lengths
 	// otherwise.
@@ -172,6 +176,9 @@ func (o Options) withServeEnvironment(c serveConfig) Options {
 	}
 	if o.Dataset == "random" {
 		o.Input, o.Output = cmp.Or(o.Input, 512), cmp.Or(o.Output, 128)
+	}
+	if len(o.Mix) == 0 {
+		o.Mix = c.Mix
 	}
 	o.NoStream = o.NoStream || !c.Stream
 	if o.Warmup == 0 && c.Warmup == 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -125,7 +126,7 @@ func (s server) serveLoad(b *testing.B, n, warmup int) llmbench.Load {
 	if o.Warmup != 0 {
 		warmup = max(o.Warmup, 0)
 	}
-	l := llmbench.Load{NoStream: o.NoStream, SLO: o.Limits, Cancel: o.Cancel}
+	l := llmbench.Load{NoStream: o.NoStream, SLO: o.Limits, Cancel: o.Cancel, Models: modelsOf(o.Mix)}
 	l.Cancel.Seed = o.Seed
 	seed, err := s.datasetSeed(b.Name())
 	if err != nil {
@@ -179,7 +180,11 @@ func (s server) drawDataset(n int, seed, salt uint64) ([]llmbench.Request, error
 	if err != nil {
 		return nil, err
 	}
-	requests, err := w.Requests(n)
+	mixed := w
+	if len(s.options.Mix) > 0 {
+		mixed = benchdata.Mix{Of: w, Shares: s.options.Mix, Seed: seed}
+	}
+	requests, err := mixed.Requests(n)
 	if err != nil {
 		return nil, fmt.Errorf("LLMBENCH_DATASET: %w", err)
 	}
@@ -210,9 +215,29 @@ func configLines(o Options) map[string]string {
 		set("dataset-input", strconv.Itoa(o.Input))
 		set("dataset-output", strconv.Itoa(o.Output))
 	}
+	set("mix", mixText(o.Mix))
 	set("cancel", o.Cancel.String())
 	if o.Burstiness != 1 {
 		config["burstiness"] = strconv.FormatFloat(o.Burstiness, 'g', -1, 64)
 	}
 	return config
+}
+
+// modelsOf returns the models of a mix.
+func modelsOf(mix []benchdata.Share) (models []string) {
+	for _, s := range mix {
+		if s.Model != "" && !slices.Contains(models, s.Model) {
+			models = append(models, s.Model)
+		}
+	}
+	return models
+}
+
+// mixText returns a mix in the form of LLMBENCH_MIX.
+func mixText(mix []benchdata.Share) string {
+	var parts []string
+	for _, s := range mix {
+		parts = append(parts, fmt.Sprintf("%s=%g", s.Model, s.Weight))
+	}
+	return strings.Join(parts, ",")
 }
