@@ -73,9 +73,6 @@ var bisectFormats = map[string]func(*bisectReport, io.Writer) error{
 // bisectColumns are the columns of the table of commits.
 var bisectColumns = []string{"probability", "change", "pairs", "with its parent", "commit", "date", "subject"}
 
-// unmeasured is the change of a commit that no pair has measured.
-const unmeasured = "-"
-
 // rows returns the cells of the table of commits. It leaves out commits with a probability of less than 0.1 % that
 // were neither measured nor skipped, and returns their number.
 func (r *bisectReport) rows() (rows [][]string, others int) {
@@ -84,7 +81,7 @@ func (r *bisectReport) rows() (rows [][]string, others int) {
 			others++
 			continue
 		}
-		change, subject := unmeasured, c.Subject
+		change, subject := "-", c.Subject
 		if c.Change != nil {
 			change = fmt.Sprintf("%+.1f%%", 100**c.Change)
 		}
@@ -138,11 +135,8 @@ func (r *bisectReport) markdown(w io.Writer) error {
 		fmt.Fprintf(&b, "\n%s %s; the change is from the good commit, `%.12s`; a pair has a standard deviation of %.1f%%.\n\n", code(r.Name), code(r.Unit), r.Good, 100*r.Noise)
 		fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(bisectColumns, " | "), strings.Repeat(" --- |", len(bisectColumns)))
 		for _, row := range rows {
-			for i := range row {
-				if row[i] != unmeasured { // a lone hyphen would be escaped
-					row[i] = escape(row[i])
-				}
-			}
+			subject := &row[len(row)-1]
+			*subject = escape(*subject)
 			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
 		}
 		r.rest(&b, others)
