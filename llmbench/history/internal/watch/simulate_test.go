@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"text/tabwriter"
 
@@ -289,4 +290,15 @@ func (w *Watch) clone() *Watch {
 	c := *w
 	c.series, c.machines = cloneTracks(w.series), cloneTracks(w.machines)
 	return &c
+}
+
+func cloneTracks(all map[int]*track) map[int]*track {
+	c := make(map[int]*track, len(all))
+	for k, tr := range all {
+		copied := *tr
+		copied.xs, copied.nights, copied.outlier = slices.Clone(tr.xs), slices.Clone(tr.nights), slices.Clone(tr.outlier)
+		copied.bases, copied.sorted = slices.Clone(tr.bases), slices.Clone(tr.sorted)
+		c[k] = &copied
+	}
+	return c
 }

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -98,7 +99,7 @@ func (w *Watch) Night(values []Value) Result {
 	again := w.sharedByReruns(values, shared)
 	family := len(values) + len(shared)
 	t := test{alpha: 1 / w.options.Nights / float64(family), min: math.Log1p(w.options.Min)}
-	for _, machine := range sortedKeys(shared) {
+	for _, machine := range slices.Sorted(maps.Keys(shared)) {
 		tr := w.machines[machine]
 		before := tr.base(0)
 		tr.add(w.night, shared[machine].raw)
@@ -259,24 +260,4 @@ func (tr *track) level(chance float64) (level, varies float64) {
 	}
 	_, sd := robust.Spread(recent)
 	return level, max(0, sd*sd-chance)
-}
-
-func sortedKeys(m map[int]common) []int {
-	var keys []int
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-func cloneTracks(all map[int]*track) map[int]*track {
-	c := make(map[int]*track, len(all))
-	for k, tr := range all {
-		copied := *tr
-		copied.xs, copied.nights, copied.outlier = slices.Clone(tr.xs), slices.Clone(tr.nights), slices.Clone(tr.outlier)
-		copied.bases, copied.sorted = slices.Clone(tr.bases), slices.Clone(tr.sorted)
-		c[k] = &copied
-	}
-	return c
 }
