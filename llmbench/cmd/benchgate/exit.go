@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 )
@@ -15,4 +17,12 @@ const (
 func fail(stderr io.Writer, err error) int {
 	fmt.Fprintln(stderr, "benchgate:", err)
 	return exitCannotJudge
+}
+
+// ended returns the exit status of a command that ended with err. It prints err, unless the help was asked for.
+func ended(stderr io.Writer, err error) int {
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	return fail(stderr, err)
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 
@@ -36,14 +37,12 @@ func historyCommand(args []string, stdin io.Reader, stdout, stderr io.Writer) in
 	}
 	args, err := cli.Parse(flag.NewFlagSet("benchgate history", flag.ContinueOnError), historyUsage, args, stdout, stderr)
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
 	case err == nil && len(args) == 0:
 		err = errors.New("history: no command: want add, changes, check, log, prune or show")
 	case err == nil:
 		err = fmt.Errorf("history: %q: want add, changes, check, log, prune or show", args[0])
 	}
-	return fail(stderr, err)
+	return ended(stderr, err)
 }
 
 // historyFlags returns the flags of a subcommand, with those that say where the history is.
@@ -76,6 +75,21 @@ func commonFlags(fs *flag.FlagSet, least, maxFail *float64) (units *string, igno
 		return nil
 	})
 	return fs.String("units", "", "also read Unit lines from this `file`; its margins override the margins in the newest run"), ignore
+}
+
+// parseFlags parses the flags of a subcommand that takes no arguments, and returns the text of the file units, or nil
+// if its name is "".
+func parseFlags(fs *flag.FlagSet, usage string, args []string, units *string, stdout, stderr io.Writer) ([]byte, error) {
+	rest, err := cli.Parse(fs, usage, args, stdout, stderr)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(rest) > 0:
+		return nil, fmt.Errorf("%s: %q: want no arguments", strings.TrimPrefix(fs.Name(), "benchgate "), rest[0])
+	case units != nil && *units != "":
+		return os.ReadFile(*units)
+	}
+	return nil, nil
 }
 
 // readHistory reads all runs of a history. It is an error if there are none.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/history"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile"
 )
@@ -44,23 +42,16 @@ func historyCheck(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	fs.BoolVar(&c.json, "json", false, "print JSON")
 	fs.StringVar(&c.rerun, "rerun", "", "rerun benchmarks that are out of line by this shell `command`, which prints results; $BENCH is a pattern for -bench")
 	fs.DurationVar(&c.timeout, "timeout", time.Hour, "the maximum `time` of one rerun")
-	rest, err := cli.Parse(fs, historyCheckUsage, args, stdout, stderr)
+	var err error
+	if c.options.Units, err = parseFlags(fs, historyCheckUsage, args, units, stdout, stderr); err != nil {
+		return ended(stderr, err)
+	}
+	if c.markdown && c.json {
+		return fail(stderr, errors.New("history check: -markdown and -json: want one of them"))
+	}
 	c.place, c.ignore = at, *ignore
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err == nil && len(rest) > 0:
-		err = fmt.Errorf("history check: %q: want no arguments", rest[0])
-	case err == nil && c.markdown && c.json:
-		err = errors.New("history check: -markdown and -json: want one of them")
-	case err == nil && *units != "":
-		c.options.Units, err = os.ReadFile(*units)
-	}
 	var r *history.Report
-	if err == nil {
-		c.dir, err = at.open()
-	}
-	if err == nil {
+	if c.dir, err = at.open(); err == nil {
 		r, err = c.check()
 	}
 	if err == nil && c.rerun != "" && len(r.Suspects) > 0 {

@@ -2,8 +2,8 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
@@ -23,15 +23,8 @@ const historyLogUsage = "usage: benchgate history log [-dir folder]\n" +
 func historyLog(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	fs, at := historyFlags("log")
 	defer at.close()
-	rest, err := cli.Parse(fs, historyLogUsage, args, stdout, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("history log: %q: want no arguments", rest[0])
-	}
-	if err != nil {
-		return fail(stderr, err)
+	if _, err := parseFlags(fs, historyLogUsage, args, nil, stdout, stderr); err != nil {
+		return ended(stderr, err)
 	}
 	d, err := at.open()
 	if err != nil {
@@ -44,7 +37,7 @@ func historyLog(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "commit time\tcommit\tmachine\tseries\t\tname")
 	for _, run := range runs {
-		fmt.Fprintf(w, "%s\t%.12s\t%s\t%d\t%s\t%s\n", run.Time.UTC().Format(time.RFC3339), run.Commit, orDash(run.Machine),
+		fmt.Fprintf(w, "%s\t%.12s\t%s\t%d\t%s\t%s\n", run.Time.UTC().Format(time.RFC3339), run.Commit, cmp.Or(run.Machine, "-"),
 			len(run.Cells), remark(run), run.Name)
 	}
 	if err := w.Flush(); err != nil {
@@ -75,13 +68,6 @@ func remark(run *history.Run) string {
 	return strings.Join(all, ", ")
 }
 
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
 const historyPruneUsage = "usage: benchgate history prune [-dir folder] [-keep count] [-before date]\n" +
 	"       benchgate history prune [-dir folder] -f name...\n" +
 	"\n" +
@@ -105,8 +91,6 @@ func historyPrune(args []string, stdin io.Reader, stdout, stderr io.Writer) int 
 	names, err := cli.Parse(fs, historyPruneUsage, args, stdout, stderr)
 	var d history.Dir
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
 	case err != nil:
 	case *force && (*keep >= 0 || !before.IsZero()):
 		err = errors.New("history prune: -f with -keep or -before: want a list of names with -f")
@@ -130,10 +114,7 @@ func historyPrune(args []string, stdin io.Reader, stdout, stderr io.Writer) int 
 	default:
 		err = list(at, *keep, before, stdout)
 	}
-	if err != nil {
-		return fail(stderr, err)
-	}
-	return 0
+	return ended(stderr, err)
 }
 
 // list prints the names of runs that may be deleted.

@@ -3,13 +3,9 @@ package main
 import (
 	"bytes"
 	"errors"
-	"flag"
-	"fmt"
 	"io"
-	"os"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/history"
 )
 
@@ -35,30 +31,19 @@ func historyShow(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 		opts.Commits = v
 		return nil
 	})
-	rest, err := cli.Parse(fs, historyShowUsage, args, stdout, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err == nil && len(rest) > 0:
-		err = fmt.Errorf("history show: %q: want no arguments", rest[0])
-	case err == nil && *units != "":
-		o.Units, err = os.ReadFile(*units)
+	var err error
+	if o.Units, err = parseFlags(fs, historyShowUsage, args, units, stdout, stderr); err != nil {
+		return ended(stderr, err)
 	}
-	var all *history.Overview
-	if err == nil {
-		var r *history.Reader
-		var runs []*history.Run
-		if r, runs, err = readHistory(at, *ignore); err == nil {
-			all, err = r.Overview(runs, o)
-		}
-	}
-	if err == nil {
-		err = writeOverview(all, opts, *out, *atom, stdout)
-	}
+	r, runs, err := readHistory(at, *ignore)
 	if err != nil {
 		return fail(stderr, err)
 	}
-	return 0
+	all, err := r.Overview(runs, o)
+	if err != nil {
+		return fail(stderr, err)
+	}
+	return ended(stderr, writeOverview(all, opts, *out, *atom, stdout))
 }
 
 // writeOverview writes the files out and atom, unless their names are "". Without out, it writes text to stdout.
