@@ -48,6 +48,11 @@ type Config struct {
 	Ready      Readiness       // LLMBENCH_READY: when that server is ready
 	Build      string          // LLMBENCH_BUILD: folder that {out} in the command stands for
 	LogDir     string          // LLMBENCH_OUT: folder for logs of servers; "" writes none
+
+	// AWS has AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION, with which requests to
+	// URL are signed. It is nil if these are not set, if Dialect is not one of AWS, or if requests have an API
+	// key. AWS_BEARER_TOKEN_BEDROCK is such a key, and then in APIKey.
+	AWS *llmbench.AWSKeys
 }
 
 func init() { env.Register(func(r *env.Reader) { ReadFrom(r) }) }
@@ -115,7 +120,32 @@ func ReadFrom(r *env.Reader) Config {
 	if c.OnlyMock() {
 		r.Requires("LLMBENCH_API_KEY", "LLMBENCH_URL")
 	}
+	if _, ok := dialect.AWSService(c.Dialect); ok && c.URL != "" && c.APIKey.Reveal() == "" && c.Header["Authorization"] == nil {
+		readAWS(r, &c)
+	}
 	return c
+}
+
+// readAWS reads the credentials that AWS's own clients take from the environment. As in these clients, a
+// bearer token comes before keys.
+func readAWS(r *env.Reader, c *Config) {
+	if token := r.Value("AWS_BEARER_TOKEN_BEDROCK"); token != "" {
+		c.APIKey = env.NewSecret(token)
+		return
+	}
+	id, secret, region := r.Value("AWS_ACCESS_KEY_ID"), r.Value("AWS_SECRET_ACCESS_KEY"), r.Value("AWS_REGION")
+	switch {
+	case id == "" && secret == "":
+		return
+	case id == "":
+		r.Errorf("AWS_SECRET_ACCESS_KEY is set, but AWS_ACCESS_KEY_ID is not: want both to sign requests, or LLMBENCH_API_KEY")
+	case secret == "":
+		r.Errorf("AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not: want both to sign requests, or LLMBENCH_API_KEY")
+	case region == "":
+		r.Errorf("AWS_REGION is not set: want the region of LLMBENCH_URL, such as us-east-1, to sign requests with AWS_ACCESS_KEY_ID")
+	default:
+		c.AWS = &llmbench.AWSKeys{AccessKeyID: id, SecretAccessKey: env.NewSecret(secret), SessionToken: env.NewSecret(r.Value("AWS_SESSION_TOKEN")), Region: region}
+	}
 }
 
 // OnlyMock reports whether the mock of this process is the one server to measure.

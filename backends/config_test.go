@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
@@ -56,6 +57,41 @@ func TestConfigHidesKey(t *testing.T) {
 	}
 }
 
+// bedrock are the variables of a server that speaks a dialect of AWS.
+const bedrock = "LLMBENCH_URL=http://x\nLLMBENCH_DIALECT=bedrock-invoke\n"
+
+// TestAWSVariables checks which credentials of AWS are used, and when.
+func TestAWSVariables(t *testing.T) {
+	const keys = "AWS_ACCESS_KEY_ID=id\nAWS_SECRET_ACCESS_KEY=secret\nAWS_SESSION_TOKEN=token\nAWS_REGION=eu-west-1\n"
+	all := &llmbench.AWSKeys{AccessKeyID: "id", SecretAccessKey: env.NewSecret("secret"), SessionToken: env.NewSecret("token"), Region: "eu-west-1"}
+	for _, tt := range []struct {
+		environ string
+		key     string // bearer token
+		signs   bool
+	}{
+		{bedrock, "", false},
+		{bedrock + keys, "", true},
+		{bedrock + keys + "AWS_BEARER_TOKEN_BEDROCK=bearer", "bearer", false},
+		{bedrock + keys + "AWS_BEARER_TOKEN_BEDROCK=bearer\nLLMBENCH_API_KEY=mine", "mine", false},
+		{bedrock + keys + "LLMBENCH_HEADER=authorization: Basic abc", "", false},
+		{"LLMBENCH_URL=http://x\n" + keys + "AWS_BEARER_TOKEN_BEDROCK=bearer", "", false},
+		{"LLMBENCH_URL=http://x\nAWS_ACCESS_KEY_ID=id", "", false},
+		{"LLMBENCH_DIALECT=bedrock-invoke\n" + keys + "AWS_BEARER_TOKEN_BEDROCK=bearer", "", false},
+	} {
+		c, err := ParseConfig(strings.Split(tt.environ, "\n"))
+		assert.NilError(t, err)
+		assert.Equal(t, c.APIKey.Reveal(), tt.key, tt.environ)
+		if !tt.signs {
+			assert.Assert(t, c.AWS == nil, tt.environ)
+			continue
+		}
+		assert.Equal(t, *c.AWS, *all)
+		named, err := FromConfig(c, nil)
+		assert.NilError(t, err)
+		assert.Equal(t, named[0].Backend.(URL).target().AWS, c.AWS)
+	}
+}
+
 func TestParseConfigErrors(t *testing.T) {
 	for _, tt := range []struct{ environ, want string }{
 		{"LLMBENCH_BACKENDS=mock", "LLMBENCH_BACKENDS: no such variable; the nearest is LLMBENCH_BACKEND"},
@@ -81,6 +117,9 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_URL=http://x\nLLMBENCH_MOCK_SPEED=2", "LLMBENCH_MOCK_SPEED and LLMBENCH_URL: want at most one"},
 		{"LLMBENCH_PROXY=http://proxy:3128", "LLMBENCH_PROXY: means nothing without LLMBENCH_URL"},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_PROXY=http://user:secret@", "LLMBENCH_PROXY=[not shown]: proxy: no host; want a URL like http://proxy:3128, of scheme http, https, socks5 or socks5h"},
+		{bedrock + "AWS_ACCESS_KEY_ID=id", "AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not: want both to sign requests, or LLMBENCH_API_KEY"},
+		{bedrock + "AWS_SECRET_ACCESS_KEY=secret", "AWS_SECRET_ACCESS_KEY is set, but AWS_ACCESS_KEY_ID is not: want both to sign requests, or LLMBENCH_API_KEY"},
+		{bedrock + "AWS_ACCESS_KEY_ID=id\nAWS_SECRET_ACCESS_KEY=secret", "AWS_REGION is not set: want the region of LLMBENCH_URL, such as us-east-1, to sign requests with AWS_ACCESS_KEY_ID"},
 		{"LLMBENCH_API_KEY=k", "LLMBENCH_API_KEY: means nothing without LLMBENCH_URL"},
 		{"LLMBENCH_NAME=mine", "LLMBENCH_NAME: means nothing without LLMBENCH_URL"},
 		{"LLMBENCH_GPUS=all", "LLMBENCH_GPUS: means nothing without LLMBENCH_BACKEND"},

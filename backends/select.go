@@ -16,7 +16,7 @@ import (
 // backends/container. If launch is nil, naming such a server is an error.
 func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 	if c.URL != "" {
-		return []Named{{c.Name, URL{URL: c.URL, Name: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey, Header: http.Header(c.Header), Body: []byte(c.Body.Reveal()),
+		return []Named{{c.Name, URL{URL: c.URL, Name: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey, AWS: c.AWS, Header: http.Header(c.Header), Body: []byte(c.Body.Reveal()),
 			Echo: c.Echo, Compressed: c.Compressed, Proxy: c.Proxy, TLS: c.TLS, MetricsURLs: c.Metrics, NoMetrics: c.NoMetrics, ResetCache: c.ResetCache}}}, nil
 	}
 	selected := strings.Join(c.Backends, ",")

@@ -34,6 +34,8 @@ type URL struct {
 	Body    json.RawMessage // changes the body of each completion; see [llmbench.Target]
 	Echo    []string        // fields of an answer that the next turn of a session sends back; see [llmbench.Target]
 	TLS     *tls.Config     // see [llmbench.Target]
+	// AWS has the keys with which requests are signed, instead of APIKey; see [llmbench.Target].
+	AWS *llmbench.AWSKeys
 	// Compressed allows answers that are compressed; see [llmbench.Target].
 	Compressed bool
 	// Proxy is the URL of the proxy to the server, or ""; see [llmbench.Target].
@@ -141,7 +143,7 @@ func (u URL) ignoredProxy() string {
 
 // target returns the target, without a model unless Model is set.
 func (u URL) target() llmbench.Target {
-	t := llmbench.Target{URL: u.URL, Model: u.Model, Dialect: u.Dialect, Header: maps.Clone(u.Header), Body: u.Body, Echo: u.Echo, Compressed: u.Compressed, Proxy: u.Proxy, TLS: u.TLS}
+	t := llmbench.Target{URL: u.URL, Model: u.Model, Dialect: u.Dialect, AWS: u.AWS, Header: maps.Clone(u.Header), Body: u.Body, Echo: u.Echo, Compressed: u.Compressed, Proxy: u.Proxy, TLS: u.TLS}
 	if t.Header == nil {
 		t.Header = http.Header{}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
@@ -119,6 +120,7 @@ func (c *Client) Do(ctx context.Context, r Request) (sample.Sample, error) {
 	if err != nil {
 		return sample.Sample{}, err
 	}
+	c.client.Presign(&p, time.Now())
 	s := w.Do(ctx, p, c.clock.Now(), true)
 	if errors.Is(s.Err, send.ErrNotSent) {
 		return sample.Sample{}, fmt.Errorf("request: %w", s.Err)

@@ -53,6 +53,11 @@ type Target struct {
 	// API key ([dialect.KeyHeader]). A field that the dialect needs, such as the version of its API, is
 	// added unless Header has the field ([dialect.Headerer]).
 	Header http.Header
+	// AWS, if not nil, signs each request of the load, and each request of [Do] and of a [Client], instead of
+	// an API key in Header. The dialect must be one of Amazon Bedrock. A request of an open loop is signed
+	// before it is due, and any other request before its t0, so the time for the signature counts into no
+	// latency. The keys are removed from errors and records. The configuration lines show the region.
+	AWS *AWSKeys
 	// Body, if not empty, is a JSON object that changes the body of each completion request. It is applied
 	// as a JSON merge patch (RFC 7386): a member replaces the member with the same name, null removes the
 	// member, and objects are merged member by member. Use it for settings such as a temperature, or for a
@@ -208,6 +213,9 @@ func (t Target) config() map[string]string {
 	if t.Compressed {
 		c["compression"] = "allowed, instants of compressed answers are those of whole compressed blocks"
 	}
+	if t.AWS != nil {
+		c["signed"] = "with AWS keys, region " + t.AWS.Region
+	}
 	if t.Proxy != "" {
 		if u, err := url.Parse(t.Proxy); err == nil {
 			c["proxy"] = u.Scheme + "://" + u.Host
@@ -252,7 +260,7 @@ func (t Target) server() (send.Server, error) {
 	if err != nil {
 		return send.Server{}, fmt.Errorf("target: %w", err)
 	}
-	return send.Server{At: at, Dialect: t.dialect(), Header: t.header(), Secrets: t.secrets(), Compressed: t.Compressed, Echo: canonicalNames(t.Echo), Dial: t.Dial, Proxy: proxy, TLS: t.TLS}, nil
+	return send.Server{At: at, Dialect: t.dialect(), Header: t.header(), Sign: t.AWS.signer(t.dialect()), Secrets: t.secrets(), Compressed: t.Compressed, Echo: canonicalNames(t.Echo), Dial: t.Dial, Proxy: proxy, TLS: t.TLS}, nil
 }
 
 // newClient returns a client of t, which must be closed.
@@ -292,6 +300,11 @@ func (t Target) endpoint() (endpoint.Endpoint, error) {
 func (t Target) checkRequests() error {
 	if err := checkHeader(t.Header); err != nil {
 		return err
+	}
+	if t.AWS != nil {
+		if err := t.AWS.check(t); err != nil {
+			return err
+		}
 	}
 	for _, name := range t.Echo {
 		if !httpguts.ValidHeaderFieldName(name) {
@@ -374,7 +387,7 @@ func (t Target) Where() string {
 
 // secrets returns the parts of t that must not be shown.
 func (t Target) secrets() redact.Secrets {
-	all := credentials(t.Header)
+	all := append(credentials(t.Header), t.AWS.secrets()...)
 	if e, err := endpoint.Parse(t.URL); err == nil {
 		all = append(all, e.Secrets()...)
 	}

@@ -35,6 +35,9 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Rou
 	var req wire.Request
 	fail := bodyError(err)
 	if fail == nil {
+		fail = s.cfg.AWS.unsigned(r, body, route.Dialect, s.clock.Time())
+	}
+	if fail == nil {
 		req, fail = route.Decode(wire.Input{
 			Body: body, NaturalEnd: s.cfg.naturalEnd(rec.Ordinal), Words: s.words, PromptTokens: blocks.Sink(), Shape: s.cfg.Shape,
 			Oracle: s.cfg.Oracle, Messages: new(strings.Builder),

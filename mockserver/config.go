@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -64,6 +65,11 @@ type Config struct {
 	// MaxLoRA is the value of the label max_lora of that metric: how many adapters a batch
 	// may have; 0 means all of LoRA. It does not limit the batch.
 	MaxLoRA int
+
+	// AWS, if not nil, has the keys with which requests to the paths of Amazon Bedrock must be signed.
+	// A request without a valid signature is answered with status 403 and AWS's exception. The
+	// date of a signature may be five minutes from the server's time.
+	AWS *AWSKeys
 
 	// Flavor says which server's format POST /generate has; empty means that the body of
 	// each request decides.
@@ -218,6 +224,9 @@ func (c Config) Validate() error {
 	}
 	if err := c.validateLoRA(); err != nil {
 		return err
+	}
+	if k := c.AWS; k != nil && (k.AccessKeyID == "" || k.SecretAccessKey == "" || k.Region == "") {
+		return errors.New("aws: want access_key_id, secret_access_key and region, none of them empty")
 	}
 	if err := c.Shape.Validate(); err != nil {
 		return fmt.Errorf("shape.%w", err)

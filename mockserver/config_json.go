@@ -23,6 +23,7 @@ type configJSON struct {
 	RetryAfter     strictjson.Duration `json:"retry_after,omitzero"`
 	LoRA           []string            `json:"lora,omitempty"`
 	MaxLoRA        int                 `json:"max_lora,omitzero"`
+	AWS            *AWSKeys            `json:"aws,omitempty"`
 	Flavor         Flavor              `json:"flavor,omitzero"`
 	Jitter         float64             `json:"jitter,omitzero"`
 	Seed           uint64              `json:"seed,omitzero"`
@@ -42,6 +43,9 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 	if c.Engine != nil {
 		j.Engine = new(*c.Engine)
 	}
+	if c.AWS != nil {
+		j.AWS = new(*c.AWS)
+	}
 	if err := strictjson.Decode(data, &j); err != nil {
 		return err
 	}
@@ -56,7 +60,7 @@ func (c *Config) UnmarshalJSON(data []byte) error {
 	*c = Config{
 		Model: j.Model, TTFT: time.Duration(j.TTFT), PerPromptToken: time.Duration(j.PerPromptToken),
 		PerToken: time.Duration(j.PerToken), Slots: j.Slots, OutputTokens: j.OutputTokens,
-		Engine: j.Engine, FullStatus: j.FullStatus, RetryAfter: time.Duration(j.RetryAfter), LoRA: lora, MaxLoRA: j.MaxLoRA,
+		Engine: j.Engine, FullStatus: j.FullStatus, RetryAfter: time.Duration(j.RetryAfter), LoRA: lora, MaxLoRA: j.MaxLoRA, AWS: j.AWS,
 		Flavor: j.Flavor, Jitter: j.Jitter, Seed: j.Seed, Speed: j.Speed, Shape: j.Shape, Faults: faults, Oracle: c.Oracle,
 	}
 	return nil
@@ -66,7 +70,7 @@ func toJSON(c Config) configJSON {
 	return configJSON{
 		Model: c.Model, TTFT: strictjson.Duration(c.TTFT), PerPromptToken: strictjson.Duration(c.PerPromptToken),
 		PerToken: strictjson.Duration(c.PerToken), Slots: c.Slots, OutputTokens: c.OutputTokens,
-		Engine: c.Engine, FullStatus: c.FullStatus, RetryAfter: strictjson.Duration(c.RetryAfter), LoRA: c.LoRA, MaxLoRA: c.MaxLoRA,
+		Engine: c.Engine, FullStatus: c.FullStatus, RetryAfter: strictjson.Duration(c.RetryAfter), LoRA: c.LoRA, MaxLoRA: c.MaxLoRA, AWS: c.AWS,
 		Flavor: c.Flavor, Jitter: c.Jitter, Seed: c.Seed, Speed: c.Speed, Shape: c.Shape, Faults: c.Faults,
 	}
 }

@@ -45,12 +45,13 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	full := `{"model":"m","ttft":"1s","per_prompt_token":"10us","per_token":"2ms","slots":3,"output_tokens":4,"jitter":0.5,
+		"aws":{"access_key_id":"a","secret_access_key":"b","session_token":"c","region":"d"},
 		"seed":18446744073709551615,"speed":2,
 		"shape":{"tokens_per_chunk":2,"crlf":true,"ping":true,"no_space":true,"role_first":true,"usage":"last"},
 		"faults":[{"kind":"reset","every":10,"at":3},{"kind":"http-500","every":7}]}`
 	want := Config{
 		Model: "m", TTFT: time.Second, PerPromptToken: 10 * time.Microsecond, PerToken: 2 * time.Millisecond, Slots: 3,
-		OutputTokens: 4, Jitter: 0.5, Seed: math.MaxUint64, Speed: 2,
+		OutputTokens: 4, Jitter: 0.5, Seed: math.MaxUint64, Speed: 2, AWS: &AWSKeys{"a", "b", "c", "d"},
 		Shape:  shape.Shape{TokensPerChunk: 2, CRLF: true, Ping: true, NoSpace: true, RoleFirst: true, Usage: shape.UsageLast},
 		Faults: []fault.Fault{{Kind: fault.Reset, Every: 10, At: 3}, {Kind: fault.HTTP500, Every: 7, At: 0}},
 	}

@@ -130,6 +130,12 @@
 //	Triton, vLLM's demonstration server and MindIE's
 //	version of that server                            only the end of the body
 //
+// # Signatures
+//
+// With [Config.AWS], requests to the paths of Amazon Bedrock must be signed with these keys (Signature Version
+// 4). The answer to any other request has status 403 and the exception that AWS's clients know, such as
+// InvalidSignatureException. A profile in JSON has the keys in "aws".
+//
 // # Several servers
 //
 // A [Fleet] is several servers in one process, such as the replicas behind a router. Package router has

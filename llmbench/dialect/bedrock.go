@@ -13,7 +13,7 @@ import (
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html). A stream is
 // binary: application/vnd.amazon.eventstream. Its last message is metadata, with the token counts. Requests
 // carry an API key of Bedrock as a bearer token
-// (https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys-use.html); they are not signed.
+// (https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys-use.html), or are signed with AWS keys.
 type BedrockConverse struct{}
 
 // Name returns "bedrock-converse".
@@ -54,6 +54,9 @@ func (d BedrockConverse) Body(q Query) ([]byte, error) {
 	return json.Marshal(b)
 }
 
+// AWSService returns "bedrock".
+func (BedrockConverse) AWSService() string { return bedrockService }
+
 // MediaType returns "application/vnd.amazon.eventstream".
 func (BedrockConverse) MediaType() string { return eventStreamType }
 
@@ -62,6 +65,10 @@ func (BedrockConverse) MediaType() string { return eventStreamType }
 func (BedrockConverse) NewDecoder(body io.Reader) Decoder { return frames.NewMessages(body) }
 
 const eventStreamType = "application/vnd.amazon.eventstream"
+
+// bedrockService is Bedrock's name in the scope of a signature
+// (https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonbedrock.html).
+const bedrockService = "bedrock"
 
 // bedrockPath returns the path of q's model, with a slash at the end. The colon of a version such as v1:0 is
 // escaped, as AWS's clients do.
@@ -160,6 +167,9 @@ func (d BedrockInvoke) Body(q Query) ([]byte, error) {
 	b.Version = "bedrock-2023-05-31"
 	return json.Marshal(b)
 }
+
+// AWSService returns "bedrock".
+func (BedrockInvoke) AWSService() string { return bedrockService }
 
 // MediaType returns "application/vnd.amazon.eventstream".
 func (BedrockInvoke) MediaType() string { return eventStreamType }

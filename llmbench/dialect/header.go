@@ -22,3 +22,20 @@ func KeyHeader(d Dialect, key string) (name, value string) {
 	}
 	return "Authorization", "Bearer " + key
 }
+
+// An AWS is a [Dialect] of an AWS service, whose requests may be signed with AWS keys instead of carrying an
+// API key.
+type AWS interface {
+	// AWSService returns the service's name in the scope of a signature
+	// (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-signing-elements.html).
+	AWSService() string
+}
+
+// AWSService returns the name of the AWS service whose API d is, and false if d is not an [AWS].
+func AWSService(d Dialect) (name string, ok bool) {
+	a, ok := d.(AWS)
+	if !ok {
+		return "", false
+	}
+	return a.AWSService(), true
+}

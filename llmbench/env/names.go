@@ -91,10 +91,13 @@ var names = []string{
 	"LLMBENCH_EXTRA_CASES",
 }
 
-// launchers holds the variables of other programs that this module reads. The launchers of several
-// processes, such as SLURM and Open MPI, set them to number the processes.
-var launchers = []string{
+// others holds the variables of other programs that this module reads.
+var others = []string{
+	// The launchers of several processes, such as SLURM and Open MPI, number the processes.
 	"JOB_COMPLETION_INDEX", "SLURM_PROCID", "SLURM_NTASKS", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+	// The credentials of AWS's own clients
+	// (https://docs.aws.amazon.com/sdkref/latest/guide/environment-variables.html).
+	"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_BEARER_TOKEN_BEDROCK",
 }
 
 // Names returns the names of all variables, sorted.

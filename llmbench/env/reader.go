@@ -21,7 +21,7 @@ func NewReader(environ []string) *Reader {
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		switch {
-		case slices.Contains(launchers, name):
+		case slices.Contains(others, name):
 			r.values[name] = value
 		case !ours(name):
 		case !known(name):
@@ -78,7 +78,8 @@ func read[T any](r *Reader, dst *T, name string, parse func(string) (T, error), 
 func (r *Reader) IsSet(name string) bool { return r.values[name] != "" }
 
 // Value returns the value of a variable. The variable must belong to this module, or be one with which a
-// launcher numbers processes, such as SLURM_PROCID. Value returns "" if the variable is not set.
+// launcher numbers processes, such as SLURM_PROCID, or one with credentials of AWS, such as AWS_REGION. Value
+// returns "" if the variable is not set.
 func (r *Reader) Value(name string) string { return r.values[name] }
 
 // Exclusive adds an error if both variables are set.

@@ -26,10 +26,11 @@ type options struct {
 	name    string // the name of the benchmark in the records
 	target  llmbench.Target
 	load    llmbench.Load
-	dialect dialect.Dialect // nil selects the default dialect of the method
-	tags    [][2]string     // names and values, in the order of the script
-	apiKey  string          // LLMBENCH_API_KEY
-	key     []byte          // the script's settings except for the tags, as JSON
+	dialect dialect.Dialect   // nil selects the default dialect of the method
+	tags    [][2]string       // names and values, in the order of the script
+	apiKey  string            // LLMBENCH_API_KEY
+	aws     *llmbench.AWSKeys // signs requests of the dialects of AWS; may be nil
+	key     []byte            // the script's settings except for the tags, as JSON
 }
 
 func init() { env.Register(func(r *env.Reader) { readLoad(r) }) }
@@ -65,7 +66,7 @@ func readOptions(rt *sobek.Runtime, v sobek.Value) (*options, error) {
 	if header == nil {
 		header = http.Header{}
 	}
-	o.apiKey = cfg.APIKey.Reveal()
+	o.apiKey, o.aws = cfg.APIKey.Reveal(), cfg.AWS
 	t := llmbench.Target{URL: cfg.URL, Model: cfg.Model, Header: header, Body: json.RawMessage(cfg.Body.Reveal()), Compressed: cfg.Compressed, Proxy: cfg.Proxy, TLS: cfg.TLS}
 
 	a := readArgs(rt, v)
@@ -102,8 +103,8 @@ func (o *options) check(cfg backends.Config, a *args) error {
 	switch {
 	case o.target.URL == "":
 		return errors.New("url missing; want a base URL like http://127.0.0.1:8000, or LLMBENCH_URL")
-	case cfg.URL != "" && o.target.URL != cfg.URL && (cfg.APIKey.Reveal() != "" || len(cfg.Header) > 0 || cfg.TLS != nil):
-		return errors.New("url differs from LLMBENCH_URL, and LLMBENCH_API_KEY, LLMBENCH_HEADER and the TLS variables are for LLMBENCH_URL alone; want that URL, or none of these variables (the field header takes a key)")
+	case cfg.URL != "" && o.target.URL != cfg.URL && (cfg.APIKey.Reveal() != "" || cfg.AWS != nil || len(cfg.Header) > 0 || cfg.TLS != nil):
+		return errors.New("url differs from LLMBENCH_URL, and LLMBENCH_API_KEY, keys of AWS, LLMBENCH_HEADER and the TLS variables are for LLMBENCH_URL alone; want that URL, or none of these variables (the field header takes a key)")
 	case o.load.NoStream && o.load.SLO.NeedsStream():
 		return fmt.Errorf("slo %v: answers that are not streamed have no TTFT and no TPOT; want e2e alone, or stream true", o.load.SLO)
 	}
@@ -147,6 +148,9 @@ func (o *options) route(d dialect.Dialect) *route {
 	}
 	t := o.target
 	t.Dialect = d
+	if _, ok := dialect.AWSService(d); ok && t.Header.Get("Authorization") == "" {
+		t.AWS = o.aws
+	}
 	if name, value := dialect.KeyHeader(d, o.apiKey); o.apiKey != "" && t.Header.Get(name) == "" {
 		t.Header = t.Header.Clone()
 		t.Header.Set(name, value)

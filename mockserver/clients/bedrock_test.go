@@ -22,11 +22,13 @@ import (
 )
 
 // bedrock returns the client of Amazon Bedrock for a mock, without retries.
-func bedrock(m mock) *bedrockruntime.Client {
-	return bedrockruntime.New(bedrockruntime.Options{
+func bedrock(m mock) *bedrockruntime.Client { return bedrockruntime.New(bedrockOptions(m)) }
+
+func bedrockOptions(m mock) bedrockruntime.Options {
+	return bedrockruntime.Options{
 		BaseEndpoint: aws.String(m.url), Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("none", "none", ""),
 		HTTPClient: inMemory{m.client}, RetryMaxAttempts: 1,
-	})
+	}
 }
 
 // An inMemory is an HTTP client that sends a copy of the request's body. The SDK closes the body as soon as
@@ -44,14 +46,21 @@ func (c inMemory) Do(r *http.Request) (*http.Response, error) {
 	return c.Client.Do(r)
 }
 
+// converseInput returns a request for the given number of tokens.
+func converseInput(tokens int) *bedrockruntime.ConverseInput {
+	return &bedrockruntime.ConverseInput{
+		ModelId:         aws.String("anthropic.mock-v1:0"),
+		System:          []types.SystemContentBlock{&types.SystemContentBlockMemberText{Value: "say"}},
+		Messages:        []types.Message{{Role: types.ConversationRoleUser, Content: []types.ContentBlock{&types.ContentBlockMemberText{Value: "three words"}}}},
+		InferenceConfig: &types.InferenceConfiguration{MaxTokens: aws.Int32(int32(tokens))},
+	}
+}
+
 func converse(t *testing.T, m mock, tokens int, stream bool) (reply, error) {
-	model := aws.String("anthropic.mock-v1:0")
-	system := []types.SystemContentBlock{&types.SystemContentBlockMemberText{Value: "say"}}
-	messages := []types.Message{{Role: types.ConversationRoleUser, Content: []types.ContentBlock{&types.ContentBlockMemberText{Value: "three words"}}}}
-	limits := &types.InferenceConfiguration{MaxTokens: aws.Int32(int32(tokens))}
+	in := converseInput(tokens)
 	var got reply
 	if !stream {
-		answer, err := bedrock(m).Converse(t.Context(), &bedrockruntime.ConverseInput{ModelId: model, System: system, Messages: messages, InferenceConfig: limits})
+		answer, err := bedrock(m).Converse(t.Context(), in)
 		if err != nil {
 			return got, err
 		}
@@ -59,7 +68,7 @@ func converse(t *testing.T, m mock, tokens int, stream bool) (reply, error) {
 		got.Finish, got.Prompt, got.Output = string(answer.StopReason), int(*answer.Usage.InputTokens), int(*answer.Usage.OutputTokens)
 		return got, nil
 	}
-	answer, err := bedrock(m).ConverseStream(t.Context(), &bedrockruntime.ConverseStreamInput{ModelId: model, System: system, Messages: messages, InferenceConfig: limits})
+	answer, err := bedrock(m).ConverseStream(t.Context(), &bedrockruntime.ConverseStreamInput{ModelId: in.ModelId, System: in.System, Messages: in.Messages, InferenceConfig: in.InferenceConfig})
 	if err != nil {
 		return got, err
 	}

@@ -8,6 +8,7 @@ replace github.com/seed-2b9cec6d/llmbench => ../..
 require github.com/seed-2b9cec6d/llmbench v0.0.0-00010101000000-000000000000
 
 require (
+	github.com/aws/smithy-go/aws-http-auth v1.2.2 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect

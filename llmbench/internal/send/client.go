@@ -21,9 +21,12 @@ import (
 // A Server says where a [Client] sends posts, how it connects to the server, and which dialect the server
 // speaks.
 type Server struct {
-	At         endpoint.Endpoint
-	Dialect    dialect.Dialect
-	Header     http.Header    // sent with each request
+	At      endpoint.Endpoint
+	Dialect dialect.Dialect
+	Header  http.Header // sent with each request
+	// Sign adds a signature of the instant at to the header of r, whose body is given; nil means that
+	// requests are not signed. Sign is safe for concurrent use.
+	Sign       func(r *http.Request, body []byte, at time.Time) error
 	Secrets    redact.Secrets // credentials that the server may repeat, and that samples must not contain
 	Compressed bool           // answers may be compressed
 	Echo       []string       // fields of an answer's header that the further turns of its session send back; names are in canonical form

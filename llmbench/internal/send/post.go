@@ -29,6 +29,9 @@ type Post struct {
 	// to all earlier turns.
 	Turns []Turn
 	Next  func(replies []string) (Post, error)
+
+	signed   *http.Request // the signed request, or nil; see [Client.Presign]
+	signedAt time.Time     // the instant of the signature
 }
 
 // Samples returns the number of samples that the post yields, one for each turn.

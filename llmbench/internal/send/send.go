@@ -31,7 +31,8 @@ func (c *Client) Pass(ctx context.Context, p *Pass) (r Result, began bool, err e
 	defer giveUp(nil)
 
 	lp := &loop{client: c, number: c.passes.Add(1), pass: p, giveUp: giveUp}
-	lp.posts = p.Posts.feed(ctx, lp.guard)
+	posts := c.presigned(p)
+	lp.posts = posts.feed(ctx, lp.guard)
 	beside := p.Beside
 	if beside == nil || c.pool.Stamped(ctx) {
 		beside = nothing{}

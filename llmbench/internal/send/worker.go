@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -223,20 +224,77 @@ const slowSend = 100 * time.Microsecond
 // newRequest returns the HTTP request for p. It returns an error if the URL is invalid: the dialect's path
 // may contain the model's name.
 func (w *Worker) newRequest(ctx context.Context, id string, p *Post) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.client.server.At.URL(p.Path), bytes.NewReader(p.Body))
+	now := w.client.now()
+	req := p.signed
+	p.signed = nil // so that a waiting stream does not keep it in memory
+	if req != nil && now.Sub(p.signedAt).Abs() <= signedAhead {
+		req = req.WithContext(ctx)
+	} else {
+		var err error
+		if req, err = w.client.newRequest(ctx, p, &w.echo, now); err != nil {
+			return nil, err
+		}
+	}
+	req.Header["X-Request-Id"] = []string{id} // which is not signed
+	return req, nil
+}
+
+// newRequest returns the HTTP request for p, but without an ID. If requests are signed, at is the instant of
+// the signature.
+func (c *Client) newRequest(ctx context.Context, p *Post, e *echo, at time.Time) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.server.At.URL(p.Path), bytes.NewReader(p.Body))
 	if err != nil {
 		return nil, err
 	}
-	endpoint.AddHeader(req, w.client.server.Header)
+	endpoint.AddHeader(req, c.server.Header)
 	for name := range p.Header {
 		req.Header.Del(name) // AddHeader keeps a field that is set already
 	}
 	endpoint.AddHeader(req, p.Header)
-	w.echo.add(req)
+	e.add(req)
 	req.Header["Content-Type"] = []string{"application/json"}
-	req.Header["X-Request-Id"] = []string{id}
+	if c.server.Sign != nil {
+		if err := c.server.Sign(req, p.Body, at); err != nil {
+			return nil, fmt.Errorf("signature: %w", err)
+		}
+	}
 	return req, nil
 }
+
+// signedAhead is the maximum time between the instant of a signature and the send. A request that is sent
+// later, such as one that MaxInFlight held back, is signed again. It is well below the five minutes for which
+// AWS accepts a signature, because the clocks of client and server differ.
+const signedAhead = time.Minute
+
+// Presign signs p, which will be sent at about the instant at, so that the signature delays nothing then. It
+// does nothing if requests are not signed. A post that cannot be signed fails when it is sent.
+func (c *Client) Presign(p *Post, at time.Time) {
+	if c.server.Sign == nil {
+		return
+	}
+	if req, err := c.newRequest(context.Background(), p, &echo{}, at); err == nil {
+		p.signed, p.signedAt = req, at
+	}
+}
+
+// presigned returns the posts of p, signed for the instants at which they are due if they have such instants.
+// The pass must begin about now.
+func (c *Client) presigned(p *Pass) Posts {
+	posts := p.Posts
+	if c.server.Sign == nil || p.Due == nil {
+		return posts
+	}
+	began := c.now()
+	posts.Build = func(k int) Post {
+		post := p.Posts.Build(k)
+		c.Presign(&post, began.Add(p.Due[post.Request]))
+		return post
+	}
+	return posts
+}
+
+// now returns the time on the wall clock.
+func (c *Client) now() time.Time { return time.Unix(0, c.wall()) }
 
 // exchange sends the request and reads the answer into the sample.
 func (a *attempt) exchange() {

@@ -18,12 +18,12 @@ import (
 // (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModelWithResponseStream.html).
 var (
 	converse = &Dialect{
-		ContentType: "application/vnd.amazon.eventstream", DocumentEnd: frame.Messages, Unmarked: true,
+		ContentType: "application/vnd.amazon.eventstream", DocumentEnd: frame.Messages, Unmarked: true, AWSService: "bedrock",
 		Decode: decodeConverse,
 		Encode: func(a Answer) Encoder { return newConverse(a) }, ErrorBody: awsError,
 	}
 	invoke = &Dialect{
-		ContentType: "application/vnd.amazon.eventstream", DocumentEnd: frame.Chunks, Unmarked: true,
+		ContentType: "application/vnd.amazon.eventstream", DocumentEnd: frame.Chunks, Unmarked: true, AWSService: "bedrock",
 		Decode: decodeAnthropic,
 		Encode: func(a Answer) Encoder { return newInvocation(a) }, ErrorBody: awsError,
 	}
@@ -134,6 +134,8 @@ func (in Input) converseScript() (*script, *Error) {
 // awsException returns the name of the exception that Bedrock throws for an error.
 func awsException(e *Error) string {
 	switch e.Status {
+	case http.StatusForbidden: // of a signature
+		return e.kind
 	case http.StatusUnauthorized:
 		return "AccessDeniedException"
 	case http.StatusNotFound:

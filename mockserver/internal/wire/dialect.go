@@ -15,6 +15,9 @@ type Dialect struct {
 	HasDone bool
 	// Unmarked says that only the end of the body marks the end of a stream.
 	Unmarked bool
+	// AWSService is the name of the AWS service in the scope of a request's signature. It is empty
+	// if requests are not signed.
+	AWSService string
 	// Decode reads a request and decides how long its output is.
 	Decode func(Input) (Request, *Error)
 	// Encode returns the encoder of an answer.

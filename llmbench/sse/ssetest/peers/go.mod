@@ -13,6 +13,7 @@ require (
 )
 
 require (
+	github.com/aws/smithy-go/aws-http-auth v1.2.2 // indirect
 	github.com/coder/websocket v1.8.15 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect
 	github.com/jedib0t/go-pretty/v6 v6.8.3 // indirect
