@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -33,12 +34,20 @@ func Mistake(ctx context.Context, t llmbench.Target, err error) error {
 	case errors.As(err, &noTLS), errors.Is(err, http.ErrSchemeMismatch):
 		return fmt.Errorf("%s does not speak TLS; without TLS the URL begins with http://", t.Where())
 	case errors.As(err, &op) && op.Op == "remote error": // a TLS alert from the server
+		if strings.HasSuffix(op.Err.Error(), "no application protocol") { // RFC 7301, 3.2
+			return errOnlyHTTP2
+		}
 		return fmt.Errorf("the server ends the TLS handshake: %w; LLMBENCH_CLIENT_CERT and LLMBENCH_CLIENT_KEY name a client's certificate and key", op.Err)
 	case strings.HasPrefix(t.URL, "http://") && !errors.Is(err, syscall.ECONNREFUSED) && speaksTLS(ctx, t):
 		return fmt.Errorf("%s speaks TLS; the URL of such a server begins with https://", t.Where())
+	case strings.HasPrefix(t.URL, "http://") && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)) && speaksHTTP2(ctx, t):
+		return errOnlyHTTP2
 	}
 	return nil
 }
+
+// errOnlyHTTP2 is the error for a server that does not answer requests of HTTP/1.1.
+var errOnlyHTTP2 = errors.New("the server speaks only HTTP/2; want a port that speaks HTTP/1.1, or a gateway before the server that does")
 
 // speaksTLS reports whether the server at the http URL of t answers a request over TLS. The
 // request has no credentials.
@@ -57,6 +66,32 @@ func speaksTLS(ctx context.Context, t llmbench.Target) bool {
 	_, err = Fetch(ctx, secure, http.MethodGet, "/v1/models", "")
 	_, answered := errors.AsType[StatusError](err)
 	return err == nil || answered
+}
+
+// speaksHTTP2 reports whether the server at the http URL of t, which did not answer a request of HTTP/1.1,
+// answers one of HTTP/2 without TLS. Some servers close the connection of a request in HTTP/1.1 without a word.
+// The request has no credentials.
+func speaksHTTP2(ctx context.Context, t llmbench.Target) bool {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	base, _, err := t.Client()
+	if err != nil || t.Proxy != "" {
+		return false
+	}
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{Protocols: &protocols, DialContext: t.Dial}
+	defer transport.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/models", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return true
 }
 
 // Reason returns the part of err that tells a user why a server does not answer: "connection refused"

@@ -1,13 +1,17 @@
 package probe
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
 // TestUnknownHost checks that the wait ends at once if no host has the name, and goes on if the
@@ -17,4 +21,43 @@ func TestUnknownHost(t *testing.T) {
 	unknown := fmt.Errorf("dial: %w", &net.DNSError{Err: "no such host", Name: "gpu-box", IsNotFound: true})
 	assert.Error(t, Mistake(t.Context(), target, unknown), "no host has the name gpu-box")
 	assert.NilError(t, Mistake(t.Context(), target, &net.DNSError{Err: "server misbehaving", Name: "gpu-box", IsTemporary: true}))
+}
+
+// TestOnlyHTTP2 checks the error for servers that speak HTTP/2 and not HTTP/1.1, and that a server that speaks
+// both is measured.
+func TestOnlyHTTP2(t *testing.T) {
+	const want = "the server speaks only HTTP/2; want a port that speaks HTTP/1.1, or a gateway before the server that does"
+	mock, err := mockserver.New(mockserver.Config{})
+	assert.NilError(t, err)
+	for _, tt := range []struct {
+		name       string
+		tls, http1 bool
+		want       string
+	}{
+		{"h2", true, false, want}, {"h2c", false, false, want}, {"both", false, true, ""}, {"both with TLS", true, true, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := httptest.NewUnstartedServer(mock)
+			s.Config.Protocols = new(http.Protocols)
+			s.Config.Protocols.SetHTTP1(tt.http1)
+			if tt.tls {
+				s.TLS = &tls.Config{NextProtos: []string{"grpc-exp"}} // crypto/tls lets clients of HTTP/1.1 in if this is h2
+				if tt.http1 {
+					s.TLS.NextProtos = []string{"h2", "http/1.1"}
+				}
+				s.StartTLS()
+			} else {
+				s.Config.Protocols.SetUnencryptedHTTP2(true)
+				s.Start()
+			}
+			defer s.Close()
+			target := llmbench.Target{URL: s.URL, Model: "m", TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}
+			_, _, err := Completion(t.Context(), target, true, func(err error) { t.Errorf("tried again after: %v", err) })
+			if tt.want == "" {
+				assert.NilError(t, err)
+				return
+			}
+			assert.Error(t, err, tt.want)
+		})
+	}
 }

@@ -143,6 +143,11 @@ func startTLS(ctx context.Context, c net.Conn, addr string, config *tls.Config) 
 	if _, plain := errors.AsType[tls.RecordHeaderError](err); plain {
 		err = fmt.Errorf("%s does not speak TLS; without TLS the URL begins with http:// (%w)", addr, err)
 	}
+	// A server that shares no protocol with the client answers with the alert no_application_protocol (RFC
+	// 7301, 3.2), for which crypto/tls has no type.
+	if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" && strings.HasSuffix(alert.Err.Error(), "no application protocol") {
+		err = fmt.Errorf("%w (%w)", errOnlyHTTP2, err)
+	}
 	return s, err
 }
 

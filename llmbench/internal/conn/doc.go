@@ -33,4 +33,9 @@
 // Without TCP_QUICKACK, 8 of 8 segments had a timestamp of their own from the beginning, but a server that
 // uses Nagle's algorithm would wait for the later acknowledgements. A packet socket has all timestamps, but
 // needs CAP_NET_RAW.
+//
+// # HTTP/2
+//
+// Package conn does not speak HTTP/2, in which several streams share a connection. BenchmarkHTTP2 measures how
+// exact timestamps would be, and the section "HTTP/2" of ACCURACY.md says what an implementation would take.
 package conn

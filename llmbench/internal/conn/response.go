@@ -48,9 +48,8 @@ func (r *response) Read(p []byte) (int, error) { return r.Reader.Read(p) }
 func (r *response) head(req *http.Request) (*http.Response, error) {
 	r.limit.N = maxHead
 	defer func() { r.limit.N = math.MaxInt64 }()
-	// These bytes begin every TLS record (RFC 8446, 5.1), but no HTTP response.
-	if b, _ := r.Peek(1); len(b) > 0 && (b[0] == 21 || b[0] == 22) {
-		return nil, errors.New("the server answers with TLS; the URL of such a server begins with https://")
+	if err := r.otherProtocol(); err != nil {
+		return nil, err
 	}
 	for {
 		resp, err := http.ReadResponse(r.Reader, req)
@@ -74,6 +73,28 @@ func (r *response) head(req *http.Request) (*http.Response, error) {
 		}
 	}
 }
+
+// otherProtocol returns an error if the next bytes belong to a protocol other than HTTP/1.1 that servers
+// speak at the same ports.
+func (r *response) otherProtocol() error {
+	b, _ := r.Peek(1)
+	switch {
+	case len(b) == 0:
+		return nil
+	case b[0] == 21 || b[0] == 22: // the types of TLS records that come first (RFC 8446, 5.1)
+		return errors.New("the server answers with TLS; the URL of such a server begins with https://")
+	case b[0] != 0: // no frame of HTTP/2 whose length is below 64 KiB
+		return nil
+	}
+	const settings, goAway = 4, 7 // types of the frames that a server may send first (RFC 9113, 3.4 and 5.4.1)
+	if b, _ := r.Peek(9); len(b) == 9 && (b[3] == settings || b[3] == goAway) && string(b[5:]) == "\x00\x00\x00\x00" {
+		return errOnlyHTTP2
+	}
+	return nil
+}
+
+// errOnlyHTTP2 is the error of a request to a server that does not speak HTTP/1.1.
+var errOnlyHTTP2 = errors.New("the server speaks only HTTP/2; want a port that speaks HTTP/1.1, or a gateway before the server that does")
 
 // An awaited body ends with bytes that mark its end, or with the connection. A reader may therefore first
 // wait until there is something to read from the connection. With any other body, the remaining bytes may
