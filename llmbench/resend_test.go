@@ -79,15 +79,20 @@ func TestResponses(t *testing.T) {
 func TestAnswerToNothing(t *testing.T) {
 	for _, later := range []time.Duration{0, 150 * time.Microsecond, 5 * ms} {
 		t.Run(later.String(), func(t *testing.T) {
-			target, _ := countingServer(t, func(c net.Conn, _ int) bool {
-				time.Sleep(10 * ms)
-				reply200(c)
-				time.Sleep(later)
-				reply200(c)
-				return true
+			synctest.Test(t, func(t *testing.T) {
+				target, stop := rawInMemory(func(c net.Conn) {
+					runtest.EachRequest(c, func(c net.Conn, _ int) bool {
+						time.Sleep(10 * ms)
+						reply200(c)
+						time.Sleep(later)
+						reply200(c)
+						return true
+					})
+				})
+				defer stop()
+				_, err := tryPass(t, t.Context(), target, Load{Requests: words(10, 3), Concurrency: 2})
+				assert.ErrorContains(t, err, "the server sent answers that no request asked for, on ")
 			})
-			_, err := tryPass(t, t.Context(), target, Load{Requests: words(10, 3), Concurrency: 2})
-			assert.ErrorContains(t, err, "the server sent answers that no request asked for, on ")
 		})
 	}
 }
