@@ -38,7 +38,7 @@ func (o Options) GatewayOverhead(b *testing.B, direct, gateway llmbench.Target) 
 	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {
 		for _, users := range s.concurrencies(pick(s, []int{1, 16, 64}, []int{1, 16})...) {
 			load := fmt.Sprintf("/concurrency=%d", users)
-			l := s.fresh(b, llmbench.Load{Concurrency: users}, s.requests(pick(s, max(128, 8*users), max(32, 4*users))), 2*users,
+			l := s.fresh(b, llmbench.Load{Concurrency: users}, s.fewest(s.requests(pick(s, max(128, 8*users), max(32, 4*users))), users, 12), 2*users,
 				func(n int, seed uint64) ([]llmbench.Request, error) {
 					return s.prompts(in, out, seed+uint64(users)).Requests(n)
 				})
