@@ -3,8 +3,9 @@ package llmbench
 import (
 	"testing"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
 // TestAsked checks that samples hold the lengths that their requests asked for.

@@ -6,10 +6,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
-	"gotest.tools/v3/assert"
 )
 
 // A stuckWriter accepts left records. Further writes hang until free is closed.

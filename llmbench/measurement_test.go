@@ -4,10 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
-	"gotest.tools/v3/assert"
 )
 
 // TestOverUnixSocket checks for which targets the control streams use a Unix socket.

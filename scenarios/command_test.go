@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
 // TestCommandArguments checks what the arguments of llmbench mean to the test binary.

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/backends/container"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
@@ -20,7 +22,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/router"
-	"gotest.tools/v3/assert"
 )
 
 // These benchmarks run the catalogue on the servers that the environment names. For some scenarios

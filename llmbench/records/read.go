@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 	"gotest.tools/v3/golden"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
 // steady is the largest gain (see Prediction.Gain) at which a prediction still measures how good the engine is.

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
-	"gotest.tools/v3/assert"
 )
 
 // truth is a server whose speed is known.

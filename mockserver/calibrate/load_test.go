@@ -3,8 +3,9 @@ package calibrate
 import (
 	"testing"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 )
 
 // TestExpectedLoad checks the load that is expected of a point from the measured points.

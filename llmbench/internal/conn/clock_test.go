@@ -5,8 +5,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // TestClock checks the conversion of wall clock instants with an exact clock, and that a change of the wall

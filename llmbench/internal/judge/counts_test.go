@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
-	"gotest.tools/v3/assert"
 )
 
 // answered returns a successful streamed request with 10 prompt tokens. The server reported its usage.

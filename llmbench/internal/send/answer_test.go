@@ -3,8 +3,9 @@ package send
 import (
 	"testing"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // TestToolCalls checks how names and arguments of tool calls are combined, and that none of them is lost.

@@ -9,8 +9,9 @@ import (
 	"testing"
 
 	"github.com/jarcoal/httpmock"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // TestCompressed reads answers that are compressed although the client did not ask for this.

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"golang.org/x/perf/benchfmt"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
 // figures collects the measurements of all requests of a load. Times are in nanoseconds.

@@ -54,10 +54,11 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/perf/benchfmt"
+
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/cmd/internal/command"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
-	"golang.org/x/perf/benchfmt"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -11,9 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/perf/benchfmt"
+
 	"github.com/seed-2b9cec6d/llmbench/mockserver/cmd/internal/flagdoc"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
-	"golang.org/x/perf/benchfmt"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
