@@ -57,7 +57,7 @@ func TestExitStatus(t *testing.T) {
 		{[]string{out, "-base", path("six.txt"), path("six.txt")}, 0, "Pass: in none of 2 figures with a margin is", ""},
 		{[]string{out, "-pictures", path("pictures"), path("three.txt")}, 0, "The throughput", ""},
 		{[]string{"-format", "text", path("a.txt")}, 0, "The throughput is greatest at 2 users, 180 tok/s. That is the highest load: the server may carry more.\n\nusers  output (tok/s)", ""},
-		{[]string{"-format=md", path("a.txt")}, 0, "### Benchmark report\n\n**The throughput is greatest at 2 users, 180 tok/s\\.", ""},
+		{[]string{"-format=md", path("a.txt")}, 0, "### Benchmark report\n\n**The throughput is greatest at 2 users, 180 tok/s.", ""},
 		{[]string{"-format=md", "-o", path("out.md"), path("a.txt")}, 0, "", ""},
 		{[]string{"-format=pdf", path("a.txt")}, 2, "", `-format "pdf": want html, text or md`},
 		{[]string{"-format=md", "-pictures=x", path("a.txt")}, 2, "", "-pictures with -format md: want -format html"},
