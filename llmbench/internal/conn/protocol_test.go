@@ -17,11 +17,11 @@ import (
 // TestOffersHTTP1 checks which protocols the client offers to a server with TLS that prefers HTTP/2, whatever
 // the TLS configuration of the user says.
 func TestOffersHTTP1(t *testing.T) {
-	var offered []string
+	offered := make(chan []string, 1)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
 	s.EnableHTTP2 = true
 	s.TLS = &tls.Config{GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		offered = hello.SupportedProtos
+		offered <- hello.SupportedProtos
 		return nil, nil
 	}}
 	s.StartTLS()
@@ -31,7 +31,7 @@ func TestOffersHTTP1(t *testing.T) {
 	_, proto, err := post(t.Context(), newPool(t, Options{URL: s.URL, TLS: config}), s.URL)
 	assert.NilError(t, err)
 	assert.Equal(t, proto, "HTTP/1.1")
-	assert.DeepEqual(t, offered, []string{"http/1.1"})
+	assert.DeepEqual(t, <-offered, []string{"http/1.1"})
 }
 
 // TestOnlyHTTP2 checks the error of a request to a server that speaks only HTTP/2.
