@@ -88,8 +88,9 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 	began := time.Now()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	asked := t // t changes while the watch reports, on a goroutine of its own
 	w := probe.NewWatch(func(waited time.Duration, last error) {
-		llmbench.Note(tb, fmt.Sprintf("waiting for %s: %s; %v left", t.Where(), t.Redact(probe.Reason(last)), (limit-waited).Round(time.Second)))
+		llmbench.Note(tb, fmt.Sprintf("waiting for %s: %s; %v left", asked.Where(), asked.Redact(probe.Reason(last)), (limit-waited).Round(time.Second)))
 	})
 	defer w.Stop()
 	var refusals probe.Refusals
