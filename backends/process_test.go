@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -78,7 +79,17 @@ var roles = map[string]func(port string){
 		if err != nil {
 			panic(err)
 		}
-		listen(port, httputil.NewSingleHostReverseProxy(upstream))
+		proxy := httputil.NewSingleHostReverseProxy(upstream)
+		listen(port, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			// The server closes the body when the answer begins, and a proxy that is still reading the body would
+			// then end the connection to the upstream (https://go.dev/issue/40747).
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				panic(http.ErrAbortHandler)
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			proxy.ServeHTTP(w, r)
+		}))
 	},
 }
 

@@ -2,6 +2,7 @@ package conn
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -130,6 +131,12 @@ func httpProxy(tb testing.TB, asked *journal) http.Handler {
 		user, password, _ := check.BasicAuth()
 		asked.add(r.Method + " " + strings.TrimPrefix(r.URL.String(), "//") + " " + user + ":" + password)
 		if r.Method != http.MethodConnect {
+			body, err := io.ReadAll(r.Body) // forward may not read the body once the answer has begun (https://go.dev/issue/40747)
+			if err != nil {
+				tb.Error(err)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
 			forward.ServeHTTP(w, r)
 			return
 		}
