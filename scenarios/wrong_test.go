@@ -88,7 +88,7 @@ func BenchmarkError(b *testing.B) {
 					case "spread":
 						stagger = form.spread(mode.cfg.PerToken, load.concurrency)
 					}
-					measureError(b, mock, load.concurrency, form, stagger)
+					measureError(b, mock, load.concurrency, form, stagger, true)
 				})
 			}
 		})
@@ -121,7 +121,7 @@ func BenchmarkDialects(b *testing.B) {
 			server.Flavor = flavors[name]
 			mock := startMock(b, server)
 			mock.target.Dialect = d
-			measureError(b, mock, streams, form, form.spread(server.PerToken, streams))
+			measureError(b, mock, streams, form, form.spread(server.PerToken, streams), false)
 		})
 	}
 }
@@ -132,8 +132,9 @@ func (f errorForm) spread(perToken time.Duration, streams int) time.Duration {
 	return time.Duration(f.output) * perToken / time.Duration(streams)
 }
 
-// measureError sends a load to the mock server, and reports the error of the harness.
-func measureError(b *testing.B, mock mockProcess, concurrency int, form errorForm, stagger time.Duration) {
+// measureError sends a load to the mock server, and reports the error of the harness. prompts says whether the dialect
+// reports the tokens of each prompt.
+func measureError(b *testing.B, mock mockProcess, concurrency int, form errorForm, stagger time.Duration, prompts bool) {
 	n := concurrency * form.rounds
 	all, err := benchdata.Prompts{Input: 32, Output: form.output, Seed: 1}.Requests(n + concurrency)
 	if err != nil {
@@ -149,11 +150,11 @@ func measureError(b *testing.B, mock mockProcess, concurrency int, form errorFor
 		Timeout:     2 * time.Minute,
 		ClientBound: llmbench.BoundReported, // the benchmark measures the distortion, so it must not be an error
 	}
-	reportError(b, mock, llmbench.Run(b, mock.target, l).All())
+	reportError(b, mock, llmbench.Run(b, mock.target, l).All(), prompts)
 }
 
-// reportError compares samples with the log of the server. Some dialects do not report the tokens of a prompt.
-func reportError(b *testing.B, mock mockProcess, samples iter.Seq[*sample.Sample]) {
+// reportError compares samples with the log of the server. Unless prompts is true, samples may lack the tokens of a prompt.
+func reportError(b *testing.B, mock mockProcess, samples iter.Seq[*sample.Sample], prompts bool) {
 	sent, epoch := mock.log(b)
 	var ttft, itl, wire, user []time.Duration
 	for s := range samples {
@@ -161,7 +162,7 @@ func reportError(b *testing.B, mock mockProcess, samples iter.Seq[*sample.Sample
 		if !found {
 			b.Fatalf("the server's log has no request %s", s.ID)
 		}
-		if s.OutputTokens != e.OutputTokens || s.PromptTokens != 0 && s.PromptTokens != e.PromptTokens || s.Deltas != len(e.Tokens) {
+		if s.OutputTokens != e.OutputTokens || (prompts || s.PromptTokens != 0) && s.PromptTokens != e.PromptTokens || s.Deltas != len(e.Tokens) {
 			b.Fatalf("request %s: %d prompt and %d output tokens in %d deltas; the server's log has %d, %d and %d",
 				s.ID, s.PromptTokens, s.OutputTokens, s.Deltas, e.PromptTokens, e.OutputTokens, len(e.Tokens))
 		}
