@@ -30,7 +30,7 @@ type estimate struct {
 const minObservations = 6
 
 // estimateOf estimates the middle of the distribution of which all are independent observations. It sorts
-// all, which must not be empty. The interval is the one of Wilcoxon's signed-rank test, with the normal
+// all, which must not be empty. The interval comes from Wilcoxon's signed-rank test, with the normal
 // approximation and a correction for continuity. It supposes of the distribution only that it is symmetric
 // (Hollander and Wolfe, "Nonparametric Statistical Methods", section 3.3).
 func estimateOf(all []time.Duration) estimate {

@@ -223,5 +223,5 @@ func TestGitLabNightlyRecipe(t *testing.T) {
 	assert.NilError(t, err, log)
 	assert.Assert(t, regexp.MustCompile(`(?s)PRIVATE-TOKEN: token\n.*title=alarm: 1 change, most example.com/fixture.Serving\S* x/op \+.*description@nightly/issue.md\nhttps://gitlab.example/api/v4/projects/7/issues\n`).Match(curl), "%s\n%s", curl, log)
 	runs := strings.Count(git(t, "--git-dir="+bare, "ls-tree", "-r", "--name-only", "benchmarks"), ".txt")
-	assert.Assert(t, runs > 21, "%d runs: want 20, the one of this night, and reruns", runs)
+	assert.Assert(t, runs > 21, "%d runs: want 20, this night's run, and reruns", runs)
 }
