@@ -231,7 +231,7 @@ func (p *baseParser) finish(reason string) {
 	}
 }
 
-// faultyFinish records that the finish reason is a fault.
+// faultyFinish records that the finish reason is a fault, unless an error has come before it.
 func (p *baseParser) faultyFinish() {
 	if p.d.Fault == "" {
 		p.d.Fault = "finish reason " + p.d.Finish

@@ -112,9 +112,7 @@ func (p *cohereParser) reason() {
 	p.finishReason()
 	switch p.d.Finish {
 	case "ERROR", "TIMEOUT", "ERROR_TOXIC", "ERROR_LIMIT", "USER_CANCEL":
-		if p.d.Fault == "" { // otherwise the member error has come before
-			p.d.Fault = "finish reason " + p.d.Finish
-		}
+		p.faultyFinish()
 	}
 }
 

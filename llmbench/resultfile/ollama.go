@@ -85,7 +85,7 @@ func readOllama(r *reading, text []byte) {
 // ollamaSteps checks that each epoch of a model has all of its steps. The last one is the total, which old versions write
 // without the key step.
 func (r *reading) ollamaSteps(lines []benchfile.Result, model string) {
-	count, most := map[string]int{}, 0
+	count, most := map[string]int{"total": 0}, 0
 	for _, line := range lines {
 		if line.Name.Key("name") == model {
 			step := cmp.Or(line.Name.Key("step"), "total")
@@ -93,7 +93,6 @@ func (r *reading) ollamaSteps(lines []benchfile.Result, model string) {
 			most = max(most, count[step])
 		}
 	}
-	count["total"] += 0
 	for _, step := range slices.Sorted(maps.Keys(count)) {
 		if count[step] < most {
 			r.failf("step="+step, "has %d of %d lines: was the file cut off?", count[step], most)

@@ -97,8 +97,7 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 	slices.SortStableFunc(all, func(x, y told) int { return weight(y) - weight(x) })
 	if len(groups) > maxGroups {
 		a.Kind, a.Sentences = Many, []string{many(all, len(groups))}
-		without := func(f told) int { return map[bool]int{true: 1}[len(f.systems) < 2] }
-		slices.SortStableFunc(all, func(x, y told) int { return without(x) - without(y) })
+		slices.SortStableFunc(all, func(x, y told) int { return alone(x) - alone(y) })
 		for _, f := range all {
 			a.Groups = append(a.Groups, Told{f.of, f.says, f.systems, f.units})
 		}
@@ -114,6 +113,14 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 		a.Sentences = append(a.Sentences, f.says...)
 	}
 	return a
+}
+
+// alone returns 1 if nothing in a group can be compared, and otherwise 0.
+func alone(f told) int {
+	if len(f.systems) < 2 {
+		return 1
+	}
+	return 0
 }
 
 // A told is what a group tells.
