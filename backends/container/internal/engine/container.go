@@ -148,17 +148,29 @@ func (c *Container) Start(ctx context.Context) error {
 	logged := make(chan struct{})
 	c.wg.Go(func() {
 		defer close(logged)
-		out, err := c.engine.client.ContainerLogs(c.life, id, client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Follow: true})
+		c.readLog(id)
+	})
+	c.wg.Go(func() { c.watch(events, logged) })
+	return nil
+}
+
+// readLog copies the output of the container with the given id to the log until the container exits. On a busy
+// machine, Docker 20.10 gave a follower nothing of a container that exited at once. An empty log is therefore read once
+// more, without following.
+func (c *Container) readLog(id string) {
+	defer c.log.Flush()
+	for _, follow := range []bool{true, false} {
+		out, err := c.engine.client.ContainerLogs(c.life, id, client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Follow: follow})
 		if err != nil {
 			fmt.Fprintf(c.log, "the container's log cannot be read: %v\n", err)
 			return
 		}
-		defer out.Close()
-		_, _ = stdcopy.StdCopy(c.log, c.log, out) // blocks until the container exits
-		c.log.Flush()
-	})
-	c.wg.Go(func() { c.watch(events, logged) })
-	return nil
+		n, _ := stdcopy.StdCopy(c.log, c.log, out) // if it follows, it blocks until the container exits
+		out.Close()
+		if n > 0 || c.life.Err() != nil {
+			return
+		}
+	}
 }
 
 // watch waits until the container exits, or until one of its processes is killed for lack of memory. In the
