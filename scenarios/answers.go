@@ -27,12 +27,12 @@ func agreement(b *testing.B, s server) {
 	if s.answers != "" {
 		s.salt = 0 // the prompts of the file
 	}
-	users := s.concurrencies(1, pick(s, 64, 16))
-	few := 32
+	many, few := pick(s, 64, 16), pick(s, 128, 32)
 	if s.quick() {
-		few = 16
+		many, few = 8, 8
 	}
-	n := s.requests(max(pick(s, 128, few), slices.Max(users)))
+	users := s.concurrencies(1, many)
+	n := s.requests(max(few, slices.Max(users)))
 	requests, err := s.prompts(in, out, s.options.Seed).Requests(n)
 	if err != nil {
 		b.Fatal(err)

@@ -48,7 +48,7 @@ func TestChat(t *testing.T) {
 		o               Options
 		streamed, whole int // the number of requests, including the warm-up
 	}{
-		{Options{}, 8 + 1 + 4 + 4, 4 + 4}, // the simulated server gets fewer requests than a real one
+		{Options{}, 8 + 1 + 3 + 4, 4 + 4}, // the simulated server gets fewer requests than a real one
 		{Options{Concurrencies: []int{2}, Requests: 3}, 3 + 2, 3 + 2},
 	} {
 		srv, target := backends.Mock{Config: &mockserver.Config{}}.Serve(t)

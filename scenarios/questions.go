@@ -50,7 +50,7 @@ var (
 var longContext = study{
 	name: "LongContext", maxFail: failuresCount, fullUnits: latencyUnits,
 	reduced: []cell{
-		{data: random(1614, 1654), concurrency: 8, requests: 8, noStream: true},
+		{data: random(1614, 414), concurrency: 8, requests: 8, noStream: true},
 	},
 	published: slices.Concat(
 		sweepCells(cell{experiment: "D12", data: longData, noStream: true, requests: 100, timeout: 120 * time.Second}, 4, 8, 12, 16, 20, 25, 30, 35, 40),

@@ -287,7 +287,7 @@ func (s server) fewest(n, users, rounds int) int {
 	if !s.quick() || s.options.Requests > 0 || users == 0 {
 		return n
 	}
-	least := max(4, rounds*users)
+	least := max(3, rounds*users)
 	for _, s := range []sample.Statistic{sample.P99, sample.P99Bound} {
 		for s.Enough(n) && !s.Enough(least) {
 			least += users

@@ -18,7 +18,11 @@ import (
 // concurrency measures a few numbers of users. Throughput increases with the number of users until the
 // server is full; beyond that, only latency increases.
 func concurrency(b *testing.B, s server) {
-	for _, users := range s.concurrencies(1, 8, 16, 64) {
+	users := []int{1, 8, 16, 64}
+	if s.quick() {
+		users = []int{1, 8, 64}
+	}
+	for _, users := range s.concurrencies(users...) {
 		b.Run(fmt.Sprintf("workload=random-512x128/stream=true/concurrency=%d", users), func(b *testing.B) {
 			n := s.requests(max(users, min(8*users, 256)))
 			s.run(b, s.random(b, llmbench.Load{Concurrency: users}, n, users, 512, 128))
