@@ -63,15 +63,7 @@ func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 		cfg.Speed = m.Speed
 	}
 	cfg.Model = cmp.Or(m.Model, cfg.Model, "mock")
-	srv, err := mockserver.New(cfg)
-	if err != nil {
-		tb.Fatalf("backends: mock: %v", err)
-	}
-	url, stop, err := mockserver.Listen("127.0.0.1:0", srv)
-	if err != nil {
-		tb.Fatalf("backends: mock: %v", err)
-	}
-	tb.Cleanup(func() { stop(0) })
+	srv, url := mockserver.Start(tb, cfg)
 	return srv, llmbench.Target{
 		URL:       url,
 		Simulated: true,

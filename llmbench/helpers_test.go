@@ -63,15 +63,7 @@ func openKept() {
 // loopback serves cfg on a loopback socket.
 func loopback(tb testing.TB, cfg mockserver.Config) (*mockserver.Server, Target) {
 	tb.Helper()
-	srv, err := mockserver.New(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	url, stop, err := mockserver.Listen("127.0.0.1:0", srv)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { stop(0) })
+	srv, url := mockserver.Start(tb, cfg)
 	return srv, Target{URL: url, Model: "mock", Simulated: true}
 }
 

@@ -11,6 +11,30 @@ import (
 	"time"
 )
 
+// TB is the part of [testing.TB] that [Start] needs.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Fatal(args ...any)
+}
+
+// Start starts a server on a free loopback port for a test or a benchmark, and returns the server and its base
+// URL, without a slash at the end. The server is stopped when tb ends; requests in flight are then cut off. If cfg
+// is wrong or there is no free port, tb fails.
+func Start(tb TB, cfg Config) (srv *Server, url string) {
+	tb.Helper()
+	srv, err := New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	url, stop, err := Listen("127.0.0.1:0", srv)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { stop(0) })
+	return srv, url
+}
+
 // Listen serves h, usually a [Server], on a TCP address such as "127.0.0.1:0". It
 // returns the base URL, without a slash at the end, and a function that stops the
 // server. The error names the address.

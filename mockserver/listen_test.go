@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -54,5 +55,25 @@ func TestCutWithNothingToWrite(t *testing.T) {
 		if all := srv.Log(); len(all) != 1 || all[0].OutputTokens != 2 {
 			t.Errorf("%s: the log has %+v; want one entry of two tokens", proto, all)
 		}
+	}
+}
+
+// TestStart checks that the server answers during the test, and is gone after it.
+func TestStart(t *testing.T) {
+	var url string
+	t.Run("server", func(t *testing.T) {
+		var s *Server
+		s, url = Start(t, Config{})
+		resp, err := http.Post(url+"/v1/completions", "application/json", strings.NewReader(`{"prompt":"a","max_tokens":1}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK || len(s.Log()) != 1 {
+			t.Errorf("status %d, %d requests in the log; want 200 and 1", resp.StatusCode, len(s.Log()))
+		}
+	})
+	if _, err := net.Dial("tcp", strings.TrimPrefix(url, "http://")); err == nil {
+		t.Errorf("%s still listens after the test", url)
 	}
 }

@@ -67,11 +67,7 @@ func TestCommandMeasures(t *testing.T) {
 	if err := os.Symlink(self, name); err != nil {
 		t.Skip("skipped: no symbolic links: ", err)
 	}
-	mock, err := mockserver.New(mockserver.Config{})
-	assert.NilError(t, err)
-	url, stop, err := mockserver.Listen("127.0.0.1:0", mock)
-	assert.NilError(t, err)
-	defer stop(time.Second)
+	_, url := mockserver.Start(t, mockserver.Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, "-bench=Serve")

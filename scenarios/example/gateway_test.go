@@ -21,15 +21,7 @@ const key = "key-of-a-tenant"
 // use a server that already runs, let upstream be its URL.
 func start(tb testing.TB) (srv *mockserver.Server, direct, through llmbench.Target) {
 	tb.Helper()
-	srv, err := mockserver.New(mockserver.Config{TTFT: 20 * time.Millisecond, PerToken: 2 * time.Millisecond})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	upstream, stop, err := mockserver.Listen("127.0.0.1:0", srv)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { stop(0) })
+	srv, upstream := mockserver.Start(tb, mockserver.Config{TTFT: 20 * time.Millisecond, PerToken: 2 * time.Millisecond})
 	to, err := url.Parse(upstream)
 	if err != nil {
 		tb.Fatal(err)
