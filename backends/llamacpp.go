@@ -24,7 +24,7 @@ type LlamaCPP struct {
 	Threads       int    // CPU threads
 	GPULayers     int    // layers on the GPU; all if GPUs is set
 	Batch, UBatch int    // tokens in a logical and in a physical batch
-	FlashAttn     string // use one KV cache for all slots
+	FlashAttn     string // on, off or auto
 	KVUnified     bool   // one KV cache for all slots
 	CacheReuse    int    // shortest piece of the cache, in tokens, that is shifted to be reused
 	CacheTypeK    string // type of the KV cache's keys: f16, q8_0, q4_0 …
