@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"os"
 	"path"
 	"reflect"
 	"regexp"
@@ -315,25 +314,4 @@ func alternatives(expression string) (all []string) {
 		}
 	}
 	return append(all, expression[from:])
-}
-
-// TestFactsInReadme checks what backends/README.md says about every file of facts: from which
-// source tree it was read, whether that tree is a release, and when it was read.
-func TestFactsInReadme(t *testing.T) {
-	all, err := facts.Load("testdata/facts")
-	assert.NilError(t, err)
-	readme, err := os.ReadFile("README.md")
-	assert.NilError(t, err)
-	for _, f := range all {
-		tree := "none: documents"
-		if f.Tree.Commit != "" {
-			tree = f.Tree.Commit[:7] + " of " + f.Tree.Date
-			if f.Tree.Tag != "" {
-				tree = f.Tree.Tag + ", " + tree
-			}
-		}
-		released := map[bool]string{true: "yes", false: "no"}[strings.TrimPrefix(f.Tree.Tag, "v") == f.Version]
-		row := fmt.Sprintf("| `%s-%s` | %s | %s | %s |\n", f.Server, f.Version, tree, released, f.Checked.Date)
-		assert.Assert(t, strings.Contains(string(readme), row), "README.md has no row %s", row)
-	}
 }

@@ -7,12 +7,16 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
 )
 
-// TestReadmeServers checks that the table of servers in README.md shows the default image and the
-// units of each server.
+// TestReadmeServers checks that the table of servers in README.md shows the default images of each
+// server, and with which source its settings were compared.
 func TestReadmeServers(t *testing.T) {
 	text, err := os.ReadFile("README.md")
+	assert.NilError(t, err)
+	all, err := facts.Load("testdata/facts")
 	assert.NilError(t, err)
 	rows := map[string][]string{} // the cells of each server, by its name
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|.*$").FindAllStringSubmatch(string(text), -1) {
@@ -22,8 +26,14 @@ func TestReadmeServers(t *testing.T) {
 	}
 	for name, server := range servers {
 		cells := rows[name]
-		assert.Equal(t, len(cells), 6, "the row of %s in README.md: %q", name, cells)
-		for _, image := range defaultImages(server) {
+		assert.Equal(t, len(cells), 4, "the row of %s in README.md: %q", name, cells)
+		images, source := defaultImages(server), "" // the simulated server has no facts
+		image, _, _ := strings.Cut(images[0], " with ")
+		if f, _, found := facts.For(all, name, image); found {
+			source = sourceOf(f)
+		}
+		assert.Check(t, strings.TrimSpace(cells[3]) == source, "README.md says that %s was compared with %q, want %q", name, cells[3], source)
+		for _, image := range images {
 			image, _, _ = strings.Cut(image, " with ")
 			if strings.Contains(image, "none") || strings.Contains(image, "from source") {
 				continue
@@ -32,10 +42,17 @@ func TestReadmeServers(t *testing.T) {
 			named := strings.Contains(cells[2], last+"`") || strings.Contains(cells[2], "`"+tag+"`")
 			assert.Check(t, named, "README.md names other images of %s than %s: %s", name, image, cells[2])
 		}
-		var named []string
-		for _, unit := range regexp.MustCompile("`(srv-[^`]+)`").FindAllStringSubmatch(cells[5], -1) {
-			named = append(named, unit[1])
-		}
-		assert.Check(t, strings.Join(named, " ") == strings.Join(units(server), " "), "README.md names other units of %s than %q: %q", name, units(server), named)
+	}
+}
+
+// sourceOf says, in the words of README.md, from which source facts were read.
+func sourceOf(f facts.Facts) string {
+	switch {
+	case f.Tree.Commit == "":
+		return "documents"
+	case strings.TrimPrefix(f.Tree.Tag, "v") == f.Version:
+		return "release"
+	default:
+		return "nearby commit"
 	}
 }
