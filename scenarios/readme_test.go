@@ -6,8 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +16,6 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
 // readme returns the README of a folder in the repository.
@@ -58,21 +55,6 @@ func TestReadmeScenarios(t *testing.T) {
 	}
 	for _, name := range names {
 		assert.Equal(t, strings.Count(text, "\n| `"+name+"` | "), 1, "rows of %s in the tables of scenarios/README.md", name)
-	}
-}
-
-// TestReadmeOptions checks that scenarios/README.md lists every field of Options, and
-// that every variable in it exists.
-func TestReadmeOptions(t *testing.T) {
-	text := readme(t, "scenarios")
-	_, table, _ := strings.Cut(text, "| option | variable | applies to |")
-	table, _, _ = strings.Cut(table, "\n\n")
-	for i := range reflect.TypeFor[Options]().NumField() {
-		name := reflect.TypeFor[Options]().Field(i).Name
-		assert.Assert(t, strings.Contains(table, "`"+name+"`"), "scenarios/README.md does not list Options.%s", name)
-	}
-	for _, name := range regexp.MustCompile(`LLMBENCH_[A-Z_]+`).FindAllString(text, -1) {
-		assert.Assert(t, slices.Contains(env.Names(), name), "scenarios/README.md names %s, which does not exist", name)
 	}
 }
 
