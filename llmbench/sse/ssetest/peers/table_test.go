@@ -39,13 +39,15 @@ func TestTable(t *testing.T) {
 			}
 		}
 		for class, names := range failed {
-			if causes[p.short][class] == "" {
+			if !explained(p.short, class) {
 				t.Errorf("%s fails %s cases without a cause: %q", p.name, class, names)
 			}
 		}
-		for class := range causes[p.short] {
-			if len(failed[class]) == 0 {
-				t.Errorf("%s: there is a cause for %s, but no case fails", p.name, class)
+		for _, c := range causes[p.short] {
+			for _, class := range c.classes {
+				if len(failed[class]) == 0 {
+					t.Errorf("%s: there is a cause for %s, but no case fails: %s", p.name, class, c.text)
+				}
 			}
 		}
 	}
@@ -79,12 +81,13 @@ func table(t *testing.T, results map[string][]ssetest.Result) []byte {
 
     $ go test -v -run TestTable .     # names every case that fails
 
-[ssetest](..) runs each parser through its public functions. A case fails if the parser is wrong in any of the ways in which the body
-is split into reads. The standard is made for browsers, so a failure may be a decision of the parser's author, and matters to a client
-only if its servers send such streams.
+[ssetest](..) runs each parser through its public functions. A case fails if the parser is wrong for any way of splitting the body into
+reads. The standard is made for browsers, so a failure may be a decision of the parser's author, and matters to a client only if its
+servers send such streams.
 
 The table has passed and all cases, by class. "late": all events were right, but one was returned only after the parser had read beyond
 it. "–": not checked, because the parser declares no limit. Brackets: the parser does not offer the subject, so only data is checked.
+Below the table, each reason for failures has the classes in which it occurs.
 
 | class |`)
 	for _, p := range peers {
@@ -134,12 +137,8 @@ it. "–": not checked, because the parser declares no limit. Brackets: the pars
 	b.WriteString("\n")
 	for _, p := range peers {
 		fmt.Fprintf(&b, "\n## %s\n\n%s, called through %s.\n%s\n", p.short, "`"+p.name+"` "+version(t, p.name), p.through, declared(p.options))
-		for _, class := range append(slices.Clone(classes), late) {
-			failed := names(results[p.name], class)
-			if len(failed) == 0 {
-				continue
-			}
-			fmt.Fprintf(&b, "\n- **%s** (%d): %s", class, len(failed), causes[p.short][class])
+		for _, c := range causes[p.short] {
+			fmt.Fprintf(&b, "\n- %s (%s)", c.text, strings.Join(c.classes, ", "))
 		}
 		b.WriteString("\n")
 	}
