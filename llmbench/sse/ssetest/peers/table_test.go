@@ -83,7 +83,7 @@ func table(t *testing.T, results map[string][]ssetest.Result) []byte {
 
 [ssetest](..) runs each parser through its public functions. A case fails if the parser is wrong for any way of splitting the body into
 reads. The standard is made for browsers, so a failure may be a decision of the parser's author, and matters to a client only if its
-servers send such streams.
+servers send such streams. Each parser may drop, return or mark an event that the end of the body cuts.
 
 The table has passed and all cases, by class. "late": all events were right, but one was returned only after the parser had read beyond
 it. "–": not checked, because the parser declares no limit. Brackets: the parser does not offer the subject, so only data is checked.
@@ -136,7 +136,7 @@ Below the table, each reason for failures has the classes in which it occurs.
 	}
 	b.WriteString("\n")
 	for _, p := range peers {
-		fmt.Fprintf(&b, "\n## %s\n\n%s, called through %s.\n%s\n", p.short, "`"+p.name+"` "+version(t, p.name), p.through, declared(p.options))
+		fmt.Fprintf(&b, "\n## %s\n\n%s, called through %s.\n", p.short, "`"+p.name+"` "+version(t, p.name), p.through)
 		for _, c := range causes[p.short] {
 			fmt.Fprintf(&b, "\n- %s (%s)", c.text, strings.Join(c.classes, ", "))
 		}
@@ -157,28 +157,6 @@ func names(results []ssetest.Result, class string) []string {
 		}
 	}
 	return all
-}
-
-// declared describes the options of a parser.
-func declared(o ssetest.Options) string {
-	var no []string
-	for _, x := range []struct {
-		set  bool
-		what string
-	}{{o.NoType, "types"}, {o.NoID, "last event IDs"}, {o.NoRetry, "reconnection times"}, {o.MaxEventSize == 0, "memory"}} {
-		if x.set {
-			no = append(no, x.what)
-		}
-	}
-	text := "Not checked: " + strings.Join(no, ", ") + "."
-	if len(no) == 0 {
-		text = "Everything is checked."
-	}
-	return text + map[ssetest.EOF]string{
-		ssetest.Discard: " An event that the end of the body cuts must be dropped.",
-		ssetest.Flush:   " An event that the end of the body cuts must be returned.",
-		ssetest.Mark:    " An event that the end of the body cuts must be returned with a mark.",
-	}[o.EOF]
 }
 
 // version returns the version of a module in go.mod.
