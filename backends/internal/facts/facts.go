@@ -3,7 +3,21 @@
 //
 // Each version of a server has one JSON file in backends/testdata/facts. Tests compare the commands of
 // package backends with these files, and stand-in servers are built from them. The files are written by
-// hand; backends/README.md says how.
+// hand.
+//
+// # Another version of a server
+//
+// To move a server to another version:
+//
+//  1. Copy its file to the new version's name, and check out the project's tag.
+//  2. Look up every fact in the tree, write its line, and remove what is gone. Take only names, numbers and
+//     allowed values, no text.
+//  3. Write the image with its digest under images, who else can see it under attested, and its page under
+//     see. Leave out an image that nobody can attest. Add the version to checkedVersions in
+//     backends/names.go.
+//  4. Write the tree, the date and the method under tree and checked.
+//  5. go test ./backends -run='Facts|Golden|Readme' names what the new version lacks, and what to change in
+//     the table in backends/README.md.
 package facts
 
 // Facts are what is known about one version of a server, or of a library that several servers use.
