@@ -152,40 +152,63 @@ func TestStranger(t *testing.T) {
 	s := newStranger(t)
 	t.Run("README.md", s.readme)
 	t.Run("scenarios/example", s.example)
+	t.Run("scenarios/GATEWAY.md", s.gateway)
 }
 
-// readme follows the sections "Install" and "A first benchmark" of README.md exactly. In indented
-// blocks, lines that begin with "go " or "$ " are commands. Other lines are output.
-func (s stranger) readme(t *testing.T) {
-	folder := t.TempDir()
-	text, err := os.ReadFile(filepath.Join(s.copy, "README.md"))
+// section returns the text of a section of a document.
+func (s stranger) section(t *testing.T, document, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.copy, document))
 	assert.NilError(t, err)
-	var printed, shown string
-	for _, name := range []string{"Install", "A first benchmark"} {
-		_, section, found := strings.Cut(string(text), "\n## "+name+"\n")
-		assert.Assert(t, found, "README.md has no section %q", name)
-		section, _, _ = strings.Cut(section, "\n## ")
-		for _, block := range blocks.FindAllStringSubmatch(section, -1) {
-			if file := block[1]; file != "" {
-				t.Logf("writes %s", file)
-				assert.NilError(t, os.WriteFile(filepath.Join(folder, file), []byte(block[2]), 0o644))
-			}
-			for line := range strings.Lines(block[3]) {
-				line = strings.TrimPrefix(line, "    ")
-				if command, prompted := strings.CutPrefix(line, "$ "); prompted || strings.HasPrefix(line, "go ") {
-					printed += s.follow(t, folder, command)
-				} else {
-					shown += line
-				}
+	_, section, found := strings.Cut(string(text), "\n## "+name+"\n")
+	assert.Assert(t, found, "%s has no section %q", document, name)
+	section, _, _ = strings.Cut(section, "\n## ")
+	return section
+}
+
+// followSection does in a folder what a section says: it writes the Go files, and runs the commands. In
+// indented blocks, lines that begin with "go " or "$ " are commands. It returns what the commands printed, and
+// the other lines of the blocks, which are output too.
+func (s stranger) followSection(t *testing.T, folder, section string) (printed, shown string) {
+	t.Helper()
+	for _, block := range blocks.FindAllStringSubmatch(section, -1) {
+		if file := block[1]; file != "" {
+			t.Logf("writes %s", file)
+			assert.NilError(t, os.WriteFile(filepath.Join(folder, file), []byte(block[2]), 0o644))
+		}
+		for line := range strings.Lines(block[3]) {
+			line = strings.TrimPrefix(line, "    ")
+			if command, prompted := strings.CutPrefix(line, "$ "); prompted || strings.HasPrefix(line, "go ") {
+				printed += s.follow(t, folder, command)
+			} else {
+				shown += line
 			}
 		}
-		s.requiresCommit(t, folder)
 	}
+	s.requiresCommit(t, folder)
+	return printed, shown
+}
+
+// readme follows the sections "Install" and "A first benchmark" of README.md exactly.
+func (s stranger) readme(t *testing.T) {
+	folder := t.TempDir()
+	s.followSection(t, folder, s.section(t, "README.md", "Install"))
+	printed, shown := s.followSection(t, folder, s.section(t, "README.md", "A first benchmark"))
 	s.in(folder).run(t, "go", "build", "tool") // what "go tool" runs
 	assert.Assert(t, len(results(shown)) > 0, "README.md shows no result")
 	for name := range results(shown) {
 		assert.Assert(t, results(printed)[name] > 0, "README.md shows a result of %s; the commands printed\n%s", name, printed)
 	}
+}
+
+// gateway follows the first two sections of GATEWAY.md in the module of a gateway, with fewer rounds.
+func (s stranger) gateway(t *testing.T) {
+	folder := t.TempDir()
+	assert.NilError(t, os.CopyFS(filepath.Join(folder, "cmd/gateway"), os.DirFS(filepath.Join(s.copy, "llmbench/cmd/benchgate/testdata/gateway"))))
+	s.in(folder).run(t, "go", "mod", "init", "example.com/gateway")
+	s.followSection(t, folder, s.section(t, "scenarios/GATEWAY.md", "1. Install"))
+	printed, _ := s.followSection(t, folder, strings.ReplaceAll(s.section(t, "scenarios/GATEWAY.md", "2. What does it add?"), "-benchtime=8x", "-benchtime=1x"))
+	assert.Assert(t, strings.Contains(printed, " added-ttft-ms"), printed)
 }
 
 // example makes a separate module of a copy of scenarios/example, with the commands in the
