@@ -37,5 +37,19 @@
 // # HTTP/2
 //
 // Package conn does not speak HTTP/2, in which several streams share a connection. BenchmarkHTTP2 measures how
-// exact timestamps would be, and the section "HTTP/2" of ACCURACY.md says what an implementation would take.
+// exact timestamps would be: the timestamp of the read that brings the last byte of a frame would serve. An
+// implementation would need:
+//
+//   - Frames that the client reads itself, with one goroutine for each connection. Package net/http returns a
+//     token later, and without its timestamp.
+//   - Bounds for joined and unread segments that count the segments of all streams of a connection. Today each
+//     stream has a connection. Without such bounds, a token that waited unread behind other streams would be
+//     shown as late, or a true figure would be withheld.
+//   - No timestamps for all streams of a connection on which a segment was lost, because HTTP/2 cannot tell
+//     which of the streams waited.
+//   - A t0 after the wait for writes of other streams, and a figure for the wait for the server's window, which
+//     is 64 KiB of request bodies at first.
+//   - A configuration line with the server's limit of streams, often 100, because the limit decides how many
+//     connections a load has.
+//   - GOAWAY and REFUSED_STREAM in place of the rules for requests that are sent again.
 package conn
