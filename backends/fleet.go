@@ -111,8 +111,8 @@ func replicaHitUnit(replica int) string { return fmt.Sprintf("replica%d-hit-%%",
 
 func init() {
 	llmbench.RegisterUnits(
-		sample.Unit{Name: hitUnit, Better: "higher", Core: true, Means: "`backends.Fleet`: prompt tokens that the replicas found in their prefix caches / prompt tokens of the requests that got a slot, by the replicas' own logs."},
-		sample.Unit{Name: imbalanceUnit, Better: "lower", Core: true, Means: "`backends.Fleet`: requests of the replica that received the most / mean requests of a replica. 1 is even."},
+		sample.Unit{Name: hitUnit, Better: "higher", Core: true, Means: "`backends.Fleet`: prompt tokens that the replicas found in their prefix caches / prompt tokens of requests that got a slot, by the replicas' logs."},
+		sample.Unit{Name: imbalanceUnit, Better: "lower", Core: true, Means: "`backends.Fleet`: requests of the busiest replica / mean requests of a replica. 1 is even."},
 		sample.Unit{Name: fullUnit, Better: "lower", Core: true, Means: "`backends.Fleet`: requests that a replica refused with status 429 or 503 / passes."},
 		sample.Unit{Name: deadUnit, Better: "lower", Core: true, Means: "`backends.Fleet`: requests that reached a replica after it had died / passes."},
 		sample.Unit{Name: waitingUnit, Better: "lower", Core: true, Statistic: sample.Mean, Means: "`backends.Fleet`: mean number of requests that waited at a replica when a request arrived there."},

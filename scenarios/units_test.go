@@ -44,11 +44,15 @@ func TestUnits(t *testing.T) {
 // statisticOf matches the beginning of the definition of a unit that is a statistic.
 var statisticOf = regexp.MustCompile(`^(Mean|Median|(?:Upper 95 % confidence bound of the )?\d+th percentile|Maximum) of (.)`)
 
-// turnOf matches the number of a turn in the name or in the definition of a unit.
-var turnOf = regexp.MustCompile(`\bturn ?\d+`)
+// turnOf matches the number of a turn in the definition of a unit, and numbered the name of a unit of one turn
+// or of one replica.
+var (
+	turnOf   = regexp.MustCompile(`\bturn ?\d+`)
+	numbered = regexp.MustCompile(`\b(turn|replica)\d+`)
+)
 
 // unitTable returns a Markdown table of units. Successive units that differ only in their statistic
-// share a row. The same holds for units that differ only in the turn.
+// share a row. The same holds for units that differ only in the number of the turn or of the replica.
 func unitTable(units []sample.Unit) string {
 	type row struct{ names, better, means, last string }
 	var rows []row
@@ -62,11 +66,11 @@ func unitTable(units []sample.Unit) string {
 			better = "-"
 		}
 		means := statisticOf.ReplaceAllStringFunc(u.Means, func(s string) string { return strings.ToUpper(s[len(s)-1:]) })
-		isTurn := turnOf.MatchString(u.Name)
+		isNumbered := numbered.MatchString(u.Name)
 		means = turnOf.ReplaceAllString(means, "that turn")
 		if n := len(rows); n == 0 || rows[n-1].means != means || rows[n-1].better != better {
 			rows = append(rows, row{name, better, means, ""})
-		} else if isTurn {
+		} else if isNumbered {
 			rows[n-1].last = " to " + name
 		} else {
 			rows[n-1].names += ", " + name

@@ -46,14 +46,14 @@ const ttfo = "ttfo"
 var latencies = []latency{
 	{"ttft", "the time to first token: from t0 to the first delta with generated text (content, reasoning or tool-call arguments)", FamilyTTFT, []Statistic{P50, P99}, true, false, one((*Sample).TTFT)},
 	{ttfo, "the time to first output: from t0 to the first delta with more than reasoning. Omitted if no answer has reasoning", FamilyTTFT, []Statistic{P50}, true, false, one((*Sample).TTFO)},
-	{"tpot", "the time per output token: (last delta - first delta) / (output tokens - 1), of requests with at least two tokens and two deltas, without hidden reasoning tokens", FamilyTPOT, []Statistic{Mean}, false, false, one((*Sample).TPOT)},
+	{"tpot", "the time per output token: (last delta - first delta) / (output tokens - 1), without hidden reasoning tokens", FamilyTPOT, []Statistic{Mean}, false, false, one((*Sample).TPOT)},
 	{"itl", "the gaps between successive deltas, pooled over requests; a delta may hold several tokens", FamilyITL, []Statistic{P99}, false, true,
 		func(s *Sample) iter.Seq[time.Duration] { return slices.Values(s.Gaps) }},
-	{"token-itl", "the gaps between successive tokens, pooled over requests: the gap before a delta of n tokens counts as n gaps of one n-th. Only of requests with a delta of several tokens, if the server reports n", FamilyITL, []Statistic{P99}, false, true, (*Sample).TokenGaps},
+	{"token-itl", "the gaps between successive tokens, pooled over requests: the gap before a delta of n tokens counts as n gaps of one n-th. Only if the server reports n, and some n is more than 1", FamilyITL, []Statistic{P99}, false, true, (*Sample).TokenGaps},
 	{"e2e", "the E2E latency: from t0 to the last delta, or to the end of the body of an answer that is not streamed", FamilyE2E, []Statistic{P50}, true, false, one((*Sample).E2E)},
 	{"service-ttft", "the time from the send to the first delta with generated text, in an open loop", FamilyTTFT, nil, false, false, one(service((*Sample).TTFT))},
 	{"service-e2e", "the time from the send to the last delta, in an open loop", FamilyE2E, nil, false, false, one(service((*Sample).E2E))},
-	{"read-lag", "the time from the kernel's receive timestamp of a delta to the return of the client's read, pooled over requests", FamilyOther, []Statistic{P99}, false, true,
+	{"read-lag", "the time from the kernel's receive timestamp of a delta to the client's read, pooled over requests", FamilyOther, []Statistic{P99}, false, true,
 		func(s *Sample) iter.Seq[time.Duration] { return slices.Values(s.Lags) }},
 }
 

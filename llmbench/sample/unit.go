@@ -16,7 +16,8 @@ type Unit struct {
 	// Core units are always reported. The other units are reported with LLMBENCH_UNITS=all, or if the load
 	// asks for them.
 	Core bool
-	// Means defines the unit in one sentence.
+	// Means defines the unit in one sentence. If the sentence does not say otherwise, only successful requests
+	// count.
 	Means string
 	// Gate is the largest relative loss, such as "2%", that benchgate does not call a regression. It is ""
 	// if benchgate does not judge the unit.
