@@ -48,7 +48,6 @@
 // is used instead of all. Disturbances that affect both samples of a pair cancel. A steady drift cancels
 // too: half the change from the round before to the round after is subtracted from each difference, if that
 // makes the differences spread less.
-// difference, if the differences then spread less.
 // Exchanges change neither the limit of the differences, nor the estimate of the drift, nor the decision
 // whether to subtract the drift. The test is therefore exact for every disturbance of the machine that does
 // not depend on which version runs, even for one with the period of a round, because the order is random.

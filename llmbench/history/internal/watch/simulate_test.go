@@ -252,8 +252,8 @@ func worlds() []world {
 	return all
 }
 
-// TestSimulate checks that the rate of false alarms is not above the promised rate. With -histories=100 -v it
-// prints the table of README.md.
+// TestSimulate checks that the rate of false alarms is not above the promised rate. With -histories=50 -v it
+// prints the figures that HISTORY.md of package gate has.
 func TestSimulate(t *testing.T) {
 	n := *histories
 	if n == 0 {

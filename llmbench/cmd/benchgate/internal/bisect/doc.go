@@ -38,5 +38,5 @@
 // So the probability that a search names a commit that is not worse than its predecessor by more than the margin
 // is at most alpha. That needs none of the assumptions of the model, but it needs noise that is symmetric: noise of
 // different skew in the two versions breaks it. TestSimulate prints how often a Search and a plain bisection find the
-// right commit, and how many pairs each takes; README.md of package gate has the table.
+// right commit, and how many pairs each takes; HISTORY.md of package gate has figures.
 package bisect

@@ -190,7 +190,7 @@ func (s *simulation) full(t *testing.T, commit int) (gate.Verdict, []float64) {
 }
 
 // TestSimulate checks how often the right commit is found among 30, and that hardly ever another one is named.
-// With -simulated=200 -v it prints the table of HISTORY.md of package gate.
+// With -simulated=200 -v it prints the figures that HISTORY.md of package gate has.
 func TestSimulate(t *testing.T) {
 	n := *simulated
 	if n == 0 {
