@@ -114,9 +114,9 @@ func init() {
 		sample.Unit{Name: hitUnit, Better: "higher", Core: true, Means: "`backends.Fleet`: prompt tokens that the replicas found in their prefix caches / prompt tokens of requests that got a slot, by the replicas' logs."},
 		sample.Unit{Name: imbalanceUnit, Better: "lower", Core: true, Means: "`backends.Fleet`: requests of the busiest replica / mean requests of a replica. 1 is even."},
 		sample.Unit{Name: fullUnit, Better: "lower", Core: true, Means: "`backends.Fleet`: requests that a replica refused with status 429 or 503 / passes."},
-		sample.Unit{Name: deadUnit, Better: "lower", Core: true, Means: "`backends.Fleet`: requests that reached a replica after it had died / passes."},
-		sample.Unit{Name: waitingUnit, Better: "lower", Core: true, Statistic: sample.Mean, Means: "`backends.Fleet`: mean number of requests that waited at a replica when a request arrived there."},
-		sample.Unit{Name: mostWaitingUnit, Better: "lower", Core: true, Statistic: sample.Max, Means: "`backends.Fleet`: largest number of requests that waited at a replica when a request arrived there."},
+		sample.Unit{Name: deadUnit, Better: "lower", Core: true, Means: "`backends.Fleet`: requests to a replica that had died / passes."},
+		sample.Unit{Name: waitingUnit, Better: "lower", Core: true, Statistic: sample.Mean, Means: "`backends.Fleet`: mean queue of a replica when a request arrived there."},
+		sample.Unit{Name: mostWaitingUnit, Better: "lower", Core: true, Statistic: sample.Max, Means: "`backends.Fleet`: largest queue of a replica when a request arrived there."},
 	)
 	for i := range replicasWithUnits {
 		llmbench.RegisterUnits(sample.Unit{Name: replicaHitUnit(i), Better: "higher", Core: true, Means: "`backends.Fleet`: the same as fleet-hit-%, of one replica."})

@@ -21,8 +21,8 @@ const (
 
 func init() {
 	llmbench.RegisterUnits(
-		sample.Unit{Name: cpuUnit, Better: "lower", Core: true, Gate: "5%", Means: "CPU seconds (user and system) that the programs of `backends.Process` and their children used in all passes / 1,000 output tokens. Linux only."},
-		sample.Unit{Name: peakUnit, Better: "lower", Core: true, Means: "Largest resident memory of the programs of `backends.Process` and their children in a pass, in 1,000,000 bytes, read every half second. Pages that processes share count for each. Linux only."},
+		sample.Unit{Name: cpuUnit, Better: "lower", Core: true, Gate: "5%", Means: "CPU seconds of the programs of `backends.Process` and their children / 1,000 output tokens. Linux only."},
+		sample.Unit{Name: peakUnit, Better: "lower", Core: true, Means: "Largest resident memory of the programs of `backends.Process` and their children, in 1,000,000 bytes, read every half second. Shared pages count for each process. Linux only."},
 	)
 }
 

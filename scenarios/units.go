@@ -27,7 +27,7 @@ var units = []sample.Unit{
 	{Name: "p50-max-itl-during-ns", Better: "lower", Core: true, Family: sample.FamilyITL, Statistic: sample.P50, Means: "`BenchmarkInterference`: median over short requests of the longest gap between their deltas before, during and after the TTFT of a long prompt."},
 	{Name: "p50-max-itl-after-ns", Better: "lower", Core: true, Family: sample.FamilyITL, Statistic: sample.P50, Means: "`BenchmarkInterference`: median over short requests of the longest gap between their deltas before, during and after the TTFT of a long prompt."},
 	{Name: "mean-ttft-long-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.Mean, FromDue: true, Means: "`BenchmarkInterference`: mean TTFT of long prompts beside short requests."},
-	{Name: "mean-ttft-idle-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.Mean, FromDue: true, Means: "`BenchmarkInterference`: mean TTFT of a short request to a server that was idle for 5 seconds, or 30 in the full form."},
+	{Name: "mean-ttft-idle-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.Mean, FromDue: true, Means: "`BenchmarkInterference`: mean TTFT of a short request to a server that was idle for 5 seconds (full form: 30)."},
 	{Name: "added-ttft-ms", Better: "lower", Core: true, Means: "`GatewayOverhead`: milliseconds that the gateway adds to the TTFT. A round's value is the median of all differences between a request through the gateway and a direct one; the unit is the middle of all rounds (Hodges-Lehmann)."},
 	{Name: "added-ttft-low-ms", Core: true, Means: "`GatewayOverhead`: ends of the 95 % confidence interval of added-ttft-ms, by the signed-rank test. It needs six rounds."},
 	{Name: "added-ttft-high-ms", Core: true, Means: "`GatewayOverhead`: ends of the 95 % confidence interval of added-ttft-ms, by the signed-rank test. It needs six rounds."},
@@ -50,7 +50,7 @@ var units = []sample.Unit{
 	{Name: "knee-concurrency", Core: true, Means: "`BenchmarkSweep`: the knee, the concurrency with the greatest output-tok/s / p50-e2e-ns."},
 	{Name: "knee-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkSweep`: output-tok/s at knee-concurrency."},
 	{Name: "start-to-ready-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: time from the start of the server's container until the server listed its model, or from the start of the first program until the last one was healthy."},
-	{Name: "start-to-first-token-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: time from the start of the server's container or program to the first token of a completion."},
+	{Name: "start-to-first-token-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: the same, until the first token of a completion."},
 	{Name: "srv-prompt-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: prompt tokens / processing time, as the server reports both."},
 	{Name: "srv-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: output tokens after the first / time for them, as the server reports both."},
 }

@@ -52,7 +52,7 @@ var rateUnits = []Unit{
 	{Name: "prompt-chars/s", Better: "higher", Family: FamilyRate, Means: "Unicode code points of the prompts / elapsed."},
 	{Name: "req/s", Better: "higher", Core: true, Family: FamilyRate, Means: "Successful requests / elapsed."},
 	{Name: "inputs/s", Better: "higher", Core: true, Gate: "2%", Family: FamilyRate, Means: "Texts that were embedded or ranked / elapsed."},
-	{Name: "offered-req/s", Core: true, Means: "Rate at which an open loop's requests were due: (scheduled requests - 1) / time from the first due instant of a pass to the last. Later turns of sessions have no due instant."},
+	{Name: "offered-req/s", Core: true, Means: "Rate at which an open loop's requests were due: (requests - 1) / time from the first due instant of a pass to the last, without later turns of sessions."},
 	{Name: GoodRate, Better: "higher", Core: true, Family: FamilyRate, Means: "Requests that keep every limit of the SLO / elapsed."},
 	{Name: "user-tok/s", Better: "higher", Family: FamilyUserRate, Statistic: Mean, Means: "Mean over requests of output tokens / E2E latency."},
 }
@@ -67,7 +67,7 @@ var otherUnits = []Unit{
 	{Name: "in-tok/req", Core: true, Statistic: Mean, Means: "Mean prompt tokens of a request."},
 	{Name: "asked-in-tok/req", Core: true, Statistic: Mean, Means: "Mean intended prompt tokens, if they differ from in-tok/req."},
 	{Name: "out-tok/req", Core: true, Same: "2%", Statistic: Mean, Means: "Mean output tokens of a request."},
-	{Name: "asked-out-tok/req", Core: true, Statistic: Mean, Means: "Mean output tokens that requests asked for, if each asked for an exact number and the mean differs from out-tok/req."},
+	{Name: "asked-out-tok/req", Core: true, Statistic: Mean, Means: "Mean output tokens that requests asked for exactly, if it differs from out-tok/req."},
 	{Name: "reason-tok/req", Statistic: Mean, Means: "Mean reasoning tokens, as answers report them. Most servers also count them in out-tok/req."},
 	{Name: "hidden-tok/req", Core: true, Statistic: Mean, Means: "Mean reasoning tokens that the server counted and did not stream. They are in out-tok/req and in no latency per token."},
 	{Name: VectorLength, Core: true, Same: "0", Means: "Length of the vectors of embeddings. Omitted if answers differ in it."},
