@@ -77,6 +77,9 @@ func measureItems(b *testing.B, s server, own dialect.ItemsDialect) {
 		llmbench.Skip(b, d.Name()+" is for requests of another kind: embeddings and rankings have dialects of their own")
 	}
 	s.target.Dialect = d
+	if s.quick() && s.options.Dimensions == 0 {
+		s.options.Dimensions = 64 // writing and parsing all 384 in one process keeps two cores busy
+	}
 	if n := s.options.Dimensions; n > 0 && !d.Ranks() {
 		s.target.Dialect = ofDimensions(d, n)
 		s = s.withConfig(map[string]string{"asked-dimensions": strconv.Itoa(n)})
