@@ -65,7 +65,7 @@ func (f *Figures) JudgeBursts(b sample.Bursts, slo sample.SLO) string {
 		f.withhold(f.Hidden, true)
 		end = "have no meaning and are omitted"
 	}
-	return fmt.Sprintf("answers come in bursts: %v: something between buffers the stream (nginx: proxy_buffering off)\n  %s %s", b, strings.Join(f.Hidden, ", "), end)
+	return fmt.Sprintf("answers come in bursts: %v: something between buffers the stream (nginx: proxy_buffering off), or lacks CPU\n  %s %s", b, strings.Join(f.Hidden, ", "), end)
 }
 
 // JudgeClient sets client-err-% and the bounds, if the distortion by the client is known. It withholds the
