@@ -105,7 +105,12 @@ func (c *collector) run(args []string) int {
 		text := "cannot judge: " + err.Error()
 		writeFile(c.folder.join("report.txt"), []byte(text+"\n"))
 		writeFile(c.folder.join("report.md"), []byte("### ⚠️ benchgate: cannot judge\n\n    "+strings.ReplaceAll(text, "\n", "\n    ")+"\n"))
-		return fail(c.stderr, err)
+		status = fail(c.stderr, err)
+		if c.format == "text" { // the last line is the verdict, as in a report
+			reason, _, _ := strings.Cut(text, "\n")
+			fmt.Fprintln(c.stdout, reason)
+		}
+		return status
 	}
 	for format, render := range renderings {
 		var b strings.Builder

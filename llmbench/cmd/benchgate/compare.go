@@ -15,7 +15,7 @@ import (
 
 // A comparison compares two sides and prints the report, as its flags say.
 type comparison struct {
-	render func(*gate.Report, io.Writer) error
+	format string // of the report: a key of renderings
 	units  string // path of the file of -units, or ""
 	col    string // the key of -col for gate.CompareColumns, or ""
 	// versions describe the old and the new side if benchgate itself measured them. Reports then omit the
@@ -31,10 +31,10 @@ var renderings = map[string]func(*gate.Report, io.Writer) error{
 }
 
 func (c *comparison) flags(fs *flag.FlagSet) {
-	c.render = (*gate.Report).Text
+	c.format = "text"
 	fs.Func("format", "the `format` of the report: text, md (Markdown) or json (default text)", func(v string) error {
-		c.render = renderings[v]
-		if c.render == nil {
+		c.format = v
+		if renderings[v] == nil {
 			return errors.New("want text, md or json")
 		}
 		return nil
@@ -116,7 +116,7 @@ func (c *comparison) compare(paths ...string) (*gate.Report, error) {
 
 // print prints a report and returns the exit status of its verdict.
 func (c *comparison) print(r *gate.Report, stdout, stderr io.Writer) int {
-	if err := c.render(r, stdout); err != nil {
+	if err := renderings[c.format](r, stdout); err != nil {
 		return fail(stderr, err)
 	}
 	switch r.Verdict {

@@ -19,8 +19,11 @@ func number(v float64) string {
 	return strconv.FormatFloat(rounded, 'f', max(0, 2-exponent), 64)
 }
 
-// duration formats nanoseconds.
+// duration formats nanoseconds. A result has 1 ns in the place of 0.
 func duration(ns float64) string {
+	if ns == 1 {
+		ns = 0
+	}
 	for _, scale := range []struct {
 		ns   float64
 		unit string

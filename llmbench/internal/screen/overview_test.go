@@ -14,7 +14,7 @@ func TestNumbers(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 1: "1.00", 0.05412: "0.0541", 9.999: "10.0", 65.70: "65.7", 999.6: "1000", 4206: "4210", 123456: "123000", -2.345: "-2.35"} {
 		assert.Equal(t, number(v), want)
 	}
-	for v, want := range map[float64]string{0: "0 ns", 999: "999 ns", 999.6: "1.00 µs", 1511855: "1.51 ms", 119026138: "119 ms", 999.4e6: "999 ms", 999.6e6: "1.00 s", 75.31e9: "75.3 s", 4e12: "4000 s"} {
+	for v, want := range map[float64]string{0: "0 ns", 1: "0 ns", 999: "999 ns", 999.6: "1.00 µs", 1511855: "1.51 ms", 119026138: "119 ms", 999.4e6: "999 ms", 999.6e6: "1.00 s", 75.31e9: "75.3 s", 4e12: "4000 s"} {
 		assert.Equal(t, duration(v), want)
 	}
 	assert.Equal(t, figure("start-to-ready-ns", 3.2e9), "start-to-ready 3.20 s")
