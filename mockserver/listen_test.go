@@ -1,10 +1,12 @@
 package mockserver
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -58,12 +60,11 @@ func TestCutWithNothingToWrite(t *testing.T) {
 	}
 }
 
-// TestStart checks that the server answers during the test, and is gone after it.
+// TestStart checks that the server answers during the test, and closes its connections after the test.
 func TestStart(t *testing.T) {
-	var url string
+	var idle net.Conn
 	t.Run("server", func(t *testing.T) {
-		var s *Server
-		s, url = Start(t, Config{})
+		s, url := Start(t, Config{})
 		resp, err := http.Post(url+"/v1/completions", "application/json", strings.NewReader(`{"prompt":"a","max_tokens":1}`))
 		if err != nil {
 			t.Fatal(err)
@@ -72,8 +73,13 @@ func TestStart(t *testing.T) {
 		if resp.StatusCode != http.StatusOK || len(s.Log()) != 1 {
 			t.Errorf("status %d, %d requests in the log; want 200 and 1", resp.StatusCode, len(s.Log()))
 		}
+		if idle, err = net.Dial("tcp", strings.TrimPrefix(url, "http://")); err != nil {
+			t.Fatal(err)
+		}
 	})
-	if _, err := net.Dial("tcp", strings.TrimPrefix(url, "http://")); err == nil {
-		t.Errorf("%s still listens after the test", url)
+	defer idle.Close()
+	idle.SetReadDeadline(time.Now().Add(time.Minute))
+	if _, err := idle.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a connection after the test: %v; want its end", err)
 	}
 }
