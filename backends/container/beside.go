@@ -37,7 +37,7 @@ func (i *instance) startBeside(ctx context.Context) (err error) {
 	if len(i.spec.Beside) == 0 {
 		return nil
 	}
-	if i.network, err = i.engine.CreateNetwork(ctx); err != nil {
+	if i.network, err = i.engine.CreateNetwork(ctx, i.spec.Labels); err != nil {
 		return fmt.Errorf("the network of its containers: %w", err)
 	}
 	for _, spec := range i.spec.Beside {

@@ -85,17 +85,49 @@ func containers(t *testing.T, labels ...string) (ids []string) {
 	return ids
 }
 
-// ownContainers returns the ids of this process's containers.
-func ownContainers(t *testing.T) []string {
+// ownLabels returns the labels of the containers and networks of one test in this process. They distinguish tests that run
+// at the same time.
+func ownLabels(t testing.TB) []string {
+	return []string{engine.LabelProcess + "=" + strconv.Itoa(os.Getpid()), testLabel + "=" + testName(t)}
+}
+
+// testLabel is the label with the name of the test that has started a container.
+const testLabel = "llmbench.test"
+
+// testName returns the name of the test without the names of subtests.
+func testName(t testing.TB) string {
+	name, _, _ := strings.Cut(t.Name(), "/")
+	return name
+}
+
+// nothingLeft checks that no container and no network of the test exists.
+func nothingLeft(t *testing.T) {
 	t.Helper()
-	return containers(t, engine.LabelProcess+"="+strconv.Itoa(os.Getpid()))
+	assert.Equal(t, len(containers(t, ownLabels(t)...)), 0, "containers of the test are left")
+	assert.Equal(t, networks(t, ownLabels(t)...), 0, "networks of the test are left")
+}
+
+// networks returns the number of networks that have all the labels.
+func networks(t *testing.T, labels ...string) int {
+	t.Helper()
+	cli, err := client.New(client.FromEnv)
+	assert.NilError(t, err)
+	defer cli.Close()
+	filters := make(client.Filters)
+	for _, l := range labels {
+		filters.Add("label", l)
+	}
+	all, err := cli.NetworkList(t.Context(), client.NetworkListOptions{Filters: filters})
+	assert.NilError(t, err)
+	return len(all.Items)
 }
 
 func TestMockContainer(t *testing.T) {
+	t.Parallel()
 	m := mock(t)
 	t.Run("runs", func(t *testing.T) {
-		target := Start(t, m)
-		ids := ownContainers(t)
+		target := Start(t, launched(specOf(t, m)))
+		ids := containers(t, ownLabels(t)...)
 		assert.Equal(t, len(ids), 1)
 		for _, tokens := range []int{1, 24, 200} {
 			s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "one two three", MaxTokens: tokens}, true)
@@ -121,23 +153,25 @@ func TestMockContainer(t *testing.T) {
 		}
 		assert.Equal(t, published, 1)
 	})
-	assert.Equal(t, len(ownContainers(t)), 0, "the container is left after the test")
+	nothingLeft(t)
 }
 
 // TestImageIsBuilt checks that the simulated server works if no image of it exists yet.
 func TestImageIsBuilt(t *testing.T) {
+	t.Parallel()
 	needDocker(t)
 	t.Run("runs", func(t *testing.T) {
-		target := New(backends.MockContainer{}).Start(t)
+		target := New(launched(specOf(t, backends.MockContainer{}))).Start(t)
 		assert.Assert(t, strings.HasPrefix(target.Config["image"], "llmbench/mockserver:"), "%v", target.Config)
 		assert.Assert(t, target.Config["image"] != "llmbench/mockserver:built")
 	})
-	assert.Equal(t, len(ownContainers(t)), 0)
+	nothingLeft(t)
 }
 
 // TestStopLetsStreamsEnd checks that a server that is stopped has time to finish its answers. Here
 // that is a stream of two seconds.
 func TestStopLetsStreamsEnd(t *testing.T) {
+	t.Parallel()
 	i, err := start(t.Context(), specOf(t, mock(t, "-per-token=100ms")), t.Logf)
 	assert.NilError(t, err)
 	res, err := http.Post(i.target.URL+"/v1/completions", "application/json", strings.NewReader(`{"model":"mock","prompt":"a","max_tokens":20,"stream":true}`))
@@ -152,6 +186,7 @@ func TestStopLetsStreamsEnd(t *testing.T) {
 // TestFailureAfterLastStage cancels the start between its last stage and its
 // success.
 func TestFailureAfterLastStage(t *testing.T) {
+	t.Parallel()
 	spec := specOf(t, mock(t))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	_, err := start(ctx, spec, func(format string, args ...any) {
@@ -160,12 +195,13 @@ func TestFailureAfterLastStage(t *testing.T) {
 		}
 	})
 	assert.ErrorContains(t, err, "mock-container: ready: its log says: no")
-	assert.Equal(t, len(ownContainers(t)), 0)
+	nothingLeft(t)
 }
 
 // TestBrokenServer checks that each kind of failure gives one clear error, that it does so before
 // the deadlines of later stages, and that nothing is left behind.
 func TestBrokenServer(t *testing.T) {
+	t.Parallel()
 	needDocker(t)
 	with := func(m backends.MockContainer, change func(*backends.MockContainer)) backends.MockContainer {
 		change(&m)
@@ -222,12 +258,13 @@ func testFailures(t *testing.T, cases []failureCase) {
 			})
 		}
 	})
-	assert.Equal(t, len(ownContainers(t)), 0)
+	nothingLeft(t)
 }
 
 // TestLastWords checks a start during which the engine reports that the container has ended. The
 // start must wait for the container, so that the error has its exit status and its last lines.
 func TestLastWords(t *testing.T) {
+	t.Parallel()
 	i, err := start(t.Context(), specOf(t, mock(t)), t.Logf)
 	assert.NilError(t, err)
 	defer func() { assert.Check(t, i.remove()) }()
@@ -235,7 +272,7 @@ func TestLastWords(t *testing.T) {
 	cli, err := client.New(client.FromEnv)
 	assert.NilError(t, err)
 	defer cli.Close()
-	ids := ownContainers(t)
+	ids := containers(t, ownLabels(t)...)
 	assert.Equal(t, len(ids), 1)
 	_, err = cli.ContainerKill(t.Context(), ids[0], client.ContainerKillOptions{Signal: "SIGKILL"})
 	assert.NilError(t, err)
@@ -249,13 +286,24 @@ func TestLastWords(t *testing.T) {
 	assert.Equal(t, i.box.End().String(), "the container ended with exit status 137")
 }
 
-// specOf returns the Spec of a server whose fields are valid.
+// specOf returns the Spec of a server whose fields are valid. Its containers have the label of the test. The engine has
+// more time than usual to start them, because tests on a busy machine start several containers at the same time.
 func specOf(t testing.TB, server backends.Server) launch.Spec {
 	t.Helper()
 	spec, err := server.Spec()
 	assert.NilError(t, err)
+	spec.Labels = map[string]string{testLabel: testName(t)}
+	spec.Deadlines.Running = 5 * time.Minute
+	for i := range spec.Beside {
+		spec.Beside[i].Labels = spec.Labels
+	}
 	return spec
 }
+
+// A launched is a server whose Spec is already made.
+type launched launch.Spec
+
+func (l launched) Spec() (launch.Spec, error) { return launch.Spec(l), nil }
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

@@ -22,10 +22,19 @@ const buildTimeout = 5 * time.Minute
 // All starts in this process can use the same image, because the program does not change.
 var built sync.Map
 
+// building holds a value while buildImage builds an image, so that several starts at the same time build it once.
+var building = make(chan struct{}, 1)
+
 // buildImage builds an image of a Go command, given by its import path, unless the engine has the image
 // already. It returns the image's name, whose tag is a hash of the program. A process compiles the program
 // only once, unless the engine has lost the image.
 func buildImage(ctx context.Context, e *engine.Engine, importPath string) (name string, err error) {
+	select {
+	case building <- struct{}{}:
+		defer func() { <-building }()
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
 	key := importPath + " " + e.Platform()
 	if known, is := built.Load(key); is && e.Has(ctx, known.(string)) {
 		return known.(string), nil

@@ -26,10 +26,11 @@ import (
 // TestLlamaCPPContainer compares the token counts of a real llama.cpp in a
 // container with the client's counts.
 func TestLlamaCPPContainer(t *testing.T) {
+	t.Parallel()
 	l := llama(t)
 	l.Args = []string{"--api-key", "sk-SentWithEachRequest"}
 	t.Run("runs", func(t *testing.T) {
-		target := Start(t, l)
+		target := Start(t, launched(specOf(t, l)))
 		assert.Equal(t, target.Model, l.Model)
 		assert.Assert(t, target.Config["server-version"] != "", "%v", target.Config)
 		before := predictedTokens(t, target)
@@ -47,7 +48,7 @@ func TestLlamaCPPContainer(t *testing.T) {
 		}
 		assert.Equal(t, predictedTokens(t, target)-before, requested, "the server's own metrics")
 	})
-	assert.Equal(t, len(ownContainers(t)), 0)
+	nothingLeft(t)
 }
 
 // predictedTokens returns the number of tokens that the server has generated,
@@ -69,6 +70,7 @@ func predictedTokens(t *testing.T, target llmbench.Target) int {
 
 // TestBrokenLlamaCPP checks the errors of a real server that cannot start.
 func TestBrokenLlamaCPP(t *testing.T) {
+	t.Parallel()
 	l := llama(t)
 	assert.NilError(t, os.WriteFile(filepath.Join(l.ModelsDir, "broken.gguf"), []byte("GGUF, but no more"), 0o644))
 	with := func(change func(*backends.LlamaCPP)) backends.LlamaCPP {
@@ -90,6 +92,7 @@ func TestBrokenLlamaCPP(t *testing.T) {
 
 // TestColdStartInContainer runs BenchmarkColdStart in a separate process.
 func TestColdStartInContainer(t *testing.T) {
+	t.Parallel()
 	l := llama(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
@@ -116,6 +119,7 @@ func TestColdStartInContainer(t *testing.T) {
 // TestChatInContainer runs the streams of BenchmarkChat in a separate process, against a real
 // llama.cpp in a container. It compares the records with the server's own timings.
 func TestChatInContainer(t *testing.T) {
+	t.Parallel()
 	l := llama(t)
 	out := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)

@@ -25,6 +25,7 @@ func requestOf(s launch.Spec, nvidiaRuntime bool, log *serverlog.Log) (engine.Re
 		Labels: map[string]string{"llmbench.backend": s.Backend},
 		Log:    log,
 	}
+	maps.Copy(req.Labels, s.Labels)
 	if s.MetricsPort != 0 {
 		req.Ports = append(req.Ports, s.MetricsPort)
 	}

@@ -57,7 +57,8 @@ type Spec struct {
 	Unchecked    string                 // a warning if Image may be of another version than the settings are for, or ""
 	Config       map[string]string
 	Deadlines    Deadlines
-	LogDir       string // folder for the server's log; "" means that no file is written
+	LogDir       string            // folder for the server's log; "" means that no file is written
+	Labels       map[string]string // further labels of the container and of its network
 	Weights      Weights
 	CommitFile   string      // file in the container that holds the commit of the downloaded model; "" means none
 	Commit       probe.Field // where the server reports the commit of its model

@@ -13,6 +13,10 @@ import (
 // image.
 const dockerTimeout = 3 * time.Minute
 
+// outputDelay bounds the wait for the end of the client's output after the client has exited. Another process that is being
+// started holds the pipe until it runs its program, which takes seconds on a busy machine.
+const outputDelay = time.Minute
+
 // docker runs one command of the Docker client and returns what it prints.
 func docker(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, dockerTimeout)
@@ -20,7 +24,7 @@ func docker(ctx context.Context, args ...string) (string, error) {
 	var out, errOut bytes.Buffer
 	cmd := exec.CommandContext(ctx, "docker", args...)
 	cmd.Stdout, cmd.Stderr = &out, &errOut
-	cmd.WaitDelay = stopDelay
+	cmd.WaitDelay = outputDelay
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("docker %s: %w: %s", args[0], err, strings.TrimSpace(errOut.String()))
 	}

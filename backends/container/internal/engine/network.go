@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -19,13 +20,13 @@ type Network struct {
 	name   string
 }
 
-// CreateNetwork creates a network that no other process uses.
-func (e *Engine) CreateNetwork(ctx context.Context) (*Network, error) {
+// CreateNetwork creates a network that no other process uses. It has the given labels in addition to LabelOwner and
+// LabelProcess.
+func (e *Engine) CreateNetwork(ctx context.Context, labels map[string]string) (*Network, error) {
 	n := &Network{engine: e, name: "llmbench-" + strings.ToLower(rand.Text())}
-	_, err := e.client.NetworkCreate(ctx, n.name, client.NetworkCreateOptions{
-		Driver: "bridge",
-		Labels: map[string]string{LabelOwner: e.owner.label(), LabelProcess: strconv.Itoa(os.Getpid())},
-	})
+	all := map[string]string{LabelOwner: e.owner.label(), LabelProcess: strconv.Itoa(os.Getpid())}
+	maps.Copy(all, labels)
+	_, err := e.client.NetworkCreate(ctx, n.name, client.NetworkCreateOptions{Driver: "bridge", Labels: all})
 	if err != nil {
 		return nil, err
 	}
