@@ -51,26 +51,31 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// TestScenarios runs scenarios in the three dialects that people use with Ollama.
+// TestScenarios runs scenarios in the three dialects that people use with Ollama. Chat sends the most tokens, and in Ollama's
+// own dialect only.
 func TestScenarios(t *testing.T) {
 	url := ollamatest.Start(t, ollamatest.Options{})
 	program := scenariostest.Program(t)
 	outputs := map[string]float64{"Chat": 200, "Concurrency": 128, "MultiTurn": 32}
+	const (
+		chat        = "^BenchmarkChat$/./././stream=true/^concurrency=4$"
+		concurrency = "^BenchmarkConcurrency$/./././stream=true/^concurrency=1$"
+		others      = "^Benchmark(MultiTurn|StructuredOutput)$/./././stream=true/^concurrency=1$"
+	)
 	for dialect, tt := range map[string]struct {
-		loads string // which rows of Chat and Concurrency are run, because the others take long
+		bench string
 		want  map[string]int
 	}{
-		"ollama":             {"stream=true/^concurrency=[14]$", map[string]int{"Chat": 2, "Concurrency": 1, "MultiTurn": 1, "StructuredOutput": 1}},
-		"openai-chat":        {"stream=true/^concurrency=1$", map[string]int{"Chat": 1, "Concurrency": 1, "MultiTurn": 1, "StructuredOutput": 1}},
-		"openai-completions": {"stream=true/^concurrency=1$", map[string]int{"Chat": 1, "Concurrency": 1}}, // this API has neither conversations nor an output format
+		"ollama":             {chat + "|" + concurrency + "|" + others, map[string]int{"Chat": 1, "Concurrency": 1, "MultiTurn": 1, "StructuredOutput": 1}},
+		"openai-chat":        {concurrency + "|" + others, map[string]int{"Concurrency": 1, "MultiTurn": 1, "StructuredOutput": 1}},
+		"openai-completions": {concurrency + "|" + others, map[string]int{"Concurrency": 1}}, // this API has neither conversations nor an output format
 	} {
 		t.Run(dialect, func(t *testing.T) {
 			out := run(t, []string{
 				"LLMBENCH_URL=" + url, "LLMBENCH_NAME=ollama", "LLMBENCH_DIALECT=" + dialect,
 				"LLMBENCH_REQUESTS=4",          // for all scenarios except Chat
 				"LLMBENCH_CLIENT_BOUND=report", // the client shares its CPU cores with the server and with other tests
-			}, program, "-test.run=^$", "-test.benchtime=1x",
-				"-test.bench=^Benchmark(Chat|Concurrency|MultiTurn|StructuredOutput)$/./././"+tt.loads)
+			}, program, "-test.run=^$", "-test.benchtime=1x", "-test.bench="+tt.bench)
 			got := map[string]int{}
 			r := benchfmt.NewReader(strings.NewReader(out), "output")
 			for r.Scan() {
