@@ -106,8 +106,9 @@ func newStranger(t *testing.T) stranger {
 		// The module cache is empty. Modules come from the cache of other tests, which have
 		// compared them with go.sum.
 		"GOMODCACHE="+t.TempDir(), "GOPROXY=file://"+goEnv[0]+"/cache/download,"+goEnv[1], "GOSUMDB=off",
-		"GOFLAGS=-modcacherw -trimpath", // TempDir can remove the cache, and builds are the same in any folder
-		"LLMBENCH_CLIENT_BOUND=report")  // the machine may be busy
+		// TempDir can remove the cache, builds are the same in any folder, and programs are linked faster without symbols.
+		"GOFLAGS=-modcacherw -trimpath '-ldflags=-s -w'",
+		"LLMBENCH_CLIENT_BOUND=report") // the machine may be busy
 	return s
 }
 

@@ -25,7 +25,7 @@ func TestRecipe(t *testing.T) {
 	}
 	Start(t, Options{}) // skips where the server cannot run
 	tools, dir := t.TempDir(), t.TempDir()
-	sh(t, "../../..", "go build -o '"+tools+"/' ./llmbench/cmd/benchgate ./backends/internal/llamatest/cmd/llamaserver")
+	sh(t, "../../..", "go build -ldflags='-s -w' -o '"+tools+"/' ./llmbench/cmd/benchgate ./backends/internal/llamatest/cmd/llamaserver")
 	assert.NilError(t, os.Mkdir(filepath.Join(dir, "llmbench"), 0o777))
 	assert.NilError(t, os.Rename(scenariostest.Program(t), filepath.Join(dir, "llmbench", "scenarios.test")))
 	cmake := fmt.Sprintf(`#!/bin/sh

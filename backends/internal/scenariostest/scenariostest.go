@@ -65,7 +65,7 @@ var built = sync.OnceValues(func() (*os.File, error) {
 
 // compile runs the go command to build the program, unless the program at path is up to date.
 func compile(ctx context.Context, path string) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", path, "github.com/seed-2b9cec6d/llmbench/scenarios")
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", path, "github.com/seed-2b9cec6d/llmbench/scenarios")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go test -c: %w: %s", errors.Join(err, context.Cause(ctx)), out)
 	}
