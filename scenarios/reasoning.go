@@ -32,7 +32,7 @@ func reasoning(b *testing.B, s server) {
 			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
 				l := llmbench.Load{Concurrency: users, Units: sample.Named("mean-ttft-ns", "mean-ttfo-ns")}
 				cut, all := 0, 0
-				for answer := range s.run(b, s.fresh(b, l, s.requests(max(8, 2*users)), users, draw)).All() {
+				for answer := range s.run(b, s.fresh(b, l, s.requests(s.fewest(max(8, 2*users), users, 2)), users, draw)).All() {
 					all++
 					if answer.Outcome == sample.OK && answer.Outputs == 0 {
 						cut++

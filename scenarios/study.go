@@ -161,7 +161,7 @@ func (st *study) measureCell(b *testing.B, s server, c cell) {
 	}
 	n := s.fewest(c.requests, c.concurrency, rounds)
 	if s.quick() && c.rate > 0 && s.options.Requests == 0 {
-		n = min(n, int(c.rate)) // at most one second
+		n = min(n, int(c.rate/2)) // half a second
 	}
 	l = s.fresh(b, l, n, c.warmup, func(n int, seed uint64) ([]llmbench.Request, error) {
 		return c.data.draw(s, path, n, seed)

@@ -19,7 +19,11 @@ import (
 func trace(b *testing.B, s server) {
 	if !s.full() {
 		b.Run("workload=bursts/stream=true", func(b *testing.B) {
-			for _, speed := range []float64{4, 8} {
+			speeds := []float64{4, 8}
+			if s.quick() {
+				speeds = speeds[1:]
+			}
+			for _, speed := range speeds {
 				b.Run(fmt.Sprintf("speed=%g", speed), func(b *testing.B) { replayBursts(b, s, speed) })
 			}
 		})

@@ -37,7 +37,7 @@ var errorModes = []struct {
 			{1000, errorForm{}, errorForm{2, 100}}, {4000, errorForm{}, errorForm{2, 25}}, {10000, errorForm{}, errorForm{2, 25}},
 		}},
 	{"lockstep", mockserver.Config{TTFT: 200 * time.Millisecond, PerToken: 20 * time.Millisecond},
-		[]errorLoad{{64, errorForm{1, 10}, errorForm{2, 25}}, {256, errorForm{1, 10}, errorForm{2, 25}}, {1000, errorForm{}, errorForm{1, 100}}}},
+		[]errorLoad{{64, errorForm{1, 10}, errorForm{2, 25}}, {256, errorForm{}, errorForm{2, 25}}, {1000, errorForm{}, errorForm{1, 100}}}},
 	{"slow", mockserver.Config{TTFT: 5 * time.Second, PerToken: 500 * time.Millisecond, Jitter: 0.5},
 		[]errorLoad{{10000, errorForm{}, errorForm{1, 25}}}},
 	{"unpaced", mockserver.Config{}, []errorLoad{{64, errorForm{8, 100}, errorForm{8, 100}}}},
