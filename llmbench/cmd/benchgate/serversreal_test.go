@@ -39,7 +39,7 @@ func TestBuildOfGateway(t *testing.T) {
 		return
 	}
 	scenarios := filepath.Join(t.TempDir(), "scenarios.test")
-	_, err := command(t.Context(), "../../..", "go", "test", "-c", "-o", scenarios, "./scenarios")
+	_, err := command(t.Context(), "../../..", "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", scenarios, "./scenarios")
 	assert.NilError(t, err)
 	source, err := os.ReadFile("testdata/gateway/main.go")
 	assert.NilError(t, err)
