@@ -102,11 +102,11 @@ func (c *collector) run(args []string) int {
 		err = fmt.Errorf("%w; the same command with -out=%q continues with these samples", err, c.folder.path)
 	}
 	if err != nil {
-		text := "cannot judge: " + err.Error()
+		text := "cannot judge: " + strings.ReplaceAll(err.Error(), "cannot judge: ", "") // shards say it too
 		writeFile(c.folder.join("report.txt"), []byte(text+"\n"))
 		writeFile(c.folder.join("report.md"), []byte("### ⚠️ benchgate: cannot judge\n\n    "+strings.ReplaceAll(text, "\n", "\n    ")+"\n"))
 		status = fail(c.stderr, err)
-		if c.format == "text" { // the last line is the verdict, as in a report
+		if c.format == "text" && c.shards.Index == 0 { // the last line is the verdict, as in a report
 			reason, _, _ := strings.Cut(text, "\n")
 			fmt.Fprintln(c.stdout, reason)
 		}
