@@ -166,9 +166,9 @@ func TestBenchmarks(t *testing.T) {
 	}
 }
 
-// exported returns the exported names of the package in a folder: Name, and Type.Member for the fields and
+// declared returns the names that the package in a folder declares: Name, and Type.Member for the fields and
 // methods of a type. The name "" is the package itself.
-func exported(t *testing.T, folder string) map[string]bool {
+func declared(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
 	files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
@@ -240,13 +240,13 @@ func TestSymbols(t *testing.T) {
 		folder = path.Dir(folder)
 		folders[path.Base(folder)] = append(folders[path.Base(folder)], folder)
 	}
-	known := map[string]map[string]bool{} // exported names, by folder
+	known := map[string]map[string]bool{} // names that packages declare, by folder
 	checked := 0
 	check := func(file, symbol string, folders ...string) {
 		checked++
 		for _, folder := range folders {
 			if known[folder] == nil {
-				known[folder] = exported(t, folder)
+				known[folder] = declared(t, folder)
 			}
 			if known[folder][symbol] {
 				return

@@ -67,17 +67,25 @@ func llama(t *testing.T) backends.LlamaCPP {
 	}
 }
 
-// containers returns the ids of the containers that have all the labels.
-func containers(t *testing.T, labels ...string) (ids []string) {
+// dockerClient returns a client of the engine. The caller must close it.
+func dockerClient(t *testing.T) *client.Client {
 	t.Helper()
 	cli, err := client.New(client.FromEnv)
 	assert.NilError(t, err)
+	return cli
+}
+
+// withLabels selects what has all the labels.
+func withLabels(labels []string) client.Filters {
+	return make(client.Filters).Add("label", labels...)
+}
+
+// containers returns the ids of the containers that have all the labels.
+func containers(t *testing.T, labels ...string) (ids []string) {
+	t.Helper()
+	cli := dockerClient(t)
 	defer cli.Close()
-	filters := make(client.Filters)
-	for _, l := range labels {
-		filters.Add("label", l)
-	}
-	all, err := cli.ContainerList(t.Context(), client.ContainerListOptions{All: true, Filters: filters})
+	all, err := cli.ContainerList(t.Context(), client.ContainerListOptions{All: true, Filters: withLabels(labels)})
 	assert.NilError(t, err)
 	for _, c := range all.Items {
 		ids = append(ids, c.ID)
@@ -110,14 +118,9 @@ func nothingLeft(t *testing.T) {
 // networks returns the number of networks that have all the labels.
 func networks(t *testing.T, labels ...string) int {
 	t.Helper()
-	cli, err := client.New(client.FromEnv)
-	assert.NilError(t, err)
+	cli := dockerClient(t)
 	defer cli.Close()
-	filters := make(client.Filters)
-	for _, l := range labels {
-		filters.Add("label", l)
-	}
-	all, err := cli.NetworkList(t.Context(), client.NetworkListOptions{Filters: filters})
+	all, err := cli.NetworkList(t.Context(), client.NetworkListOptions{Filters: withLabels(labels)})
 	assert.NilError(t, err)
 	return len(all.Items)
 }
