@@ -102,7 +102,8 @@ func (c *collector) run(args []string) int {
 		err = fmt.Errorf("%w; the same command with -out=%q continues with these samples", err, c.folder.path)
 	}
 	if err != nil {
-		text := "cannot judge: " + strings.ReplaceAll(err.Error(), "cannot judge: ", "") // shards say it too
+		// The error of a lost shard says "cannot judge" too, after the round.
+		text := "cannot judge: " + strings.ReplaceAll(err.Error(), shard.ErrLost.Error()+": ", "")
 		writeFile(c.folder.join("report.txt"), []byte(text+"\n"))
 		writeFile(c.folder.join("report.md"), []byte("### ⚠️ benchgate: cannot judge\n\n    "+strings.ReplaceAll(text, "\n", "\n    ")+"\n"))
 		status = fail(c.stderr, err)
