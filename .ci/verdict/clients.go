@@ -63,9 +63,6 @@ func (b *bench) runClient(ctx context.Context, l load, url, out string) (string,
 			command = slices.Insert(command, 2, "--env", fmt.Sprintf("%s=%d", name, value))
 		}
 	}
-	if l.Starved {
-		command = append([]string{"sh", "-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, b.cgroup}, command...)
-	}
 	c := pinned(ctx, b.clientCore, command...)
 	c.Stdin = strings.NewReader(script) // only k6 reads the script
 	c.Dir = "scenarios"                 // go test would run it there, too
@@ -73,12 +70,27 @@ func (b *bench) runClient(ctx context.Context, l load, url, out string) (string,
 	for name, value := range variables {
 		c.Env = append(c.Env, "LLMBENCH_"+name+"="+value)
 	}
-	text, err := c.CombinedOutput()
-	if err != nil && !strings.Contains(string(text), "neither a rate nor a latency is left") {
-		return "", fmt.Errorf("the client: %w\n%s", err, withoutUnits(string(text)))
+	var text strings.Builder
+	c.Stdout, c.Stderr = &text, &text
+	if err := c.Start(); err != nil {
+		return "", err
 	}
-	return string(text), nil
+	if l.Starved {
+		// At 2 % of a CPU, the start of the process alone would take half a minute. The client is limited while it waits
+		// for the answers of its warm-up, whose requests are not measured.
+		time.Sleep(b.warmUp(l) / 2)
+		if err := os.WriteFile(filepath.Join(b.cgroup, "cgroup.procs"), []byte(strconv.Itoa(c.Process.Pid)), 0); err != nil {
+			return "", errors.Join(err, c.Process.Kill(), c.Wait())
+		}
+	}
+	if err := c.Wait(); err != nil && !strings.Contains(text.String(), "neither a rate nor a latency is left") {
+		return "", fmt.Errorf("the client: %w\n%s", err, withoutUnits(text.String()))
+	}
+	return text.String(), nil
 }
+
+// warmUp returns how long the server takes to answer the requests of the warm-up, which the client sends at once.
+func (b *bench) warmUp(l load) time.Duration { return l.TTFT + time.Duration(b.tokens-1)*l.PerToken }
 
 // pinned returns a command that runs on the given core, or on any core if core is -1. The command ends when ctx
 // ends, and when this process ends.
@@ -92,12 +104,12 @@ func pinned(ctx context.Context, core int, command ...string) *exec.Cmd {
 	return c
 }
 
-// newCgroup creates a cgroup whose processes get 1 % of a CPU, and returns its folder. It needs root and the
+// newCgroup creates a cgroup whose processes get 2 % of a CPU, and returns its folder. It needs root and the
 // "cpu" controller of cgroup version 1 or 2.
 func newCgroup() (dir string, err error) {
 	for _, at := range []struct{ parent, file, limit string }{
-		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "1000"}, // 1 ms of each period of 100 ms
-		{"/sys/fs/cgroup", "cpu.max", "1000 100000"},
+		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "2000"}, // 2 ms of each period of 100 ms
+		{"/sys/fs/cgroup", "cpu.max", "2000 100000"},
 	} {
 		dir, e := os.MkdirTemp(at.parent, "llmbench-verdict-")
 		if e == nil {

@@ -26,7 +26,7 @@
 // be: its own mean TPOT is within 5 % of the configured time, and its median TTFT within 10 % and 2 ms. A
 // slower server suffers from the same lack of CPU time as the client.
 //
-// With "starved", two of three clients have the whole machine, and one has 1 % of a CPU. That client runs in a
+// With "starved", two of three clients have the whole machine, and one has 2 % of a CPU. That client runs in a
 // cgroup, which needs root. All metrics are shown. The promises are:
 //
 //   - client-err-% is above 5 % for every starved client.

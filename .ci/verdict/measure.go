@@ -28,7 +28,7 @@ type load struct {
 	Streams  int           `json:"streams"`
 	Loops    int           `json:"loops"`   // number of busy loops
 	Build    bool          `json:"build"`   // a build of the standard library at nice 19
-	Starved  bool          `json:"starved"` // the client has 1 % of a CPU
+	Starved  bool          `json:"starved"` // the client has 2 % of a CPU
 }
 
 // idle reports whether nothing runs beside the client.
@@ -38,7 +38,7 @@ func (l load) idle() bool { return l.Loops == 0 && !l.Build && !l.Starved }
 func (l load) beside() string {
 	switch {
 	case l.Starved:
-		return "a limit of 1 % of a CPU"
+		return "a limit of 2 % of a CPU"
 	case l.Build:
 		return "a build"
 	case l.Loops == 1:
@@ -97,7 +97,7 @@ func measure(ctx context.Context, o options, progress io.Writer) ([]result, erro
 	}
 	if o.check == starved {
 		if b.cgroup, err = newCgroup(); err != nil {
-			fmt.Fprintln(progress, "SKIPPED: clients with 1 % of a CPU: no cgroup:", err)
+			fmt.Fprintln(progress, "SKIPPED: clients with 2 % of a CPU: no cgroup:", err)
 			loads = slices.DeleteFunc(loads, func(l load) bool { return l.Starved })
 		} else {
 			defer os.Remove(b.cgroup)
@@ -128,7 +128,7 @@ func measure(ctx context.Context, o options, progress io.Writer) ([]result, erro
 type bench struct {
 	options
 	client, mock string // paths of the programs
-	cgroup       string // the folder of a cgroup with 1 % of a CPU; "" if there is none
+	cgroup       string // the folder of a cgroup with 2 % of a CPU; "" if there is none
 }
 
 // run makes one run.
