@@ -7,7 +7,7 @@
 // (https://go.dev/ref/mod#zip-files). The headers come from three Debian packages, whose versions and
 // SHA-256 sums are in packages.sha256; package debroot downloads and unpacks them.
 //
-// The build takes about four minutes of CPU time, which is too long for a test. [Start] therefore never
+// The build takes about three minutes of CPU time, which is too long for a test. [Start] therefore never
 // builds Ollama: if the cache does not contain it, Start skips the test, or fails it if LLMBENCH_REQUIRE
 // lists ollama. Ollama is built by [Build] and by the command
 //
