@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,7 +83,11 @@ func checkQuery(dialect string, q Query) error {
 // checkPrompt returns an error if q cannot be sent to an endpoint that only
 // continues a text.
 func checkPrompt(dialect string, q Query) error {
-	return cmp.Or(checkPromptOrSchema(dialect, q), checkNoSchema(dialect, q))
+	err := checkPromptOrSchema(dialect, q)
+	if err == nil && len(q.Schema) > 0 {
+		err = unsupportedError(dialect + ": a schema; the API has no output format")
+	}
+	return err
 }
 
 // checkPromptOrSchema is like checkPrompt, for an endpoint that accepts schemas.
@@ -92,23 +95,11 @@ func checkPromptOrSchema(dialect string, q Query) error {
 	if len(q.Messages) > 0 {
 		return unsupportedError(fmt.Sprintf("%s: a conversation of %d messages; only a prompt can be sent", dialect, len(q.Messages)))
 	}
-	return cmp.Or(checkQuery(dialect, q), checkNoTools(dialect, q))
-}
-
-// checkNoTools returns an error if q has tools.
-func checkNoTools(dialect string, q Query) error {
-	if len(q.Tools) > 0 {
-		return unsupportedError(fmt.Sprintf("%s: %d tools; the API has no tools", dialect, len(q.Tools)))
+	err := checkQuery(dialect, q)
+	if err == nil && len(q.Tools) > 0 {
+		err = unsupportedError(fmt.Sprintf("%s: %d tools; the API has no tools", dialect, len(q.Tools)))
 	}
-	return nil
-}
-
-// checkNoSchema returns an error if q has a schema.
-func checkNoSchema(dialect string, q Query) error {
-	if len(q.Schema) > 0 {
-		return unsupportedError(dialect + ": a schema; the API has no output format")
-	}
-	return nil
+	return err
 }
 
 // An unsupportedError reports that a dialect cannot express something. errors.Is matches it with

@@ -1,7 +1,9 @@
 package dialect
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,13 +27,19 @@ var aliases = map[string]string{
 	"lmdeploy-generate": LMDeploy{}.Name(),
 }
 
+// all lists the dialects of both lists.
+func all() []Dialect {
+	all := slices.Clone(dialects)
+	for _, d := range itemsDialects {
+		all = append(all, d)
+	}
+	return all
+}
+
 // Names returns the names of all dialects of the package, without aliases.
 func Names() []string {
 	var names []string
-	for _, d := range dialects {
-		names = append(names, d.Name())
-	}
-	for _, d := range itemsDialects {
+	for _, d := range all() {
 		names = append(names, d.Name())
 	}
 	return names
@@ -42,16 +50,8 @@ func Names() []string {
 // "sglang" and "lmdeploy-generate" for "lmdeploy". The error for an unknown name
 // lists all names.
 func ByName(name string) (Dialect, error) {
-	known := name
-	if alias, ok := aliases[name]; ok {
-		known = alias
-	}
-	for _, d := range dialects {
-		if d.Name() == known {
-			return d, nil
-		}
-	}
-	for _, d := range itemsDialects {
+	known := cmp.Or(aliases[name], name)
+	for _, d := range all() {
 		if d.Name() == known {
 			return d, nil
 		}
