@@ -16,9 +16,6 @@ type anthropicParser struct {
 	memoParser
 	stopSeen bool // message_stop came
 	input    struct{ fresh, read, written int }
-
-	onMessage, onBlock, onDelta, onUsage, onOutputDetails, onMetrics func(name []byte)
-	eachBlock                                                        func()
 }
 
 var (
@@ -30,9 +27,6 @@ func newAnthropicParser(dialect string) *anthropicParser {
 	p := new(anthropicParser)
 	p.init(dialect, "message_stop", steps{func() {}, p.member, func() {}})
 	p.textEvent = contentBlockDelta
-	p.onMessage, p.onBlock, p.onDelta, p.onUsage = p.messageMember, p.blockMember, p.deltaMember, p.usageMember
-	p.onOutputDetails, p.onMetrics = p.outputDetailsMember, p.metricsMember
-	p.eachBlock = func() { p.w.Object(p.onBlock) }
 	return p
 }
 
@@ -58,17 +52,16 @@ func (p *anthropicParser) member(name []byte) {
 		}
 	case "message":
 		if p.w.Kind() == '{' { // in message_start
-			p.w.Object(p.onMessage)
+			p.w.Object(p.messageMember)
 			return
 		}
-		p.isError = p.isError || p.w.Kind() == '"' // the body of an exception of Amazon Bedrock
-		p.otherMember(name)
+		p.ownMessage() // the body of an exception of Amazon Bedrock
 	case "content_block": // events that the API adds may have other values here
-		p.object(p.onBlock)
+		p.object(p.blockMember)
 	case "delta":
-		p.object(p.onDelta)
+		p.object(p.deltaMember)
 	case "amazon-bedrock-invocationMetrics": // only in streams of Amazon Bedrock
-		p.w.Object(p.onMetrics)
+		p.w.Object(p.metricsMember)
 	case "usage", "content", "stop_reason":
 		p.messageMember(name)
 	default:
@@ -81,18 +74,16 @@ func (p *anthropicParser) messageMember(name []byte) {
 	switch string(name) {
 	case "content":
 		if p.wholeBody {
-			p.w.Array(p.eachBlock)
-			return
+			p.w.Array(p.block)
 		}
-		p.w.Raw()
 	case "stop_reason":
 		p.finishReason()
 	case "usage":
-		p.w.Object(p.onUsage)
-	default:
-		p.w.Raw()
+		p.w.Object(p.usageMember)
 	}
 }
+
+func (p *anthropicParser) block() { p.w.Object(p.blockMember) }
 
 // blockMember reads a member of a content block. In a stream, the block is only the beginning of its text,
 // and the input of a tool is empty.
@@ -103,13 +94,9 @@ func (p *anthropicParser) blockMember(name []byte) {
 	case "input":
 		if p.wholeBody {
 			p.d.ToolCall = p.w.TextOrRaw(p.d.ToolCall)
-			return
 		}
-		p.w.Raw()
 	case "text", "thinking":
 		p.deltaMember(name)
-	default:
-		p.w.Raw()
 	}
 }
 
@@ -123,8 +110,6 @@ func (p *anthropicParser) deltaMember(name []byte) {
 		p.d.ToolCall = p.w.Text(p.d.ToolCall)
 	case "stop_reason":
 		p.finishReason()
-	default:
-		p.w.Raw()
 	}
 }
 
@@ -143,9 +128,7 @@ func (p *anthropicParser) usageMember(name []byte) {
 	case "output_tokens":
 		u.OutputTokens = p.w.Count()
 	case "output_tokens_details":
-		p.w.Object(p.onOutputDetails)
-	default:
-		p.w.Raw()
+		p.w.Object(p.outputDetailsMember)
 	}
 	u.PromptTokens, u.CachedTokens = in.fresh+in.read+in.written, in.read
 }
@@ -153,17 +136,13 @@ func (p *anthropicParser) usageMember(name []byte) {
 func (p *anthropicParser) outputDetailsMember(name []byte) {
 	if string(name) == "thinking_tokens" {
 		p.setReasoningTokens()
-		return
 	}
-	p.w.Raw()
 }
 
 func (p *anthropicParser) metricsMember(name []byte) {
 	if string(name) == "invocationLatency" {
 		p.d.Timings.Total = p.w.Duration(time.Millisecond)
-		return
 	}
-	p.w.Raw()
 }
 
 // setCount sets count to a number that is not 0.

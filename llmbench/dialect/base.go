@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"sync"
 	"time"
@@ -35,7 +36,6 @@ type baseParser struct {
 
 	// The timings object of llama.cpp in the current document.
 	timingsJSON []byte
-	onTimings   func(name []byte)
 
 	onlyText struct{ from, to int } // position of the last documents' only text within them, or zero
 }
@@ -53,7 +53,6 @@ type steps struct {
 // init initializes p. It binds the steps once, so that parsing allocates no closures.
 func (p *baseParser) init(dialect, endMarker string, s steps) {
 	*p = baseParser{dialect: dialect, endMarker: endMarker, steps: s}
-	p.onTimings = p.timingsMember
 }
 
 func (p *baseParser) Reset() {
@@ -84,12 +83,7 @@ func (p *baseParser) Event(e sse.Event, d *Delta) error {
 	}
 	err := p.documents(payload, d)
 	if isErrorEvent { // the event type is enough to make this an error
-		if d.Fault == "" {
-			d.Fault = faultMessage(payload)
-		}
-		if d.Fault == "" {
-			d.Fault = "an error event without data"
-		}
+		d.Fault = cmp.Or(d.Fault, faultMessage(payload), "an error event without data")
 		return nil
 	}
 	if err != nil && e.Unterminated {
@@ -155,14 +149,12 @@ func (p *baseParser) endDocument() {
 	if len(p.timingsJSON) > 0 && (p.finished || p.wholeBody) {
 		outer := p.w
 		p.w = walkers.Get().(*jsonwalk.Walker)
-		p.w.Objects(p.timingsJSON, p.onTimings, func() {}) // no error: the document around it was valid
+		p.w.Objects(p.timingsJSON, p.timingsMember, func() {}) // no error: the document around it was valid
 		walkers.Put(p.w)
 		p.w = outer
 	}
 	if p.isError && p.d.Fault == "" {
-		if p.d.Fault = excerpt(p.errorText); p.d.Fault == "" {
-			p.d.Fault = "an error without a message"
-		}
+		p.d.Fault = cmp.Or(excerpt(p.errorText), "an error without a message")
 	}
 	if p.d.generatedSince(p.start) {
 		p.d.Chunks++
@@ -182,24 +174,36 @@ func (p *baseParser) otherMember(name []byte) {
 		p.isError = p.isError || p.w.Is(`"error"`)
 	case "message":
 		p.errorText = p.w.Text(p.errorText[:0])
-	default:
-		p.w.Raw()
 	}
 }
 
-// object reads the next value if it is an object, and otherwise skips it.
+// ownMessage reads the top-level member "message" of a dialect whose errors are documents with a text there.
+func (p *baseParser) ownMessage() {
+	p.isError = p.isError || p.w.Kind() == '"'
+	p.errorText = p.w.Text(p.errorText[:0])
+}
+
+// object reads the next value if it is an object.
 func (p *baseParser) object(member func(name []byte)) {
 	if p.w.Kind() == '{' {
 		p.w.Object(member)
-		return
 	}
-	p.w.Raw()
 }
 
 // toolName reads the next value as the name of a tool call that begins in the event.
 func (p *baseParser) toolName() {
 	p.name = p.w.Text(p.name[:0])
 	p.d.addToolName(p.name)
+}
+
+// word reads the next value into dst if it is a string that is not empty. It reports whether it is.
+func (p *baseParser) word(dst *string) bool {
+	v := p.w.Raw()
+	if !isWord(v) {
+		return false
+	}
+	*dst = word(v)
+	return true
 }
 
 // finishReason reads the next value as the finish reason. The values null and "" mean that a finish reason
@@ -253,9 +257,7 @@ func (p *baseParser) countTo(total int) {
 func (p *baseParser) cachedTokensMember(name []byte) {
 	if string(name) == "cached_tokens" {
 		p.d.Usage.CachedTokens = p.w.Count()
-		return
 	}
-	p.w.Raw()
 }
 
 // reasoningTokensMember reads a member of the details of the output tokens in OpenAI's usage
@@ -263,9 +265,7 @@ func (p *baseParser) cachedTokensMember(name []byte) {
 func (p *baseParser) reasoningTokensMember(name []byte) {
 	if string(name) == "reasoning_tokens" {
 		p.setReasoningTokens()
-		return
 	}
-	p.w.Raw()
 }
 
 // setReasoningTokens reads the next value as the number of reasoning tokens. A server may report the number
@@ -297,7 +297,5 @@ func (p *baseParser) timingsMember(name []byte) {
 		t.DraftTokens = w.Count()
 	case "draft_n_accepted":
 		t.AcceptedTokens = w.Count()
-	default:
-		w.Raw()
 	}
 }

@@ -12,9 +12,6 @@ import (
 func (d BedrockConverse) NewParser() Parser {
 	p := new(converseParser)
 	p.init(d.Name(), "", steps{func() {}, p.member, func() {}})
-	p.onOutput, p.onMessage, p.onBlock, p.onDelta = p.outputMember, p.messageMember, p.blockMember, p.deltaMember
-	p.onTool, p.onReasoning, p.onUsage, p.onMetrics = p.toolMember, p.reasoningMember, p.usageMember, p.metricsMember
-	p.eachBlock = func() { p.w.Object(p.onBlock) }
 	return p
 }
 
@@ -23,9 +20,6 @@ func (d BedrockConverse) NewParser() Parser {
 type converseParser struct {
 	baseParser
 	fresh, read, written int // tokens of the prompt that were new, that came from the cache, and that went there
-
-	onOutput, onMessage, onBlock, onDelta, onTool, onReasoning, onUsage, onMetrics func(name []byte)
-	eachBlock                                                                      func()
 }
 
 // Event parses a message. The message metadata ends the answer.
@@ -60,21 +54,20 @@ func isException(e sse.Event, d *Delta) bool {
 func (p *converseParser) member(name []byte) {
 	switch string(name) {
 	case "delta":
-		p.w.Object(p.onDelta)
+		p.w.Object(p.deltaMember)
 	case "start":
-		p.w.Object(p.onBlock)
+		p.w.Object(p.blockMember)
 	case "output":
-		p.w.Object(p.onOutput)
+		p.w.Object(p.outputMember)
 	case "stopReason":
 		p.finishReason()
 	case "usage":
 		p.fresh, p.read, p.written = 0, 0, 0
-		p.w.Object(p.onUsage)
+		p.w.Object(p.usageMember)
 	case "metrics":
-		p.w.Object(p.onMetrics)
+		p.w.Object(p.metricsMember)
 	case "message": // the body of an exception
-		p.isError = p.isError || p.w.Kind() == '"'
-		p.otherMember(name)
+		p.ownMessage()
 	default:
 		p.otherMember(name)
 	}
@@ -82,39 +75,32 @@ func (p *converseParser) member(name []byte) {
 
 func (p *converseParser) outputMember(name []byte) {
 	if string(name) == "message" {
-		p.w.Object(p.onMessage)
-		return
+		p.w.Object(p.messageMember)
 	}
-	p.w.Raw()
 }
 
 func (p *converseParser) messageMember(name []byte) {
 	if string(name) == "content" {
-		p.w.Array(p.eachBlock)
-		return
+		p.w.Array(p.block)
 	}
-	p.w.Raw()
 }
+
+func (p *converseParser) block() { p.w.Object(p.blockMember) }
 
 // blockMember reads a member of a content block, or of the start of a block.
 func (p *converseParser) blockMember(name []byte) {
 	switch string(name) {
-	case "reasoningText": // of a whole answer
-		p.w.Object(p.onReasoning)
+	case "reasoningText": // of a whole answer, in its reasoningContent
+		p.w.Object(p.reasoningMember)
 	case "reasoningContent":
-		p.w.Object(p.onBlockOrReasoning())
+		if p.wholeBody {
+			p.w.Object(p.blockMember)
+		} else {
+			p.w.Object(p.reasoningMember)
+		}
 	default:
 		p.deltaMember(name)
 	}
-}
-
-// onBlockOrReasoning returns the reader of the value of reasoningContent. In a whole answer, the value has
-// the text in a member reasoningText.
-func (p *converseParser) onBlockOrReasoning() func(name []byte) {
-	if p.wholeBody {
-		return p.onBlock
-	}
-	return p.onReasoning
 }
 
 func (p *converseParser) deltaMember(name []byte) {
@@ -122,11 +108,9 @@ func (p *converseParser) deltaMember(name []byte) {
 	case "text":
 		p.d.Text = p.w.Text(p.d.Text)
 	case "toolUse":
-		p.w.Object(p.onTool)
+		p.w.Object(p.toolMember)
 	case "reasoningContent":
-		p.w.Object(p.onReasoning)
-	default:
-		p.w.Raw()
+		p.w.Object(p.reasoningMember)
 	}
 }
 
@@ -136,17 +120,13 @@ func (p *converseParser) toolMember(name []byte) {
 		p.toolName()
 	case "input": // in a stream, a part of the JSON text as a string
 		p.d.ToolCall = p.w.TextOrRaw(p.d.ToolCall)
-	default:
-		p.w.Raw()
 	}
 }
 
 func (p *converseParser) reasoningMember(name []byte) {
 	if string(name) == "text" {
 		p.d.Reasoning = p.w.Text(p.d.Reasoning)
-		return
 	}
-	p.w.Raw()
 }
 
 // usageMember reads a member of the token counts
@@ -163,8 +143,6 @@ func (p *converseParser) usageMember(name []byte) {
 		p.written = p.w.Count()
 	case "outputTokens":
 		u.OutputTokens = p.w.Count()
-	default:
-		p.w.Raw()
 	}
 	u.PromptTokens, u.CachedTokens = p.fresh+p.read+p.written, p.read
 }
@@ -172,9 +150,7 @@ func (p *converseParser) usageMember(name []byte) {
 func (p *converseParser) metricsMember(name []byte) {
 	if string(name) == "latencyMs" {
 		p.d.Timings.Total = p.w.Duration(time.Millisecond)
-		return
 	}
-	p.w.Raw()
 }
 
 // NewParser returns a parser for the answers of this dialect.

@@ -53,9 +53,7 @@ type cohereFormat struct {
 // answer have the same members. Where a whole answer has an array, an event has one element of the array.
 type cohereParser struct {
 	memoParser
-	calls                                            toolCalls
-	onDelta, onMessage, onContent, onUsage, onTokens func(name []byte)
-	eachContent                                      func()
+	calls toolCalls
 }
 
 var contentDelta = []byte("content-delta")
@@ -64,9 +62,7 @@ func newCohereParser(dialect string) *cohereParser {
 	p := new(cohereParser)
 	p.init(dialect, "", steps{func() {}, p.member, func() {}})
 	p.textEvent = contentDelta
-	p.calls.init(&p.baseParser)
-	p.onDelta, p.onMessage, p.onContent, p.onUsage, p.onTokens = p.deltaMember, p.messageMember, p.contentMember, p.usageMember, p.tokensMember
-	p.eachContent = func() { p.object(p.onContent) }
+	p.calls.p = &p.baseParser
 	return p
 }
 
@@ -80,7 +76,7 @@ func (p *cohereParser) member(name []byte) {
 			p.d.Done = true
 		}
 	case "delta":
-		p.object(p.onDelta)
+		p.object(p.deltaMember)
 	default:
 		p.deltaMember(name)
 	}
@@ -91,15 +87,14 @@ func (p *cohereParser) deltaMember(name []byte) {
 	switch string(name) {
 	case "message":
 		if p.w.Kind() == '{' {
-			p.w.Object(p.onMessage)
+			p.w.Object(p.messageMember)
 			return
 		}
-		p.isError = p.isError || p.w.Kind() == '"' // the body of an error
-		p.otherMember(name)
+		p.ownMessage() // the body of an error
 	case "finish_reason":
 		p.reason()
 	case "usage":
-		p.w.Object(p.onUsage)
+		p.w.Object(p.usageMember)
 	default:
 		p.otherMember(name)
 	}
@@ -124,17 +119,17 @@ func (p *cohereParser) messageMember(name []byte) {
 	case string(name) == "tool_plan":
 		p.d.Reasoning = p.w.Text(p.d.Reasoning)
 	case string(name) == "content" && kind == '{':
-		p.w.Object(p.onContent)
+		p.w.Object(p.contentMember)
 	case string(name) == "content" && kind == '[':
-		p.w.Array(p.eachContent)
+		p.w.Array(p.content)
 	case string(name) == "tool_calls" && kind == '{':
-		p.w.Object(p.calls.onCall)
+		p.w.Object(p.calls.callMember)
 	case string(name) == "tool_calls" && kind == '[':
 		p.calls.array()
-	default: // for example citations, whose text is a part of the content
-		p.w.Raw()
 	}
 }
+
+func (p *cohereParser) content() { p.object(p.contentMember) }
 
 func (p *cohereParser) contentMember(name []byte) {
 	switch string(name) {
@@ -142,8 +137,6 @@ func (p *cohereParser) contentMember(name []byte) {
 		p.d.Text = p.w.Text(p.d.Text)
 	case "thinking":
 		p.d.Reasoning = p.w.Text(p.d.Reasoning)
-	default:
-		p.w.Raw()
 	}
 }
 
@@ -152,11 +145,9 @@ func (p *cohereParser) contentMember(name []byte) {
 func (p *cohereParser) usageMember(name []byte) {
 	switch string(name) {
 	case "tokens":
-		p.object(p.onTokens)
+		p.object(p.tokensMember)
 	case "cached_tokens":
 		p.d.Usage.CachedTokens = p.w.Count()
-	default:
-		p.w.Raw()
 	}
 }
 
@@ -166,7 +157,5 @@ func (p *cohereParser) tokensMember(name []byte) {
 		p.d.Usage.PromptTokens = p.w.Count()
 	case "output_tokens":
 		p.d.Usage.OutputTokens = p.w.Count()
-	default:
-		p.w.Raw()
 	}
 }

@@ -21,17 +21,11 @@ type geminiParser struct {
 	// The current part.
 	text    []byte
 	thought bool
-
-	onCandidate, onContent, onPart, onCall, onUsage, onFeedback func(name []byte)
-	eachCandidate, eachPart                                     func()
 }
 
 func newGeminiParser(dialect string) *geminiParser {
 	p := new(geminiParser)
 	p.init(dialect, "", steps{p.begin, p.member, p.end})
-	p.onCandidate, p.onContent, p.onPart, p.onCall = p.candidateMember, p.contentMember, p.partMember, p.callMember
-	p.onUsage, p.onFeedback = p.usageMember, p.feedbackMember
-	p.eachCandidate, p.eachPart = p.candidate, p.part
 	return p
 }
 
@@ -49,11 +43,11 @@ func (p *geminiParser) member(name []byte) {
 	switch string(name) {
 	case "candidates":
 		p.d.rewind(p.start) // if there are two members "candidates", the second is used
-		p.w.Array(p.eachCandidate)
+		p.w.Array(p.candidate)
 	case "usageMetadata":
-		p.w.Object(p.onUsage)
+		p.w.Object(p.usageMember)
 	case "promptFeedback":
-		p.w.Object(p.onFeedback)
+		p.w.Object(p.feedbackMember)
 	default:
 		p.otherMember(name)
 	}
@@ -66,7 +60,7 @@ func (p *geminiParser) member(name []byte) {
 func (p *geminiParser) candidate() {
 	p.candidateStart = p.d.mark()
 	p.index, p.reason = 0, p.reason[:0]
-	p.w.Object(p.onCandidate)
+	p.w.Object(p.candidateMember)
 	switch {
 	case p.index != 0:
 		p.d.rewind(p.candidateStart)
@@ -84,26 +78,22 @@ func (p *geminiParser) candidateMember(name []byte) {
 		p.index = p.w.Count()
 	case "content":
 		p.d.rewind(p.candidateStart)
-		p.w.Object(p.onContent)
+		p.w.Object(p.contentMember)
 	case "finishReason":
 		p.reason = append(p.reason[:0], p.w.Raw()...)
-	default:
-		p.w.Raw()
 	}
 }
 
 func (p *geminiParser) contentMember(name []byte) {
 	if string(name) == "parts" {
-		p.w.Array(p.eachPart)
-		return
+		p.w.Array(p.part)
 	}
-	p.w.Raw()
 }
 
 // part reads a part of the content. Whether its text is a thought may come after the text.
 func (p *geminiParser) part() {
 	p.text, p.thought = p.text[:0], false
-	p.w.Object(p.onPart)
+	p.w.Object(p.partMember)
 	if p.thought {
 		p.d.Reasoning = append(p.d.Reasoning, p.text...)
 	} else {
@@ -118,9 +108,7 @@ func (p *geminiParser) partMember(name []byte) {
 	case "thought":
 		p.thought = p.w.Is("true")
 	case "functionCall":
-		p.w.Object(p.onCall)
-	default:
-		p.w.Raw()
+		p.w.Object(p.callMember)
 	}
 }
 
@@ -130,8 +118,6 @@ func (p *geminiParser) callMember(name []byte) {
 		p.toolName()
 	case "args":
 		p.d.ToolCall = p.w.TextOrRaw(p.d.ToolCall)
-	default:
-		p.w.Raw()
 	}
 }
 
@@ -150,8 +136,6 @@ func (p *geminiParser) usageMember(name []byte) {
 	case "thoughtsTokenCount":
 		p.thoughts = p.w.Count()
 		u.ReasoningTokens = p.thoughts
-	default:
-		p.w.Raw()
 	}
 	u.OutputTokens = p.candidates + p.thoughts
 }
@@ -159,7 +143,6 @@ func (p *geminiParser) usageMember(name []byte) {
 // feedbackMember reads a member of the feedback to the prompt. A prompt that was blocked has no answer.
 func (p *geminiParser) feedbackMember(name []byte) {
 	if string(name) != "blockReason" {
-		p.w.Raw()
 		return
 	}
 	if v := p.w.Raw(); isWord(v) && string(v) != `"BLOCK_REASON_UNSPECIFIED"` {

@@ -6,19 +6,24 @@ import (
 	"time"
 )
 
-// generateBody returns the body for the endpoint /generate of LMDeploy and MindIE. The names of its members
-// are vLLM's names for sampling parameters.
-func generateBody(dialect string, q Query) ([]byte, error) {
+// generateBody returns the body for the endpoint /generate of LMDeploy and MindIE, and of vLLM's demonstration
+// server, which also has min_tokens. The names of its members are vLLM's names for sampling parameters.
+func generateBody(dialect string, q Query, minTokens bool) ([]byte, error) {
 	if err := checkPrompt(dialect, q); err != nil {
 		return nil, err
 	}
-	return json.Marshal(struct {
+	b := struct {
 		Prompt      string  `json:"prompt"`
 		MaxTokens   int     `json:"max_tokens"`
+		MinTokens   int     `json:"min_tokens,omitempty"`
 		IgnoreEOS   bool    `json:"ignore_eos,omitempty"`
 		Temperature float64 `json:"temperature"`
 		Stream      bool    `json:"stream"`
-	}{Prompt: q.Prompt, MaxTokens: q.MaxTokens, IgnoreEOS: q.FixedOutput, Stream: q.Stream})
+	}{Prompt: q.Prompt, MaxTokens: q.MaxTokens, IgnoreEOS: q.FixedOutput, Stream: q.Stream}
+	if minTokens && q.FixedOutput {
+		b.MinTokens = q.MaxTokens
+	}
+	return json.Marshal(b)
 }
 
 // A textMode says what the text of an event contains.
@@ -45,14 +50,11 @@ type generateParser struct {
 	count           int // number of tokens so far, as the server reported it
 	reason          string
 	reasonText      []byte
-
-	onMeta, onReason func(name []byte)
 }
 
 func newGenerateParser(dialect string, mode textMode) *generateParser {
 	p := &generateParser{dialectMode: mode}
 	p.init(dialect, "[DONE]", steps{p.begin, p.member, p.end})
-	p.onMeta, p.onReason = p.metaMember, p.reasonMember
 	return p
 }
 
@@ -75,7 +77,7 @@ func (p *generateParser) member(name []byte) {
 		p.hasIDs = p.w.Kind() == '['
 		p.tokenIDs = p.w.Length()
 	case "meta_info":
-		p.w.Object(p.onMeta)
+		p.w.Object(p.metaMember)
 	default:
 		p.otherMember(name)
 	}
@@ -101,22 +103,16 @@ func (p *generateParser) metaMember(name []byte) {
 			p.finishReason()
 			return
 		}
-		p.w.Object(p.onReason)
-	default:
-		p.w.Raw()
+		p.w.Object(p.reasonMember)
 	}
 }
 
 func (p *generateParser) reasonMember(name []byte) {
 	switch string(name) {
 	case "type":
-		if v := p.w.Raw(); isWord(v) {
-			p.reason = word(v)
-		}
+		p.word(&p.reason)
 	case "message":
 		p.reasonText = p.w.Text(p.reasonText[:0])
-	default:
-		p.w.Raw()
 	}
 }
 

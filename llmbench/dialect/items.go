@@ -65,10 +65,6 @@ type itemsParser struct {
 	bytes   []byte    // a vector that is being decoded
 	wrapped []byte    // an answer that is the list itself, as a member of an object
 	err     error     // what is wrong with the answer
-
-	onItem                  func()
-	onItemMember            func(name []byte)
-	onUsage, onMeta, onUnit func(name []byte)
 }
 
 func newItemsParser(dialect string, form itemsForm) *itemsParser {
@@ -77,8 +73,6 @@ func newItemsParser(dialect string, form itemsForm) *itemsParser {
 	if form.bare {
 		p.form.list = "items"
 	}
-	p.onItem, p.onItemMember = p.item, p.itemMember
-	p.onUsage, p.onMeta, p.onUnit = p.usageMember, p.metaMember, p.usageMember
 	return p
 }
 
@@ -144,11 +138,11 @@ func (p *itemsParser) member(name []byte) {
 			p.otherMember(name)
 			return
 		}
-		p.w.Array(p.onItem)
+		p.w.Array(p.item)
 	case "usage":
-		p.object(p.onUsage)
+		p.object(p.usageMember)
 	case "meta": // Cohere
-		p.object(p.onMeta)
+		p.object(p.metaMember)
 	case "prompt_eval_count": // Ollama
 		u.PromptTokens = p.w.Count()
 		t.PromptTokens = u.PromptTokens
@@ -176,17 +170,13 @@ func (p *itemsParser) usageMember(name []byte) {
 		}
 	case "prompt_tokens_details":
 		p.object(p.cachedTokensMember)
-	default:
-		p.w.Raw()
 	}
 }
 
 func (p *itemsParser) metaMember(name []byte) {
 	if string(name) == "tokens" {
-		p.object(p.onUnit)
-		return
+		p.object(p.usageMember)
 	}
-	p.w.Raw()
 }
 
 // item reads an item of the list.
@@ -201,7 +191,7 @@ func (p *itemsParser) item() {
 		p.fail("item %d is %.40q; want an object", len(p.items)-1, p.w.Raw())
 		return
 	}
-	p.w.Object(p.onItemMember)
+	p.w.Object(p.itemMember)
 }
 
 // last returns the current item.
@@ -223,8 +213,6 @@ func (p *itemsParser) itemMember(name []byte) {
 	case p.form.score != "" && string(name) == p.form.score:
 		it.score = p.number(p.w.Raw(), p.form.score, 64)
 		it.valued = true
-	default:
-		p.w.Raw()
 	}
 }
 
@@ -268,14 +256,6 @@ func (p *itemsParser) numbers(array []byte) {
 	}
 }
 
-// add adds an element to the current vector.
-func (p *itemsParser) add(v float32) {
-	if wide := float64(v); math.IsInf(wide, 0) || math.IsNaN(wide) {
-		p.fail("item %d has the element %v; want finite numbers of 32 bits", len(p.items)-1, v)
-	}
-	p.floats = append(p.floats, v)
-}
-
 // base64Vector reads the next value, a string, as 32-bit little-endian numbers in base64.
 func (p *itemsParser) base64Vector() {
 	text := p.w.Text(nil)
@@ -286,7 +266,11 @@ func (p *itemsParser) base64Vector() {
 		return
 	}
 	for ; len(decoded) > 0; decoded = decoded[4:] {
-		p.add(math.Float32frombits(binary.LittleEndian.Uint32(decoded)))
+		v := math.Float32frombits(binary.LittleEndian.Uint32(decoded))
+		if wide := float64(v); math.IsInf(wide, 0) || math.IsNaN(wide) {
+			p.fail("item %d has the element %v; want finite numbers of 32 bits", len(p.items)-1, v)
+		}
+		p.floats = append(p.floats, v)
 	}
 }
 

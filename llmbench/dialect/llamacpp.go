@@ -49,9 +49,7 @@ func (p *llamaCPPParser) member(name []byte) {
 	case "stop":
 		p.last = p.w.Is("true")
 	case "stop_type":
-		if v := p.w.Raw(); isWord(v) {
-			p.d.Finish = word(v)
-		}
+		p.word(&p.d.Finish)
 	case "stopped_eos": // this and the next two come from versions before 2025
 		p.finishIfTrue("eos")
 	case "stopped_limit":

@@ -12,7 +12,7 @@ func (LMDeploy) Name() string { return "lmdeploy" }
 func (LMDeploy) Path(Query) string { return "/generate" }
 
 // Body returns the JSON body for q, which must not be a conversation.
-func (d LMDeploy) Body(q Query) ([]byte, error) { return generateBody(d.Name(), q) }
+func (d LMDeploy) Body(q Query) ([]byte, error) { return generateBody(d.Name(), q, false) }
 
 // NewParser returns a parser for the answers of this dialect.
 func (d LMDeploy) NewParser() Parser { return newGenerateParser(d.Name(), newTexts) }

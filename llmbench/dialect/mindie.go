@@ -38,7 +38,7 @@ func (MindIEVLLM) Name() string { return "mindie-vllm" }
 func (MindIEVLLM) Path(Query) string { return "/generate" }
 
 // Body returns the JSON body for q, which must not be a conversation.
-func (d MindIEVLLM) Body(q Query) ([]byte, error) { return generateBody(d.Name(), q) }
+func (d MindIEVLLM) Body(q Query) ([]byte, error) { return generateBody(d.Name(), q, false) }
 
 // NewParser returns a parser for the answers of this dialect.
 func (d MindIEVLLM) NewParser() Parser { return newTextsParser(d.Name(), false) }

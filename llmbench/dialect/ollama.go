@@ -80,16 +80,14 @@ func newOllamaBody(q Query) ollamaBody {
 // the member that holds the text of a document.
 type ollamaParser struct {
 	baseParser
-	calls     toolCalls
-	last      bool // the current document has "done": true
-	onMessage func(name []byte)
+	calls toolCalls
+	last  bool // the current document has "done": true
 }
 
 func newOllamaParser(dialect string) *ollamaParser {
 	p := new(ollamaParser)
 	p.init(dialect, `"done": true`, steps{p.begin, p.member, p.end})
-	p.calls.init(&p.baseParser)
-	p.onMessage = p.messageMember
+	p.calls.p = &p.baseParser
 	return p
 }
 
@@ -100,7 +98,7 @@ func (p *ollamaParser) member(name []byte) {
 	switch string(name) {
 	case "message":
 		if p.w.Kind() == '{' {
-			p.w.Object(p.onMessage)
+			p.w.Object(p.messageMember)
 			return
 		}
 		p.otherMember(name)
@@ -111,9 +109,7 @@ func (p *ollamaParser) member(name []byte) {
 	case "done":
 		p.last = p.w.Is("true")
 	case "done_reason":
-		if v := p.w.Raw(); isWord(v) {
-			p.d.Finish = word(v)
-		}
+		p.word(&p.d.Finish)
 	case "prompt_eval_count":
 		u.PromptTokens = p.w.Count()
 		t.PromptTokens = u.PromptTokens
@@ -141,8 +137,6 @@ func (p *ollamaParser) messageMember(name []byte) {
 		p.d.Reasoning = p.w.Text(p.d.Reasoning[:p.start.reasoning])
 	case "tool_calls":
 		p.calls.array()
-	default:
-		p.w.Raw()
 	}
 }
 

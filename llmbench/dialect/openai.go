@@ -80,19 +80,13 @@ type openAIParser struct {
 	reason        string
 	reasonPending bool // the finish reason is null or ""
 	choiceStart   mark // where the text of the choice begins
-
-	onChoice, onMessage, onUsage, onPromptDetails, onOutputDetails func(name []byte)
-	eachChoice                                                     func()
 }
 
 func newOpenAIParser(dialect string) *openAIParser {
 	p := new(openAIParser)
 	p.init(dialect, "[DONE]", steps{p.begin, p.member, p.end})
 	p.textEvent, p.choices = messageEvent, 1
-	p.calls.init(&p.baseParser)
-	p.onChoice, p.onMessage, p.onUsage = p.choiceMember, p.messageMember, p.usageMember
-	p.onPromptDetails, p.onOutputDetails = p.cachedTokensMember, p.reasoningTokensMember
-	p.eachChoice = p.choice
+	p.calls.p = &p.baseParser
 	return p
 }
 
@@ -108,9 +102,9 @@ func (p *openAIParser) member(name []byte) {
 	switch string(name) {
 	case "choices":
 		p.d.rewind(p.start) // if there are two members "choices", the second is used
-		p.w.Array(p.eachChoice)
+		p.w.Array(p.choice)
 	case "usage":
-		p.w.Object(p.onUsage)
+		p.w.Object(p.usageMember)
 	case "timings": // llama.cpp
 		p.timings()
 	default:
@@ -125,7 +119,7 @@ func (p *openAIParser) choice() {
 	p.hasChoice = true
 	p.index, p.reason, p.reasonPending = 0, "", false
 	tokenIDs := p.tokenIDs
-	p.w.Object(p.onChoice)
+	p.w.Object(p.choiceMember)
 	switch {
 	case p.index != 0:
 		p.d.rewind(p.choiceStart)
@@ -142,21 +136,15 @@ func (p *openAIParser) choiceMember(name []byte) {
 	case "index":
 		p.index = p.w.Count()
 	case "delta", "message":
-		p.w.Object(p.onMessage)
+		p.w.Object(p.messageMember)
 	case "text":
 		p.d.Text = p.w.Text(p.d.Text[:p.choiceStart.text])
 	case "finish_reason":
-		if v := p.w.Raw(); isWord(v) {
-			p.reason = word(v)
-		} else {
-			p.reasonPending = true
-		}
+		p.reasonPending = !p.word(&p.reason)
 	case "token_ids":
 		p.tokenIDs += p.w.Length()
 	case "avg_decoded_tokens_per_iter": // TensorRT-LLM
 		p.perStep = p.w.Duration(time.Second)
-	default:
-		p.w.Raw()
 	}
 }
 
@@ -173,8 +161,6 @@ func (p *openAIParser) messageMember(name []byte) {
 		p.calls.array()
 	case "function_call": // older form of tool_calls
 		p.calls.function()
-	default:
-		p.w.Raw()
 	}
 }
 
@@ -186,9 +172,9 @@ func (p *openAIParser) usageMember(name []byte) {
 	case "completion_tokens":
 		u.OutputTokens = p.w.Count()
 	case "prompt_tokens_details":
-		p.w.Object(p.onPromptDetails)
+		p.w.Object(p.cachedTokensMember)
 	case "completion_tokens_details":
-		p.w.Object(p.onOutputDetails)
+		p.w.Object(p.reasoningTokensMember)
 	case "reasoning_tokens": // SGLang
 		p.setReasoningTokens()
 	case "queue_time": // this and the next three come from hosted servers and TabbyAPI
@@ -199,8 +185,6 @@ func (p *openAIParser) usageMember(name []byte) {
 		t.Predict = p.w.Duration(time.Second)
 	case "total_time":
 		t.Total = p.w.Duration(time.Second)
-	default:
-		p.w.Raw()
 	}
 }
 

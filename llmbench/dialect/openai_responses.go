@@ -90,11 +90,6 @@ type responsesText struct {
 func (d OpenAIResponses) NewParser() Parser {
 	p := new(responsesParser)
 	p.init(d.Name(), "response.completed", steps{p.begin, p.member, p.end})
-	p.onResponse, p.onIncomplete = p.responseMember, p.incompleteMember
-	p.onUsage, p.onInputDetails, p.onOutputDetails = p.usageMember, p.cachedTokensMember, p.reasoningTokensMember
-	p.onItem, p.onPart, p.onOpened = p.itemMember, p.partMember, p.openedMember
-	p.eachItem = p.item
-	p.eachPart = func() { p.w.Object(p.onPart) }
 	return p
 }
 
@@ -110,10 +105,6 @@ type responsesParser struct {
 	// The current item of a whole answer.
 	isReasoning bool
 	itemStart   mark // where the text of the item begins
-
-	onResponse, onIncomplete, onUsage, onItem, onPart, onOpened func(name []byte)
-	onInputDetails, onOutputDetails                             func(name []byte)
-	eachItem, eachPart                                          func()
 }
 
 type eventKind int
@@ -181,13 +172,9 @@ func (p *responsesParser) member(name []byte) {
 	case "delta":
 		p.delta = p.w.TextOrRaw(p.delta[:0])
 	case "item":
-		if p.w.Kind() == '{' {
-			p.w.Object(p.onOpened)
-			return
-		}
-		p.w.Raw()
+		p.object(p.openedMember)
 	case "response":
-		p.w.Object(p.onResponse)
+		p.w.Object(p.responseMember)
 	case "timings": // llama.cpp
 		p.timings()
 	default:
@@ -202,17 +189,14 @@ func (p *responsesParser) responseMember(name []byte) {
 			p.status = word(v)
 		}
 	case "incomplete_details":
-		p.w.Object(p.onIncomplete)
+		p.w.Object(p.incompleteMember)
 	case "usage":
-		p.w.Object(p.onUsage)
+		p.w.Object(p.usageMember)
 	case "output":
 		if p.wholeBody { // in a stream, the output repeats earlier events
-			p.w.Array(p.eachItem)
-			return
+			p.w.Array(p.item)
 		}
-		p.w.Raw()
 	case "object":
-		p.w.Raw()
 	default:
 		p.otherMember(name)
 	}
@@ -223,19 +207,13 @@ func (p *responsesParser) responseMember(name []byte) {
 func (p *responsesParser) openedMember(name []byte) {
 	if string(name) == "name" {
 		p.name = p.w.Text(p.name[:0])
-		return
 	}
-	p.w.Raw()
 }
 
 func (p *responsesParser) incompleteMember(name []byte) {
 	if string(name) == "reason" {
-		if v := p.w.Raw(); isWord(v) {
-			p.status = word(v)
-		}
-		return
+		p.word(&p.status)
 	}
-	p.w.Raw()
 }
 
 func (p *responsesParser) usageMember(name []byte) {
@@ -245,18 +223,16 @@ func (p *responsesParser) usageMember(name []byte) {
 	case "output_tokens":
 		p.d.Usage.OutputTokens = p.w.Count()
 	case "input_tokens_details":
-		p.w.Object(p.onInputDetails)
+		p.w.Object(p.cachedTokensMember)
 	case "output_tokens_details":
-		p.w.Object(p.onOutputDetails)
-	default:
-		p.w.Raw()
+		p.w.Object(p.reasoningTokensMember)
 	}
 }
 
 // item reads an item in the output of a whole answer.
 func (p *responsesParser) item() {
 	p.isReasoning, p.itemStart = false, p.d.mark()
-	p.w.Object(p.onItem)
+	p.w.Object(p.itemMember)
 	if p.isReasoning {
 		p.d.Reasoning = append(p.d.Reasoning, p.d.Text[p.itemStart.text:]...)
 		p.d.Text = p.d.Text[:p.itemStart.text]
@@ -268,22 +244,20 @@ func (p *responsesParser) itemMember(name []byte) {
 	case "type":
 		p.isReasoning = p.w.Is(`"reasoning"`)
 	case "content", "summary":
-		p.w.Array(p.eachPart)
+		p.w.Array(p.part)
 	case "name":
 		p.toolName()
 	case "arguments":
 		p.d.ToolCall = p.w.TextOrRaw(p.d.ToolCall)
-	default:
-		p.w.Raw()
 	}
 }
+
+func (p *responsesParser) part() { p.w.Object(p.partMember) }
 
 func (p *responsesParser) partMember(name []byte) {
 	if string(name) == "text" || string(name) == "refusal" {
 		p.d.Text = p.w.Text(p.d.Text)
-		return
 	}
-	p.w.Raw()
 }
 
 // end adds the document's members to the delta, depending on the type of the document.

@@ -87,14 +87,11 @@ type tgiParser struct {
 	noText  bool // the token's text is null
 	last    bool // generated_text is present
 	special bool // the token is special, such as an end token, so that its text does not count
-
-	onToken, onDetails func(name []byte)
 }
 
 func newTGIParser(dialect string) *tgiParser {
 	p := new(tgiParser)
 	p.init(dialect, "generated_text", steps{p.begin, p.member, p.end})
-	p.onToken, p.onDetails = p.tokenMember, p.detailsMember
 	return p
 }
 
@@ -109,14 +106,14 @@ func (p *tgiParser) begin() { p.tokens, p.noText, p.last, p.special = 0, false, 
 func (p *tgiParser) member(name []byte) {
 	switch string(name) {
 	case "token":
-		p.w.Object(p.onToken)
+		p.w.Object(p.tokenMember)
 	case "generated_text":
 		v := p.w.Raw()
 		if p.last = len(v) > 1 && v[0] == '"'; p.last {
 			p.generatedText = jsonwalk.Unquote(p.generatedText[:0], v)
 		}
 	case "details":
-		p.w.Object(p.onDetails)
+		p.w.Object(p.detailsMember)
 	case "prefill_time": // MindIE: the duration of one step
 		p.prefill += p.w.Duration(time.Millisecond)
 	case "decode_time":
@@ -137,8 +134,6 @@ func (p *tgiParser) tokenMember(name []byte) {
 		}
 	case "special":
 		p.special = p.w.Is("true")
-	default:
-		p.w.Raw()
 	}
 }
 
@@ -150,8 +145,6 @@ func (p *tgiParser) detailsMember(name []byte) {
 		p.d.Usage.OutputTokens = p.w.Count()
 	case "input_length", "prompt_tokens":
 		p.d.Usage.PromptTokens = p.w.Count()
-	default:
-		p.w.Raw()
 	}
 }
 

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -21,14 +22,11 @@ func (Triton) Name() string { return "triton" }
 
 // Path returns the path of q's model. The model is "ensemble" if q names none.
 func (Triton) Path(q Query) string {
-	model, verb := q.Model, "generate"
-	if model == "" {
-		model = "ensemble"
-	}
+	verb := "generate"
 	if q.Stream {
 		verb = "generate_stream"
 	}
-	return "/v2/models/" + url.PathEscape(model) + "/" + verb
+	return "/v2/models/" + url.PathEscape(cmp.Or(q.Model, "ensemble")) + "/" + verb
 }
 
 // Body returns the JSON body for q, which must not be a conversation. To ask for a fixed output, it sets a
@@ -55,7 +53,6 @@ func (d Triton) Body(q Query) ([]byte, error) {
 func (d Triton) NewParser() Parser {
 	p := new(tritonParser)
 	p.init(d.Name(), "an event", steps{func() {}, p.member, p.end})
-	p.onDetails = p.detailsMember
 	return p
 }
 
@@ -64,7 +61,6 @@ type tritonParser struct {
 	eventSeen       bool          // there was an event with text_output
 	detailsSeen     bool          // there was an event with details
 	prefill, decode time.Duration // sums over the events of the answer
-	onDetails       func(name []byte)
 }
 
 func (p *tritonParser) Reset() {
@@ -90,7 +86,7 @@ func (p *tritonParser) member(name []byte) {
 		p.d.Text = p.w.Text(p.d.Text[:p.start.text])
 	case "details": // this and the next two come from MindIE
 		p.detailsSeen = p.detailsSeen || p.w.Kind() == '{'
-		p.w.Object(p.onDetails)
+		p.w.Object(p.detailsMember)
 	case "prefill_time":
 		p.prefill += p.w.Duration(time.Millisecond)
 	case "decode_time":
@@ -108,8 +104,6 @@ func (p *tritonParser) detailsMember(name []byte) {
 		p.d.Usage.OutputTokens = p.w.Count()
 	case "queue_wait_time":
 		p.d.Timings.Queue = p.w.Duration(time.Microsecond)
-	default:
-		p.w.Raw()
 	}
 }
 

@@ -1,9 +1,6 @@
 package dialect
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "fmt"
 
 // VLLMDemo is the API of vLLM's demonstration server (/generate of vllm.entrypoints.api_server,
 // https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/api_server.py). A stream is a sequence of
@@ -19,23 +16,7 @@ func (VLLMDemo) Name() string { return "vllm-demo" }
 func (VLLMDemo) Path(Query) string { return "/generate" }
 
 // Body returns the JSON body for q, which must not be a conversation.
-func (d VLLMDemo) Body(q Query) ([]byte, error) {
-	if err := checkPrompt(d.Name(), q); err != nil {
-		return nil, err
-	}
-	b := struct {
-		Prompt      string  `json:"prompt"`
-		MaxTokens   int     `json:"max_tokens"`
-		MinTokens   int     `json:"min_tokens,omitempty"`
-		IgnoreEOS   bool    `json:"ignore_eos,omitempty"`
-		Temperature float64 `json:"temperature"`
-		Stream      bool    `json:"stream"`
-	}{Prompt: q.Prompt, MaxTokens: q.MaxTokens, Stream: q.Stream}
-	if q.FixedOutput {
-		b.MinTokens, b.IgnoreEOS = q.MaxTokens, true
-	}
-	return json.Marshal(b)
-}
+func (d VLLMDemo) Body(q Query) ([]byte, error) { return generateBody(d.Name(), q, true) }
 
 // NewParser returns a parser for the answers of this dialect.
 func (d VLLMDemo) NewParser() Parser { return newTextsParser(d.Name(), true) }
@@ -49,13 +30,11 @@ type textsParser struct {
 	seen       []byte // the text so far
 	text       []byte // the text of the current document
 	element    int    // number of texts in the list that were read
-	eachText   func()
 }
 
 func newTextsParser(dialect string, wholeTexts bool) *textsParser {
 	p := &textsParser{wholeTexts: wholeTexts}
 	p.init(dialect, "an event", steps{p.begin, p.member, p.end})
-	p.eachText = p.readText
 	return p
 }
 
@@ -79,15 +58,13 @@ func (p *textsParser) member(name []byte) {
 		return
 	}
 	p.element, p.text, p.eventSeen = 0, p.text[:0], true
-	p.w.Array(p.eachText)
+	p.w.Array(p.readText)
 }
 
 func (p *textsParser) readText() {
-	if p.element++; p.element > 1 {
-		p.w.Raw()
-		return
+	if p.element++; p.element == 1 {
+		p.text = p.w.Text(p.text)
 	}
-	p.text = p.w.Text(p.text)
 }
 
 func (p *textsParser) end() {

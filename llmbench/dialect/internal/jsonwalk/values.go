@@ -12,6 +12,7 @@ import (
 // Raw consumes the next value and returns its JSON text, or nil after an error.
 // The text is valid until the next call of a method.
 func (w *Walker) Raw() []byte {
+	w.used = true
 	if w.err != nil {
 		return nil
 	}
@@ -72,16 +73,16 @@ func (w *Walker) Kind() jsontext.Kind {
 // Length consumes the next value. It returns the number of elements of an
 // array, 0 for null and 1 for any other value.
 func (w *Walker) Length() int {
-	n := 0
+	n := 1
 	switch w.Kind() {
 	case '[':
-		w.Array(func() { n++; w.Raw() })
+		n = 0
+		w.Array(func() { n++ })
+		return n
 	case 'n':
-		w.Raw()
-	default:
-		w.Raw()
-		n = 1
+		n = 0
 	}
+	w.Raw()
 	return n
 }
 

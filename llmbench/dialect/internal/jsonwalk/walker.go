@@ -3,7 +3,8 @@
 //
 // The caller passes a text to a [Walker], and a function that is called with the name of each member. That
 // function consumes the member's value with one method of the Walker: as raw bytes, a string, a count, a
-// duration, a nested object or an array. The Walker decodes only what the caller asks for.
+// duration, a nested object or an array. The Walker skips a value that the function does not consume, and
+// decodes only what the caller asks for.
 //
 // The package is lenient in two points, because inference servers are: an object may have two members of
 // the same name, and a string may contain invalid UTF-8, for example because a server cut a character in
@@ -26,6 +27,7 @@ type Walker struct {
 	dec  *jsontext.Decoder
 	src  bytes.Buffer
 	name []byte // buffer for names that contain escapes
+	used bool   // the value of the current member or element has been consumed
 	err  error
 
 	texts    int // how many strings Text has returned from this text
@@ -49,7 +51,7 @@ func (w *Walker) Objects(text []byte, member func(name []byte), end func()) erro
 	w.src = *bytes.NewBuffer(text)
 	w.dec.Reset(&w.src, lenient...)
 	w.err, w.texts = nil, 0
-	for w.object(member) {
+	for w.Object(member); w.err == nil; w.Object(member) {
 		end()
 	}
 	if w.err == io.EOF { // EOF between two objects is the end of the text
@@ -59,38 +61,46 @@ func (w *Walker) Objects(text []byte, member func(name []byte), end func()) erro
 }
 
 // Object reads the next value, which must be an object or null. It calls member with the name of each
-// member, and member must then consume the value. The name is valid until the value is consumed. A null
+// member, and member may then consume the value. The name is valid until the value is consumed. A null
 // counts as an object without members.
-func (w *Walker) Object(member func(name []byte)) { w.object(member) }
-
-// object is like Object, and reports whether it read the value without an error.
-func (w *Walker) object(member func(name []byte)) bool {
+func (w *Walker) Object(member func(name []byte)) {
 	if !w.open('{') {
-		return w.err == nil
+		return
 	}
 	for w.err == nil && w.dec.PeekKind() != '}' {
 		name := w.Raw()
 		if w.err != nil {
-			return false
+			return
 		}
+		w.used = false
 		if bytes.IndexByte(name, '\\') < 0 {
 			member(name[1 : len(name)-1])
-			continue
+		} else {
+			w.name = Unquote(w.name[:0], name)
+			member(w.name)
 		}
-		w.name = Unquote(w.name[:0], name)
-		member(w.name)
+		w.skipUnused()
 	}
-	return w.close()
+	w.close()
+}
+
+// skipUnused skips the current value if it has not been consumed.
+func (w *Walker) skipUnused() {
+	if !w.used {
+		w.Raw()
+	}
 }
 
 // Array reads the next value, which must be an array or null. It calls element before each element, and
-// element must then consume the array element. A null counts as an empty array.
+// element may then consume the array element. A null counts as an empty array.
 func (w *Walker) Array(element func()) {
 	if !w.open('[') {
 		return
 	}
 	for w.err == nil && w.dec.PeekKind() != ']' {
+		w.used = false
 		element()
+		w.skipUnused()
 	}
 	w.close()
 }
@@ -98,6 +108,7 @@ func (w *Walker) Array(element func()) {
 // open consumes the opening bracket of the given kind and returns true, or
 // consumes a null and returns false. Anything else is an error.
 func (w *Walker) open(bracket jsontext.Kind) bool {
+	w.used = true
 	if w.err != nil {
 		return false
 	}
@@ -113,14 +124,9 @@ func (w *Walker) open(bracket jsontext.Kind) bool {
 	return false
 }
 
-// close consumes the closing bracket. It reports whether there was no error.
-func (w *Walker) close() bool {
-	if w.err != nil {
-		return false
+// close consumes the closing bracket, unless there was an error.
+func (w *Walker) close() {
+	if w.err == nil {
+		_, w.err = w.dec.ReadToken()
 	}
-	if _, err := w.dec.ReadToken(); err != nil {
-		w.err = err
-		return false
-	}
-	return true
 }

@@ -36,6 +36,12 @@ func trace(text string) (got []string, err error) {
 			n := 0
 			w.Array(func() { n++; w.Raw() })
 			v = n
+		case "skipped":
+			v = ""
+		case "skipped-array":
+			n := 0
+			w.Array(func() { n++ })
+			v = n
 		default:
 			v = string(w.Raw())
 		}
@@ -62,6 +68,8 @@ func TestWalker(t *testing.T) {
 		{`{"object":{"text":"a"},"object":null}`, "text=a object={ object={ end"},
 		{`{"array":[1,{}],"array":null}`, "array=2 array=0 end"},
 		{`{"te\u0078t":"a"}`, "text=a end"},
+		{`{"skipped":{"text":[7]},"text":"a","object":{"skipped":7},"skipped":null}`, "skipped= text=a skipped= object={ skipped= end"},
+		{`{"skipped-array":[1,{"text":"a"},[2]],"text":"b"}`, "skipped-array=3 text=b end"},
 		{`{"text":"a"}{"text":"b"} null`, "text=a end text=b end end"},
 	} {
 		got, err := trace(test.text)
@@ -78,6 +86,7 @@ func TestWalkerErrors(t *testing.T) {
 		{`{"text":"a"`, "unexpected EOF"},
 		{`{"text":"a"}x`, "invalid character 'x'"},
 		{`{x}`, "invalid character 'x'"},
+		{`{"skipped":x}`, "invalid character 'x'"},
 	} {
 		_, err := trace(test.text)
 		assert.ErrorContains(t, err, test.want, test.text)
