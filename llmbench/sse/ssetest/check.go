@@ -31,13 +31,28 @@ const maxHangs = 4
 func Check(d Decode, o Options) []Result {
 	k := newKit(d, o)
 	var results []Result
-	for _, c := range allCases() {
-		results = append(results, k.check(c))
-	}
-	for _, c := range endlessCases {
-		results = append(results, k.endless(c))
+	for _, c := range runnables() {
+		results = append(results, c.run(k))
 	}
 	return results
+}
+
+// A runnable is a case, with an endless body or another, and how it is run.
+type runnable struct {
+	class, name string
+	run         func(*kit) Result
+}
+
+// runnables returns all cases. The cases of a class follow one another.
+func runnables() []runnable {
+	var all []runnable
+	for _, c := range allCases() {
+		all = append(all, runnable{c.class, c.name, func(k *kit) Result { return k.check(c) }})
+	}
+	for _, c := range endlessCases {
+		all = append(all, runnable{endlessClass, c.name, func(k *kit) Result { return k.endless(c) }})
+	}
+	return all
 }
 
 // excluded lists what is not checked in any case because of the options.

@@ -1,6 +1,7 @@
 package ssetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -48,12 +49,7 @@ func sameText(a, b string) bool {
 	return a == b || decodeUTF8([]byte(a)) == decodeUTF8([]byte(b))
 }
 
-func typeOf(e Event) string {
-	if e.Type == "" {
-		return "message"
-	}
-	return e.Type
-}
+func typeOf(e Event) string { return cmp.Or(e.Type, "message") }
 
 // show formats an event as Go code, without the fields that the options exclude.
 func show(o Options, e Event) string {

@@ -2,6 +2,7 @@ package ssetest
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"time"
 )
@@ -146,10 +147,7 @@ func (s *eventSource) dispatch() *Event {
 	}
 	// "If the data buffer's last character is a U+000A LINE FEED (LF)
 	// character, then remove the last character from the data buffer."
-	e := Event{Type: "message", Data: strings.TrimSuffix(string(s.data), "\n"), ID: s.eventID, Retry: s.retry}
-	if s.eventType != "" {
-		e.Type = s.eventType
-	}
+	e := Event{Type: cmp.Or(s.eventType, "message"), Data: strings.TrimSuffix(string(s.data), "\n"), ID: s.eventID, Retry: s.retry}
 	s.data, s.eventType = nil, ""
 	return &e
 }

@@ -19,20 +19,14 @@ func TestDecoder(t *testing.T, d Decode, o Options) {
 	}
 	s := summary{kit: newKit(d, o), t: t, ran: map[string]bool{}, occurs: map[string]bool{}}
 	s.lateOnce = true
-	all := allCases()
-	for len(all) > 0 {
-		n := slices.IndexFunc(all, func(c testCase) bool { return c.class != all[0].class })
+	for all := runnables(); len(all) > 0; {
+		n := slices.IndexFunc(all, func(c runnable) bool { return c.class != all[0].class })
 		if n < 0 {
 			n = len(all)
 		}
-		s.class(all[0].class, n, func(i int) (string, func() Result) {
-			return all[i].name, func() Result { return s.check(all[i]) }
-		})
+		s.class(all[0].class, all[:n])
 		all = all[n:]
 	}
-	s.class(endlessClass, len(endlessCases), func(i int) (string, func() Result) {
-		return endlessCases[i].name, func() Result { return s.endless(endlessCases[i]) }
-	})
 	s.end()
 	if left := o.excluded(); len(left) > 0 {
 		t.Logf("not checked: %s", strings.Join(left, ", "))
@@ -53,18 +47,16 @@ type summary struct {
 // maxNames is the maximum number of failed cases that are listed for a class.
 const maxNames = 10
 
-// class runs the n cases of a class. The function get returns the name of a case, and the function that
-// runs it.
-func (s *summary) class(class string, n int, get func(i int) (string, func() Result)) {
+// class runs the cases of a class.
+func (s *summary) class(class string, all []runnable) {
 	s.t.Run(class, func(t *testing.T) {
 		var wrong []string
 		cases := 0
-		for i := range n {
-			name, check := get(i)
-			t.Run(name, func(t *testing.T) {
+		for _, c := range all {
+			t.Run(c.name, func(t *testing.T) {
 				cases++
-				r := check()
-				s.ran[class+"/"+name] = true
+				r := c.run(s.kit)
+				s.ran[class+"/"+c.name] = true
 				if r.NotChecked != "" {
 					t.Logf("not checked: %s", r.NotChecked)
 				}
@@ -118,11 +110,9 @@ func (s *summary) end() {
 	}
 	for _, g := range s.o.Gaps {
 		all := true
-		for _, c := range allCases() {
-			all = all && (s.ran[c.class+"/"+c.name] || g != lateGap && g != c.class && g != c.class+"/"+c.name)
-		}
-		for _, c := range endlessCases {
-			all = all && (s.ran[endlessClass+"/"+c.name] || g != endlessClass && g != endlessClass+"/"+c.name)
+		for _, c := range runnables() {
+			late := g == lateGap && c.class != endlessClass
+			all = all && (s.ran[c.class+"/"+c.name] || !late && g != c.class && g != c.class+"/"+c.name)
 		}
 		if all && !s.occurs[g] {
 			s.t.Errorf("Options.Gaps: %q no longer occurs: remove it", g)
@@ -132,12 +122,9 @@ func (s *summary) end() {
 
 // checkGaps returns an error if a gap is not the name of a class or a case.
 func (o Options) checkGaps() error {
-	known := map[string]bool{lateGap: true, endlessClass: true}
-	for _, c := range allCases() {
+	known := map[string]bool{lateGap: true}
+	for _, c := range runnables() {
 		known[c.class], known[c.class+"/"+c.name] = true, true
-	}
-	for _, c := range endlessCases {
-		known[endlessClass+"/"+c.name] = true
 	}
 	for _, g := range o.Gaps {
 		if !known[g] {
