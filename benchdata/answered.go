@@ -2,7 +2,6 @@ package benchdata
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 
@@ -79,9 +78,6 @@ const maxAnswered = 256 << 20
 
 // complete sets the fields of the requests that do not depend on the set.
 func (a Answered) complete(requests []llmbench.Request, err error) ([]llmbench.Request, error) {
-	if at, ok := errors.AsType[*questions.LineError](err); ok {
-		return nil, &lineError{at.Line, at.Err}
-	}
 	if err != nil {
 		return nil, err
 	}

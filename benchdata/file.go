@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata/questions"
 )
 
 // maxRecord is the largest size of a record in bytes, about four million tokens of text.
@@ -103,13 +105,7 @@ func (s *source) Read(p []byte) (int, error) {
 }
 
 // A lineError is an error in a line of a file. The first line is 1.
-type lineError struct {
-	line int
-	err  error
-}
-
-func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
-func (e *lineError) Unwrap() error { return e.err }
+type lineError = questions.LineError
 
 // readFile calls read with the text of the file at path. Errors begin with the kind of data
 // set, the path and, if known, the line.
@@ -125,7 +121,7 @@ func readFile[T any](kind, path string, read func(*source) (T, error)) (T, error
 	}
 	got, err := readText(f, read)
 	if at, ok := errors.AsType[*lineError](err); ok {
-		return none, fmt.Errorf("%s %s:%d: %w", kind, path, at.line, at.err)
+		return none, fmt.Errorf("%s %s:%d: %w", kind, path, at.Line, at.Err)
 	}
 	if err != nil {
 		return none, fmt.Errorf("%s %s: %w", kind, path, err)
@@ -162,7 +158,7 @@ func lines(s *source) iter.Seq2[string, error] {
 			s.record(b.Buffered())
 			text, err := b.ReadString('\n')
 			if err != nil && err != io.EOF {
-				yield("", &lineError{line, err})
+				yield("", &lineError{Line: line, Err: err})
 				return
 			}
 			if strings.TrimSpace(text) != "" && !yield(strings.TrimRight(text, "\r\n"), nil) {

@@ -114,7 +114,7 @@ func (f *fitter) ending(t *text, low, keep, target int, draw func() string) (str
 		if try%8 >= 4 && added > 1 {
 			added--
 		}
-		end := t.copyFirst(kept)
+		end := textOf(t.first(kept), nil)
 		for range added {
 			end.add(draw())
 		}
@@ -159,5 +159,3 @@ func (t *text) add(word string) {
 func (t *text) first(words int) string { return string(t.buf[:t.ends[words]]) }
 
 func (t *text) all() string { return string(t.buf) }
-
-func (t *text) copyFirst(words int) *text { return textOf(t.first(words), nil) }

@@ -1,6 +1,7 @@
 package benchdata
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -80,9 +81,7 @@ type kind struct {
 // kinds lists every kind of data set in the order of Kinds.
 var kinds = []kind{
 	{"random", "", true, func(_ string, o Options, p *params) Workload {
-		setDefault(&o.Input, 512)
-		setDefault(&o.Output, 128)
-		return Prompts{Input: o.Input, Output: o.Output, SharedPrefix: p.count("prefix"), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
+		return Prompts{Input: cmp.Or(o.Input, 512), Output: cmp.Or(o.Output, 128), SharedPrefix: p.count("prefix"), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
 	}},
 	{"random-vllm", "", true, random(VLLM)},
 	{"random-sglang", "", true, random(SGLang)},
@@ -196,7 +195,10 @@ func Kinds() []Kind {
 // repeat=false sets NoRepeat. Open does not read the file; the methods of the data
 // set read it. An error names the invalid part of the spec and says what is allowed.
 func Open(spec string, o Options) (Workload, error) {
-	rest, query, _ := cutLast(spec, "?")
+	rest, query := spec, ""
+	if i := strings.LastIndex(spec, "?"); i >= 0 {
+		rest, query = spec[:i], spec[i+1:]
+	}
 	name, path, _ := strings.Cut(rest, ":")
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
 	if i < 0 {
@@ -234,14 +236,6 @@ func Open(spec string, o Options) (Workload, error) {
 		return nil, fmt.Errorf("dataset %q: %w", spec, p.err)
 	}
 	return w, nil
-}
-
-// cutLast is like [strings.Cut], but cuts around the last sep.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 // params has the parameters of a spec. Its methods add their errors to err.

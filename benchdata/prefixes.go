@@ -1,6 +1,7 @@
 package benchdata
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 
@@ -32,10 +33,7 @@ type PrefixRepetition struct {
 // Requests returns n requests with FixedOutput set. Like vLLM, it rounds n down to a multiple
 // of Prefixes. It returns an error if n is less than Prefixes or a field is out of range.
 func (p PrefixRepetition) Requests(n int) ([]llmbench.Request, error) {
-	setDefault(&p.Prefixes, 10)
-	setDefault(&p.Prefix, 256)
-	setDefault(&p.Suffix, 256)
-	setDefault(&p.Output, 128)
+	p.Prefixes, p.Prefix, p.Suffix, p.Output = cmp.Or(p.Prefixes, 10), cmp.Or(p.Prefix, 256), cmp.Or(p.Suffix, 256), cmp.Or(p.Output, 128)
 	switch {
 	case p.Prefixes < 1 || p.Prefix < 1 || p.Suffix < 1 || p.Output < 1 || p.Prefix > mostTokens || p.Suffix > mostTokens:
 		return nil, fmt.Errorf("prefix repetition: fields Prefixes, Prefix, Suffix and Output are %d, %d, %d and %d, must be at least 1, and Prefix and Suffix at most %d",
@@ -90,13 +88,8 @@ type SharedPrefix struct {
 // Requests returns n requests with FixedOutput set. Each group has PerGroup requests; the last
 // group may have fewer. Requests returns an error if n or a field is out of range.
 func (p SharedPrefix) Requests(n int) ([]llmbench.Request, error) {
-	setDefault(&p.PerGroup, 16)
-	setDefault(&p.System, 2048)
-	setDefault(&p.Question, 128)
-	setDefault(&p.Output, 256)
-	if p.Ratio == 0 {
-		p.Ratio = 1
-	}
+	p.PerGroup, p.System, p.Question, p.Output = cmp.Or(p.PerGroup, 16), cmp.Or(p.System, 2048), cmp.Or(p.Question, 128), cmp.Or(p.Output, 256)
+	p.Ratio = cmp.Or(p.Ratio, 1)
 	switch {
 	case n < 1:
 		return nil, fmt.Errorf("shared prefix: %d requests, must be at least 1", n)

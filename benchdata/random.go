@@ -1,6 +1,7 @@
 package benchdata
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -47,11 +48,8 @@ type Random struct {
 // Requests returns n requests. Like the tools, it sets FixedOutput. It returns an error if n
 // or a field is out of range.
 func (r Random) Requests(n int) ([]llmbench.Request, error) {
-	if r.Rules == "" {
-		r.Rules = VLLM
-	}
-	setDefault(&r.Input, 1024)
-	setDefault(&r.Output, map[Rules]int{VLLM: 128, SGLang: 1024}[r.Rules])
+	r.Rules = cmp.Or(r.Rules, VLLM)
+	r.Input, r.Output = cmp.Or(r.Input, 1024), cmp.Or(r.Output, map[Rules]int{VLLM: 128, SGLang: 1024}[r.Rules])
 	if err := r.check(n); err != nil {
 		return nil, fmt.Errorf("random: %w", err)
 	}

@@ -50,7 +50,7 @@ func values[T any](s *source, array bool, read func(d *jsontext.Decoder) (T, err
 			v, err := read(d)
 			if content, ok := errors.AsType[*contentError](err); ok {
 				var none T
-				yield(none, &lineError{s.line(), fmt.Errorf("record %d: %w", i, content.err)})
+				yield(none, &lineError{Line: s.line(), Err: fmt.Errorf("record %d: %w", i, content.err)})
 				return
 			}
 			if err != nil {
@@ -90,7 +90,7 @@ func lineOf(d *jsontext.Decoder, s *source, err error) error {
 	}
 	rest := d.UnreadBuffer()
 	space := rest[:len(rest)-len(bytes.TrimLeft(rest, " \t\r\n,"))]
-	return &lineError{lineNow(d, s) + bytes.Count(space, []byte{'\n'}), err}
+	return &lineError{Line: lineNow(d, s) + bytes.Count(space, []byte{'\n'}), Err: err}
 }
 
 // end reads the ] that ends the file's array. Anything after it is an error.
@@ -108,7 +108,15 @@ func end(d *jsontext.Decoder) error {
 // If a record has a name twice, the last member counts.
 func items[T any](s *source, want []string, parse func(o item) (T, error)) iter.Seq2[T, error] {
 	return values(s, false, func(d *jsontext.Decoder) (T, error) {
-		o, err := readItem(d, want)
+		o := item{}
+		err := members(d, "the record", func(name string) error {
+			if !slices.Contains(want, name) {
+				return d.SkipValue()
+			}
+			v, err := d.ReadValue()
+			o[name] = v.Clone()
+			return err
+		})
 		if err != nil {
 			var none T
 			return none, err
@@ -123,20 +131,6 @@ func items[T any](s *source, want []string, parse func(o item) (T, error)) iter.
 
 // An item has some members of a JSON object.
 type item map[string]jsontext.Value
-
-// readItem reads the members of an object whose names are in want.
-func readItem(d *jsontext.Decoder, want []string) (item, error) {
-	o := item{}
-	err := members(d, "the record", func(name string) error {
-		if !slices.Contains(want, name) {
-			return d.SkipValue()
-		}
-		v, err := d.ReadValue()
-		o[name] = v.Clone()
-		return err
-	})
-	return o, err
-}
 
 // has reports whether o has the named member and its value is not null.
 func (o item) has(name string) bool {

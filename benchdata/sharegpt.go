@@ -1,6 +1,7 @@
 package benchdata
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -124,9 +125,7 @@ func (s ShareGPT) kind() string {
 }
 
 func (s ShareGPT) read(r *source, n int) ([]llmbench.Request, error) {
-	if s.Rules == "" {
-		s.Rules = VLLM
-	}
+	s.Rules = cmp.Or(s.Rules, VLLM)
 	rules, ok := shareGPTRules[s.Rules]
 	switch {
 	case !ok:

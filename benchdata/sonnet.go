@@ -1,6 +1,7 @@
 package benchdata
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -77,9 +78,7 @@ func (s Sonnet) Read(r io.Reader, n int) ([]llmbench.Request, error) {
 }
 
 func (s Sonnet) read(r *source, n int) ([]llmbench.Request, error) {
-	setDefault(&s.Input, 550)
-	setDefault(&s.Prefix, 200)
-	setDefault(&s.Output, 150)
+	s.Input, s.Prefix, s.Output = cmp.Or(s.Input, 550), cmp.Or(s.Prefix, 200), cmp.Or(s.Output, 150)
 	tok := orWords(s.Tokenizer)
 	base := tok.Count(sonnetTask) + s.Template
 	switch {
@@ -140,11 +139,4 @@ func (s Sonnet) request(tok llmbench.Tokenizer, prefix string, all []string, lin
 		}
 	}
 	return llmbench.Request{}, fmt.Errorf("no %d lines of at most %d tokens found in %d draws", lines, s.Input, maxDraws)
-}
-
-// setDefault sets a field to value if the field is 0.
-func setDefault(field *int, value int) {
-	if *field == 0 {
-		*field = value
-	}
 }

@@ -230,9 +230,9 @@ func (t Trace) rows(s *source) iter.Seq2[TraceRow, error] {
 			case !started:
 				started, first, last = true, r.At, r.At
 			case r.At < last:
-				err = &lineError{s.line(), fmt.Errorf("the row is %v earlier than the row before, must be in order of time", last-r.At)}
+				err = &lineError{Line: s.line(), Err: fmt.Errorf("the row is %v earlier than the row before, must be in order of time", last-r.At)}
 			case r.At-first > longestTrace:
-				err = &lineError{s.line(), fmt.Errorf("the row is %v later than the first row, must be at most %v", r.At-first, longestTrace)}
+				err = &lineError{Line: s.line(), Err: fmt.Errorf("the row is %v later than the first row, must be at most %v", r.At-first, longestTrace)}
 			}
 			if err != nil {
 				yield(TraceRow{}, err)

@@ -89,7 +89,7 @@ func (c csvColumns) read(instant func(string) (time.Duration, error)) func(*sour
 			}
 			for _, name := range []string{c.at, c.input, c.output, c.model} {
 				if _, ok := place[name]; !ok && name != "" {
-					yield(TraceRow{}, &lineError{1, fmt.Errorf("the first line has no column %q, must name all columns", name)})
+					yield(TraceRow{}, &lineError{Line: 1, Err: fmt.Errorf("the first line has no column %q, must name all columns", name)})
 					return
 				}
 			}
@@ -115,7 +115,7 @@ func (c csvColumns) read(instant func(string) (time.Duration, error)) func(*sour
 					r.Output, err = csvTokens(c.output, fields[place[c.output]])
 				}
 				if err != nil {
-					yield(TraceRow{}, &lineError{line, err})
+					yield(TraceRow{}, &lineError{Line: line, Err: err})
 					return
 				}
 				if c.model != "" {
@@ -133,12 +133,12 @@ func (c csvColumns) read(instant func(string) (time.Duration, error)) func(*sour
 // the line after after, the last line that was read.
 func csvError(after int, err error) error {
 	if bad, ok := errors.AsType[*csv.ParseError](err); ok {
-		return &lineError{bad.Line, bad.Err}
+		return &lineError{Line: bad.Line, Err: bad.Err}
 	}
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return &lineError{after + 1, err}
+	return &lineError{Line: after + 1, Err: err}
 }
 
 // csvTokens parses a number of tokens. The error names the column.

@@ -31,15 +31,12 @@ func (q Question) request(intro string, examples []Question, output int) llmbenc
 // choose returns n elements of all, without repetition. The seed determines which elements, and their
 // order. If seed is 0, they are the first n.
 func choose[T any](all []T, n int, seed uint64) []T {
-	order := make([]int, len(all))
-	for i := range order {
-		order[i] = i
+	n = min(n, len(all))
+	if seed == 0 {
+		return all[:n]
 	}
-	if seed != 0 {
-		order = rand.New(rand.NewPCG(seed, 0)).Perm(len(all))
-	}
-	chosen := make([]T, 0, min(n, len(all)))
-	for _, i := range order[:min(n, len(all))] {
+	var chosen []T
+	for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(all))[:n] {
 		chosen = append(chosen, all[i])
 	}
 	return chosen

@@ -1,6 +1,6 @@
 package tokenizer
 
-import "fmt"
+import "slices"
 
 // A bpe is the byte-pair-encoding model of a tokenizer.json. It has the strings that are
 // tokens, and the order in which pairs of neighboring tokens are merged into one token.
@@ -25,22 +25,6 @@ type bpe struct {
 // A merged is the token into which a pair of tokens is merged. Pairs with a lower rank are
 // merged earlier.
 type merged struct{ rank, id int32 }
-
-// newMerges returns the merges, keyed by the pair of tokens. pairs is in order of rank. Both
-// strings of a pair, and their concatenation, must be in vocab.
-func newMerges(vocab map[string]int32, pairs [][2]string) (map[[2]int32]merged, error) {
-	merges := make(map[[2]int32]merged, len(pairs))
-	for rank, p := range pairs {
-		a, okA := vocab[p[0]]
-		b, okB := vocab[p[1]]
-		ab, okAB := vocab[p[0]+p[1]]
-		if !okA || !okB || !okAB {
-			return nil, fmt.Errorf("merge %d is %q and %q; both strings and their concatenation must be in the vocabulary", rank, p[0], p[1])
-		}
-		merges[[2]int32{a, b}] = merged{int32(rank), ab}
-	}
-	return merges, nil
-}
 
 // append appends the tokens of one piece of text to ids.
 func (m *bpe) append(ids []int32, piece string, s *bpeScratch) []int32 {
@@ -92,7 +76,7 @@ func (m *bpe) symbols(piece string, s *bpeScratch) {
 			s.add(id)
 			continue
 		}
-		if m.byteFallback && m.hasBytes(char) {
+		if m.byteFallback && !slices.ContainsFunc([]byte(char), func(b byte) bool { return m.bytes[b] < 0 }) {
 			for _, b := range []byte(char) {
 				s.add(m.bytes[b])
 			}
@@ -103,16 +87,6 @@ func (m *bpe) symbols(piece string, s *bpeScratch) {
 			s.lastUnknown = true
 		}
 	}
-}
-
-// hasBytes reports whether each byte of char has a token.
-func (m *bpe) hasBytes(char string) bool {
-	for _, b := range []byte(char) {
-		if m.bytes[b] < 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // enqueue queues the merge of symbol index and the symbol after it, if merges has this pair.

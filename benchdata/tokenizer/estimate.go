@@ -1,8 +1,10 @@
 package tokenizer
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // An Estimate is a tokenizer for a server whose own tokenizer is not available. It counts
@@ -62,8 +64,8 @@ func Calibrate(points []Point) (Estimate, error) {
 		meanW += float64(w) / float64(len(points))
 		meanT += float64(p.PromptTokens) / float64(len(points))
 	}
-	if distinct(words) < 2 {
-		return Estimate{}, fmt.Errorf("calibrate: %d points have %d different word counts, must be at least 2", len(points), distinct(words))
+	if different := len(slices.Compact(slices.Sorted(slices.Values(words)))); different < 2 {
+		return Estimate{}, fmt.Errorf("calibrate: %d points have %d different word counts, must be at least 2", len(points), different)
 	}
 
 	var cross, square float64
@@ -86,15 +88,6 @@ func Calibrate(points []Point) (Estimate, error) {
 	return e, nil
 }
 
-// distinct returns the number of different values in v.
-func distinct(v []float64) int {
-	seen := make(map[float64]bool, len(v))
-	for _, x := range v {
-		seen[x] = true
-	}
-	return len(seen)
-}
-
 // Count returns PerWord times the number of words in text, rounded to the nearest
 // whole number. Overhead is not included, because the text does not contain it.
 func (e Estimate) Count(text string) int {
@@ -114,9 +107,4 @@ func (e Estimate) Tolerance() int {
 	return int(math.Ceil(e.perWord())) / 2
 }
 
-func (e Estimate) perWord() float64 {
-	if e.PerWord == 0 {
-		return 1
-	}
-	return e.PerWord
-}
+func (e Estimate) perWord() float64 { return cmp.Or(e.PerWord, 1) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/dlclark/regexp2/v2"
@@ -78,13 +79,12 @@ func (m *hfMerge) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &line); err != nil {
 		return err
 	}
-	for i := range line {
-		if line[i] == ' ' {
-			*m = hfMerge{line[:i], line[i+1:]}
-			return nil
-		}
+	left, right, ok := strings.Cut(line, " ")
+	if !ok {
+		return fmt.Errorf("merge %s has no space, must be two strings with a space between", data)
 	}
-	return fmt.Errorf("merge %s has no space, must be two strings with a space between", data)
+	*m = hfMerge{left, right}
+	return nil
 }
 
 // model sets *m to the file's model.
@@ -112,11 +112,7 @@ func (f *hfFile) model(m *bpe) error {
 		}
 	}
 
-	pairs := make([][2]string, len(j.Merges))
-	for i, p := range j.Merges {
-		pairs[i] = p
-	}
-	merges, err := newMerges(j.Vocab, pairs)
+	merges, err := newMerges(j.Vocab, j.Merges)
 	if err != nil {
 		return err
 	}
@@ -144,6 +140,22 @@ func (f *hfFile) model(m *bpe) error {
 	return nil
 }
 
+// newMerges returns the merges, keyed by the pair of tokens. pairs is in order of rank. Both
+// strings of a pair, and their concatenation, must be in vocab.
+func newMerges(vocab map[string]int32, pairs []hfMerge) (map[[2]int32]merged, error) {
+	merges := make(map[[2]int32]merged, len(pairs))
+	for rank, p := range pairs {
+		a, okA := vocab[p[0]]
+		b, okB := vocab[p[1]]
+		ab, okAB := vocab[p[0]+p[1]]
+		if !okA || !okB || !okAB {
+			return nil, fmt.Errorf("merge %d is %q and %q; both strings and their concatenation must be in the vocabulary", rank, p[0], p[1])
+		}
+		merges[[2]int32{a, b}] = merged{int32(rank), ab}
+	}
+	return merges, nil
+}
+
 // normalizers appends to list the normalizers that s describes. A nil s describes none.
 func (s *hfStep) normalizers(list []normalizer) ([]normalizer, error) {
 	if s == nil {
@@ -167,12 +179,17 @@ func (s *hfStep) normalizers(list []normalizer) ([]normalizer, error) {
 	case "NFKD":
 		return append(list, norm.NFKD.String), nil
 	case "Prepend":
-		return append(list, prepend(s.Prepend)), nil
+		return append(list, func(text string) string {
+			if text == "" {
+				return text
+			}
+			return s.Prepend + text
+		}), nil
 	case "Replace":
 		if s.Pattern.String == nil || *s.Pattern.String == "" {
 			return nil, errors.New("part Replace has no String pattern, must have one")
 		}
-		return append(list, replace(*s.Pattern.String, s.Content)), nil
+		return append(list, func(text string) string { return strings.ReplaceAll(text, *s.Pattern.String, s.Content) }), nil
 	}
 	return nil, fmt.Errorf("type is %q, must be NFC, NFD, NFKC, NFKD, Prepend, Replace or Sequence", s.Type)
 }

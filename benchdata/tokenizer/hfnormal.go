@@ -12,21 +12,6 @@ import (
 // into pieces.
 type normalizer func(text string) string
 
-// prepend returns a normalizer that puts before in front of a text that is not empty.
-func prepend(before string) normalizer {
-	return func(text string) string {
-		if text == "" {
-			return text
-		}
-		return before + text
-	}
-}
-
-// replace returns a normalizer that replaces every old by content.
-func replace(old, content string) normalizer {
-	return func(text string) string { return strings.ReplaceAll(text, old, content) }
-}
-
 // An addedToken is a string, such as <|im_start|>, that is always one token where the text
 // contains it. Merges do not apply to added tokens.
 type addedToken struct {
