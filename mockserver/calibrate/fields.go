@@ -3,6 +3,7 @@ package calibrate
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
@@ -34,19 +35,14 @@ var fields = []field{
 }
 
 func fieldNamed(name string) (field, error) {
+	var names []string
 	for _, f := range fields {
 		if f.name == name {
 			return f, nil
 		}
+		names = append(names, f.name)
 	}
-	names := ""
-	for i, f := range fields {
-		if i > 0 {
-			names += ", "
-		}
-		names += f.name
-	}
-	return field{}, fmt.Errorf("%q, want one of %s", name, names)
+	return field{}, fmt.Errorf("%q, want one of %s", name, strings.Join(names, ", "))
 }
 
 // Field returns the value of the field with this JSON name. If a fit cannot vary a field of that name, the

@@ -3,7 +3,6 @@ package calibrate
 import (
 	"math"
 	"math/rand/v2"
-	"sort"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
@@ -65,21 +64,12 @@ func shapeOf(p profiles.Point, overhead float64) shape {
 	lower := math.Min(math.Max((total-upper)/.5, median/20), median)
 	k := median/lower - 1
 	total = upper + lower/2
-	at := func(share float64) float64 {
+	return func(share float64) float64 {
 		if share < .5 {
 			return median * math.Pow(2*share, k) / total
 		}
-		i := sort.Search(len(curve), func(i int) bool { return curve[i][0] >= share })
-		if i == 0 {
-			return median / total
-		}
-		if i == len(curve) {
-			return curve[i-1][1] / total
-		}
-		a, b := curve[i-1], curve[i]
-		return (a[1] + (b[1]-a[1])*(share-a[0])/(b[0]-a[0])) / total
+		return curve.At(share) / total
 	}
-	return at
 }
 
 // draw returns n lengths of this shape with the given mean. Each is a whole number of at least 1. The

@@ -15,20 +15,6 @@ type Tally struct {
 	Within5, Within10, Within20 int // values with an error of at most 5, 10 and 20 %
 }
 
-func (t *Tally) add(off float64) {
-	off = math.Abs(off)
-	t.Values++
-	if off <= 5 {
-		t.Within5++
-	}
-	if off <= 10 {
-		t.Within10++
-	}
-	if off <= 20 {
-		t.Within20++
-	}
-}
-
 // Share returns n as a percentage of all values.
 func (t Tally) Share(n int) float64 { return 100 * float64(n) / float64(max(t.Values, 1)) }
 
@@ -37,7 +23,17 @@ func Count(all []Prediction) Tally {
 	var t Tally
 	for _, q := range all {
 		for _, u := range q.Units {
-			t.add(q.Off(u))
+			off := math.Abs(q.Off(u))
+			t.Values++
+			if off <= 5 {
+				t.Within5++
+			}
+			if off <= 10 {
+				t.Within10++
+			}
+			if off <= 20 {
+				t.Within20++
+			}
 		}
 	}
 	return t
@@ -49,7 +45,7 @@ func Count(all []Prediction) Tally {
 func Summary(w io.Writer, names []string, all map[string][]Prediction) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "profile\tvalues\t≤5%\t≤10%\t≤20%\theld-out error, median/most in %")
-	var sum Tally
+	var everything []Prediction
 	for _, name := range names {
 		t := Count(all[name])
 		var units []string
@@ -57,11 +53,9 @@ func Summary(w io.Writer, names []string, all map[string][]Prediction) {
 			units = append(units, fmt.Sprintf("%s %.1f/%.0f", short(e.Unit), e.Median, e.Most))
 		}
 		fmt.Fprintf(tw, "%s\t%d\t%.0f\t%.0f\t%.0f\t%s\n", name, t.Values, t.Share(t.Within5), t.Share(t.Within10), t.Share(t.Within20), strings.Join(units, "  "))
-		sum.Values += t.Values
-		sum.Within5 += t.Within5
-		sum.Within10 += t.Within10
-		sum.Within20 += t.Within20
+		everything = append(everything, all[name]...)
 	}
+	sum := Count(everything)
 	fmt.Fprintf(tw, "all\t%d\t%.1f\t%.1f\t%.1f\t\n", sum.Values, sum.Share(sum.Within5), sum.Share(sum.Within10), sum.Share(sum.Within20))
 	tw.Flush()
 }

@@ -42,9 +42,7 @@ func newFleet(p engine.Profile, n int, routing string) (*fleet, error) {
 // submit sends a job to the replica that the router chooses. If the replica refuses the job, submit counts the
 // refusal and returns no error.
 func (f *fleet) submit(at time.Duration, j engine.Job) error {
-	for _, e := range f.replicas {
-		e.Advance(at)
-	}
+	f.advance(at)
 	if f.figures.sent == 0 {
 		f.figures.first = f.replicas[0].Now()
 	}
@@ -137,14 +135,10 @@ func (f *fleet) closedLoop(l lengths, concurrency, n int, report func(string)) e
 	return nil
 }
 
-// counts returns the sum of the counts of all replicas.
+// counts returns the sums of the counts of all replicas that the results have.
 func (f *fleet) counts() (c engine.Counts) {
 	for _, e := range f.replicas {
 		n := e.Counts()
-		c.Steps += n.Steps
-		c.Prefills += n.Prefills
-		c.Prefilled += n.Prefilled
-		c.Generated += n.Generated
 		c.Preempted += n.Preempted
 		c.Queried += n.Queried
 		c.Hit += n.Hit

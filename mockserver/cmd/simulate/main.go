@@ -196,10 +196,7 @@ func (o *options) loads(out *benchfmt.Writer, stderr io.Writer, p engine.Profile
 		return out.Write(&benchfmt.Result{Name: benchfmt.Name(name), Iters: 1, Values: f.figures.values(f.counts())})
 	}
 	if o.trace != "" {
-		load, err := trace(o.trace, o.repeat, p.Block())
-		if err != nil {
-			return err
-		}
+		load := trace(o.trace, o.repeat, p.Block())
 		kind, _, _ := strings.Cut(o.trace, ":")
 		return one(fmt.Sprintf("trace=%s/repeat=%d", kind, o.repeat), func(f *fleet, report func(string)) error { return f.openLoop(load, report) })
 	}

@@ -195,10 +195,7 @@ func FuzzTrace(f *testing.F) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		load, err := trace(kind+":"+file, 2, p.Block())
-		if err != nil {
-			t.Fatal(err)
-		}
+		load := trace(kind+":"+file, 2, p.Block())
 		fl, err := newFleet(p, 2, "prefix")
 		if err != nil {
 			t.Fatal(err)

@@ -67,16 +67,11 @@ var traces = []string{"azure", "mooncake"}
 
 // trace returns the requests of a recorded load, which is repeated the given number of times. spec is
 // azure:PATH or mooncake:PATH. block is the block size, in tokens, of the servers' prefix cache.
-func trace(spec string, repeat, block int) (requests, error) {
+func trace(spec string, repeat, block int) requests {
 	kind, path, _ := strings.Cut(spec, ":")
-	var read func(io.Reader, func(request, error) bool)
-	switch kind {
-	case "azure":
-		read = azure
-	case "mooncake":
+	read := azure
+	if kind == "mooncake" {
 		read = func(r io.Reader, yield func(request, error) bool) { mooncake(r, block, yield) }
-	default:
-		return nil, fmt.Errorf("trace: %q, want azure:PATH or mooncake:PATH", spec)
 	}
 	return func(yield func(request, error) bool) {
 		var begin time.Duration
@@ -110,7 +105,7 @@ func trace(spec string, repeat, block int) (requests, error) {
 			}
 			begin = last
 		}
-	}, nil
+	}
 }
 
 // azure reads a trace of Azure's LLM inference service (https://github.com/Azure/AzurePublicDataset). Each line
