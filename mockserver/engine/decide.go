@@ -246,11 +246,7 @@ func (e *Engine) endPrefill() {
 // joinBatch puts a sequence whose prompt has been computed into the batch. It also counts
 // the sequence's next token, which the prefill has computed.
 func (e *Engine) joinBatch(s *Sequence) {
-	i := 0
-	for e.filling[i] != s { // usually s is the first
-		i++
-	}
-	e.filling = append(e.filling[:i], e.filling[i+1:]...)
+	e.filling = without(e.filling, s) // usually s is the first
 	s.blocks = e.kv.nameBlocks(s.blocks, s.Job.Prefix)
 	s.State = Holding // for a sequence that has all its tokens and does not join the batch
 	s.tokens++

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"time"
 )
 
@@ -189,12 +188,12 @@ func (e *Engine) Now() time.Duration { return e.now }
 
 // Next returns the end of the current decode step or prefill. No token comes before it.
 // Next returns false if the server is idle.
-func (e *Engine) Next() (time.Duration, bool) { return e.current.nextEnd() }
+func (e *Engine) Next() (time.Duration, bool) { return e.current.endOf(e.current.done + 1) }
 
 // NextChange returns the next instant at which a sequence may be admitted, preempted or
 // end, if no request is submitted or cancelled before. Until then the engine only computes
 // tokens. NextChange returns false if the server is idle.
-func (e *Engine) NextChange() (time.Duration, bool) { return e.current.lastEnd() }
+func (e *Engine) NextChange() (time.Duration, bool) { return e.current.endOf(e.current.n) }
 
 // Counts returns what the engine has done up to [Engine.Now].
 func (e *Engine) Counts() Counts { return e.counts }
@@ -223,15 +222,13 @@ func (e *Engine) evict(s *Sequence) {
 	held := e.blocksOf(s)
 	switch s.State {
 	case Filling:
-		i := slices.Index(e.filling, s)
-		e.filling = slices.Delete(e.filling, i, i+1)
+		e.filling = without(e.filling, s)
 	case Decoding:
 		e.leaveBatch(s)
 	}
 	e.kv.release(s.blocks, held)
 	s.blocks = s.blocks[:0]
-	i := slices.Index(e.running, s)
-	e.running = slices.Delete(e.running, i, i+1)
+	e.running = without(e.running, s)
 }
 
 // blocksOf returns the number of blocks that a running sequence uses.

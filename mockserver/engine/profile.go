@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -84,12 +85,7 @@ const (
 )
 
 // Block returns BlockTokens with its default applied.
-func (p *Profile) Block() int {
-	if p.BlockTokens == 0 {
-		return defaultBlock
-	}
-	return p.BlockTokens
-}
+func (p *Profile) Block() int { return cmp.Or(p.BlockTokens, defaultBlock) }
 
 // UnmarshalJSON sets the fields that are in data and leaves the others unchanged. An
 // unknown name is an error. UnmarshalJSON does not validate the result.

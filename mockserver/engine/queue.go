@@ -35,7 +35,10 @@ func (q *queue) pop() *Sequence {
 	return s
 }
 
-func (q *queue) remove(s *Sequence) {
-	i := slices.Index(q.all, s)
-	q.all = slices.Delete(q.all, i, i+1)
+func (q *queue) remove(s *Sequence) { q.all = without(q.all, s) }
+
+// without removes a sequence from a list that has it.
+func without(list []*Sequence, s *Sequence) []*Sequence {
+	i := slices.Index(list, s)
+	return slices.Delete(list, i, i+1)
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"container/heap"
 	"math/rand/v2"
 	"time"
 )
@@ -95,9 +94,6 @@ func (h *byEnd) Push(x any) {
 	s.index = len(*h)
 	*h = append(*h, s)
 }
-
-// fix restores the order of the heap after the end of s has changed.
-func (h *byEnd) fix(s *Sequence) { heap.Fix(h, s.index) }
 
 func (h *byEnd) Pop() any {
 	last := len(*h) - 1

@@ -71,24 +71,13 @@ func (a *activity) stepsBy(by time.Duration) int {
 	return m
 }
 
-// nextEnd returns the end of the current decode step or prefill.
-func (a *activity) nextEnd() (time.Duration, bool) {
+// endOf returns the end of the prefill, or of step m of the span. It returns false if the server is idle.
+func (a *activity) endOf(m int) (time.Duration, bool) {
 	switch a.kind {
 	case filling:
 		return a.end, true
 	case decoding:
-		return a.stepEnd(a.done + 1), true
-	}
-	return 0, false
-}
-
-// lastEnd returns the end of the activity, which is when the server decides again.
-func (a *activity) lastEnd() (time.Duration, bool) {
-	switch a.kind {
-	case filling:
-		return a.end, true
-	case decoding:
-		return a.stepEnd(a.n), true
+		return a.stepEnd(m), true
 	}
 	return 0, false
 }

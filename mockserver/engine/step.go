@@ -1,5 +1,7 @@
 package engine
 
+import "container/heap"
+
 // endSteps ends m decode steps of a span, or the one step that ran during a prefill. If the
 // watcher wants tokens, the steps end one by one, so that each token gets its own time.
 func (e *Engine) endSteps(m int) {
@@ -71,7 +73,7 @@ func (e *Engine) accept(s *Sequence) int {
 	e.kv.take(e.kv.blocksFor(length+n) - e.kv.blocksFor(length))
 	s.tokens += n
 	s.lastStep -= n
-	e.decoding.fix(s)
+	heap.Fix(&e.decoding, s.index)
 	e.batchTokens += n
 	e.counts.Generated += n
 	return n
