@@ -69,9 +69,7 @@ func (x *exchange) renderError() {
 	if named {
 		event = "error"
 	}
-	x.out.Begin(event)
-	x.out.Add(body(wire.Injected))
-	x.out.End()
+	x.out.Document(event, body(wire.Injected))
 	if x.fault.Kind == fault.ErrorEvent {
 		if x.dialect.HasDone {
 			x.out.Done()
@@ -85,9 +83,7 @@ func (x *exchange) renderError() {
 func (x *exchange) insertFault() bool {
 	switch x.fault.Kind {
 	case fault.Malformed: // an unfinished object
-		x.out.Begin("")
-		x.out.Add(`{"choices":[{"index":0,`)
-		x.out.End()
+		x.out.Document("", `{"choices":[{"index":0,`)
 	case fault.LongLine:
 		if x.pending > 0 && !x.flush(false) {
 			return false

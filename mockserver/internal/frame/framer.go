@@ -33,6 +33,7 @@ type Framer struct {
 	started    bool // the first bytes of the stream have been rendered
 	lastID     int  // id of the last event, with Shape.EventLines
 	docStart   int  // where in Buf the current document begins
+	tokens     bool // the current document carries tokens
 	// The first document in Buf that carries tokens is Buf[tokensFrom:tokensTo], including
 	// its line end. tokensTo is 0 if Buf has no such document.
 	tokensFrom, tokensTo int
@@ -70,27 +71,29 @@ func (f *Framer) Add(parts ...string) {
 	}
 }
 
-// AddInt appends an integer to the current document.
-func (f *Framer) AddInt(n int) { f.Buf = strconv.AppendInt(f.Buf, int64(n), 10) }
+// AddInt appends text and then an integer to the current document.
+func (f *Framer) AddInt(text string, n int) {
+	f.Buf = strconv.AppendInt(append(f.Buf, text...), int64(n), 10)
+}
 
-// AddFloat appends a number to the current document, in the shortest decimal notation.
-func (f *Framer) AddFloat(v float64) { f.Buf = strconv.AppendFloat(f.Buf, v, 'f', -1, 64) }
+// AddFloat appends text and then a number, in the shortest decimal notation, to the current document.
+func (f *Framer) AddFloat(text string, v float64) {
+	f.Buf = strconv.AppendFloat(append(f.Buf, text...), v, 'f', -1, 64)
+}
 
 // Begin begins a document without tokens. name is the event's name, or empty if the event
 // has no name.
 func (f *Framer) Begin(name string) {
+	f.tokens = false
 	if f.Unframed {
 		f.docStart = len(f.Buf)
 		return
 	}
-	if !f.started {
-		f.start()
-	}
+	f.start()
 	if !f.noEvents {
 		if f.Shape.EventLines {
 			f.lastID++
-			f.Add("id: ")
-			f.AddInt(f.lastID)
+			f.AddInt("id: ", f.lastID)
 			f.Add(f.lineEnd)
 			if name == "" {
 				f.Add("event: message", f.lineEnd)
@@ -130,6 +133,16 @@ func (f *Framer) Finish() {
 func (f *Framer) BeginTokens(name string) {
 	f.ping()
 	f.Begin(name)
+	f.tokens = true
+}
+
+// BeginEvent is BeginTokens if tokens is true, and otherwise Begin.
+func (f *Framer) BeginEvent(name string, tokens bool) {
+	if tokens {
+		f.BeginTokens(name)
+	} else {
+		f.Begin(name)
+	}
 }
 
 // start renders the first bytes of a stream. Further calls do nothing.
@@ -169,6 +182,16 @@ func (f *Framer) End() {
 	if !f.Unframed {
 		f.EndVerbatim()
 	}
+	if f.tokens && f.tokensTo == 0 {
+		f.tokensFrom, f.tokensTo = f.docStart, len(f.Buf)
+	}
+}
+
+// Document renders a document without tokens. name is as in Begin.
+func (f *Framer) Document(name string, parts ...string) {
+	f.Begin(name)
+	f.Add(parts...)
+	f.End()
 }
 
 // EndVerbatim ends a document that has a frame, without a change of its spelling.
@@ -180,14 +203,6 @@ func (f *Framer) EndVerbatim() {
 	f.Buf = append(f.Buf, f.lineEnd...)
 	if !f.noEvents {
 		f.Buf = append(f.Buf, f.lineEnd...)
-	}
-}
-
-// EndTokens ends a document that carries tokens.
-func (f *Framer) EndTokens() {
-	f.End()
-	if f.tokensTo == 0 {
-		f.tokensFrom, f.tokensTo = f.docStart, len(f.Buf)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/frame"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/vocab"
 )
 
@@ -46,31 +47,43 @@ func (a *Answer) text(from, to int) {
 	}
 }
 
-// calledFunction returns the name of the function that the output calls, or "" if the output
-// is text. reason is the number of reasoning tokens before the call.
-func (a *Answer) calledFunction(reason int) string {
-	switch {
-	case !a.Request.chat || a.Request.Output <= reason:
-		return ""
-	case a.Request.script != nil:
-		return a.Request.script.call
-	case a.Shape.ToolCall:
-		return "speak"
-	}
-	return ""
+// textBetween renders before, then the tokens with indices from to to-1, and then after.
+func (a *Answer) textBetween(before string, from, to int, after string) {
+	a.Add(before)
+	a.text(from, to)
+	a.Add(after)
 }
 
-// callText renders the tokens with indices from to to-1, which are a part of the arguments of
-// a call. The arguments are a JSON object within a JSON string. They begin after reason
-// tokens of reasoning and end with the output.
-func (a *Answer) callText(reason, from, to int) {
-	if from == reason && a.Request.script == nil {
-		a.Add(`{\"text\": \"`)
+// addList renders an array. The function element renders each of its elements.
+func addList[T any](a *Answer, list []T, element func(i int, v T)) {
+	a.Add("[")
+	for i, v := range list {
+		if i > 0 {
+			a.Add(",")
+		}
+		element(i, v)
 	}
-	a.text(from, to)
-	if to == a.tokenCount() && a.Request.script == nil {
-		a.Add(`\"}`)
+	a.Add("]")
+}
+
+// finish returns the first argument if a stop string ended the output, the second if the output ended by
+// itself, and otherwise the third.
+func (a *Answer) finish(stopString, itself, limit string) string {
+	switch {
+	case a.Request.stop != "":
+		return stopString
+	case a.Request.Finish == "stop":
+		return itself
 	}
+	return limit
+}
+
+// stopString returns, as JSON, the stop string that ended the output, or null if no stop string did.
+func (a *Answer) stopString() string {
+	if a.Request.stop == "" {
+		return "null"
+	}
+	return jsontext.Quote(a.Request.stop)
 }
 
 // tokenCount returns the number of tokens in the output, math.MaxInt for an endless output.

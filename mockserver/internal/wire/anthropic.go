@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,7 +16,7 @@ import (
 var anthropic = &Dialect{
 	ContentType: "text/event-stream; charset=utf-8",
 	Decode:      decodeAnthropic,
-	Encode:      func(a Answer) Encoder { return newMessage(a) }, ErrorBody: anthropicError,
+	Encode:      func(a Answer) Encoder { return &message{chat: newChat(a)} }, ErrorBody: anthropicError,
 }
 
 func decodeAnthropic(in Input) (Request, *Error) {
@@ -30,29 +31,17 @@ func decodeAnthropic(in Input) (Request, *Error) {
 		return Request{}, BadBody(err)
 	}
 	r := Request{chat: true, Stream: w.Stream}
-	system, fail := 0, (*Error)(nil)
-	if !absent(w.System) { // first, because a prompt begins with the system's text
-		system, fail = in.CountMessages("system", []Message{{Content: w.System}})
-	}
-	if fail == nil {
-		r.Prompt, fail = in.CountMessages("messages", w.Messages)
-	}
-	r.Prompt += system
+	var fail *Error
+	r.Prompt, fail = in.countChat(w.System, w.Messages)
 	if fail == nil && w.MaxTokens == nil {
 		fail = BadRequest("max_tokens", "max_tokens: missing, want 1 to %d", MaxTokens)
 	}
-	if fail == nil {
-		r.script, fail = in.anthropicScript()
-	}
-	return r.planned(limits{name: "max_tokens", max: w.MaxTokens, stops: w.StopSequences}, in, fail)
+	return r.planned(limits{name: "max_tokens", max: w.MaxTokens, stops: w.StopSequences}, in, in.anthropicScript, fail)
 }
 
 // anthropicScript returns the output in the format that the body asks for, or nil if it asks for
 // no format. If the body has tools, the output is a call if tool_choice requires a call.
 func (in Input) anthropicScript() (*script, *Error) {
-	if in.Shape.NoFormat {
-		return nil, nil
-	}
 	var w struct {
 		Tools []struct {
 			Name        string          `json:"name"`
@@ -90,26 +79,25 @@ func (in Input) anthropicScript() (*script, *Error) {
 	return newScript("output_config.format", "", f.Schema)
 }
 
-// anthropicError returns the error object. https://platform.claude.com/docs/en/api/errors
+// anthropicKinds has the kind of error of each status. The kind for any other status is api_error.
+// https://platform.claude.com/docs/en/api/errors
+var anthropicKinds = map[int]string{
+	http.StatusBadRequest:            "invalid_request_error",
+	http.StatusUnprocessableEntity:   "invalid_request_error",
+	http.StatusUnauthorized:          "authentication_error",
+	http.StatusNotFound:              "not_found_error",
+	http.StatusRequestEntityTooLarge: "request_too_large",
+	http.StatusTooManyRequests:       "rate_limit_error",
+	http.StatusServiceUnavailable:    "overloaded_error",
+	StatusOverloaded:                 "overloaded_error",
+}
+
+// anthropicError returns the error object.
 func anthropicError(e *Error) string {
-	kind := "api_error"
-	switch e.Status {
-	case http.StatusBadRequest, http.StatusUnprocessableEntity:
-		kind = "invalid_request_error"
-	case http.StatusUnauthorized:
-		kind = "authentication_error"
-	case http.StatusNotFound:
-		kind = "not_found_error"
-	case http.StatusRequestEntityTooLarge:
-		kind = "request_too_large"
-	case http.StatusTooManyRequests:
-		kind = "rate_limit_error"
-	case http.StatusServiceUnavailable, StatusOverloaded:
-		kind = "overloaded_error"
-	}
 	message := e.message
 	if e.maxContext > 0 {
 		message = fmt.Sprintf("prompt is too long: %d tokens > %d maximum", e.prompt, e.maxContext)
 	}
+	kind := cmp.Or(anthropicKinds[e.Status], "api_error")
 	return `{"type":"error","error":{"type":"` + kind + `","message":` + jsontext.Quote(message) + `},"request_id":null}`
 }

@@ -1,62 +1,18 @@
 package wire
 
-import (
-	"strconv"
+import "github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
-	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
-)
-
-// A message is the encoder of one answer in Anthropic's Messages API.
+// A message is the encoder of one answer in Anthropic's Messages API. Its parts are the content blocks.
 type message struct {
-	Answer
-	reason  int  // number of thinking tokens; if above 0, the first block has the thinking
+	chat
 	bedrock bool // the events are as Amazon Bedrock sends them: no ping, and metrics at the end
 }
 
-func newMessage(a Answer) *message {
-	return &message{Answer: a, reason: a.Shape.ReasoningOf(a.Request.Output)}
-}
-
-// A block is a kind of content block.
-type block int
-
-const (
-	thinkingBlock block = iota
-	textBlock
-	toolBlock
-)
-
-// blockAt returns the block that contains token i.
-func (m *message) blockAt(i int) block {
-	switch {
-	case i < m.reason:
-		return thinkingBlock
-	case m.calls():
-		return toolBlock
-	}
-	return textBlock
-}
-
-func (m *message) calls() bool { return m.calledFunction(m.reason) != "" }
-
-// index returns the index of a block in the content.
-func (m *message) index(b block) int {
-	if b != thinkingBlock && m.reason > 0 {
-		return 1
-	}
-	return 0
-}
-
 // event begins an event about a block and renders its type and the index of the block.
-func (m *message) event(name string, b block, tokens bool) {
-	if tokens {
-		m.BeginTokens(name)
-	} else {
-		m.Begin(name)
-	}
-	m.Add(`{"type":"`, name, `","index":`)
-	m.AddInt(m.index(b))
+func (m *message) event(name string, b part, tokens bool) {
+	m.BeginEvent(name, tokens)
+	m.Add(`{"type":"`, name)
+	m.AddInt(`","index":`, m.index(b))
 }
 
 // Opening renders the beginning of the message and of the first block, and a ping, as Anthropic
@@ -69,38 +25,34 @@ func (m *message) Opening() {
 	m.usage(min(1, m.Request.Output))
 	m.Add(`}}`)
 	m.End()
-	m.open(m.blockAt(0))
-	if m.bedrock {
-		return
+	m.open(m.partAt(0))
+	if !m.bedrock {
+		m.Document("ping", `{"type":"ping"}`)
 	}
-	m.Begin("ping")
-	m.Add(`{"type":"ping"}`)
-	m.End()
 }
 
 // head renders the beginning of the message object.
 func (m *message) head() {
-	m.Add(`{"id":"msg_`)
-	m.Buf = strconv.AppendUint(m.Buf, m.Ordinal, 10)
+	m.AddInt(`{"id":"msg_`, int(m.Ordinal))
 	m.Add(`","type":"message","role":"assistant","model":`, m.Model, `,`)
 }
 
 // open renders the event that begins a block. For a tool, a delta without text follows.
-func (m *message) open(b block) {
+func (m *message) open(b part) {
 	m.event("content_block_start", b, false)
 	m.Add(`,"content_block":`)
 	switch b {
-	case thinkingBlock:
+	case reasoningPart:
 		m.Add(`{"type":"thinking","thinking":"","signature":""}`)
-	case textBlock:
+	case textPart:
 		m.Add(`{"type":"text","text":""}`)
-	case toolBlock:
+	case callPart:
 		m.tool()
 		m.Add(`{}}`)
 	}
 	m.Add(`}`)
 	m.End()
-	if b == toolBlock {
+	if b == callPart {
 		m.event("content_block_delta", b, false)
 		m.Add(`,"delta":{"type":"input_json_delta","partial_json":""}}`)
 		m.End()
@@ -109,29 +61,24 @@ func (m *message) open(b block) {
 
 // tool renders the beginning of a tool's block, up to the value of input.
 func (m *message) tool() {
-	m.Add(`{"type":"tool_use","id":"toolu_`)
-	m.Buf = strconv.AppendUint(m.Buf, m.Ordinal, 10)
-	m.Add(`","name":`, jsontext.Quote(m.calledFunction(m.reason)), `,"input":`)
+	m.AddInt(`{"type":"tool_use","id":"toolu_`, int(m.Ordinal))
+	m.Add(`","name":`, m.quotedCall(), `,"input":`)
 }
 
 func (m *message) Tokens(from, to int) {
 	for from < to {
-		b, end := m.blockAt(from), to
-		if b == thinkingBlock {
+		b, end := m.partAt(from), to
+		if b == reasoningPart {
 			end = min(to, m.reason)
 		} else if from == m.reason && from > 0 {
 			m.open(b)
 		}
 		m.event("content_block_delta", b, true)
 		m.Add(`,"delta":{"type":`, [...]string{`"thinking_delta","thinking":"`, `"text_delta","text":"`, `"input_json_delta","partial_json":"`}[b])
-		if b == toolBlock {
-			m.callText(m.reason, from, end)
-		} else {
-			m.text(from, end)
-		}
+		m.partText(from, end)
 		m.Add(`"}}`)
-		m.EndTokens()
-		if b == thinkingBlock && end == m.reason || b != thinkingBlock && end == m.tokenCount() {
+		m.End()
+		if b == reasoningPart && end == m.reason || b != reasoningPart && end == m.tokenCount() {
 			m.close(b)
 		}
 		from = end
@@ -139,8 +86,8 @@ func (m *message) Tokens(from, to int) {
 }
 
 // close renders the events after a block's last token.
-func (m *message) close(b block) {
-	if b == thinkingBlock {
+func (m *message) close(b part) {
+	if b == reasoningPart {
 		m.event("content_block_delta", b, false)
 		m.Add(`,"delta":{"type":"signature_delta","signature":"bW9jaw=="}}`)
 		m.End()
@@ -153,10 +100,10 @@ func (m *message) close(b block) {
 func (m *message) Last(from, to int) {
 	m.Tokens(from, to)
 	if to == 0 {
-		m.close(textBlock)
+		m.close(textPart)
 	}
 	m.Begin("message_delta")
-	m.Add(`{"type":"message_delta","delta":{"stop_reason":"`, m.stopReason(), `","stop_sequence":`, m.stopSequence(), `}`)
+	m.Add(`{"type":"message_delta","delta":{"stop_reason":"`, m.stopReason(), `","stop_sequence":`, m.stopString(), `}`)
 	m.usage(m.Request.Output)
 	m.Add(`}`)
 	m.End()
@@ -170,51 +117,28 @@ func (m *message) Last(from, to int) {
 }
 
 func (m *message) Whole() {
-	n := m.Request.Output
 	m.Begin("")
 	m.head()
-	m.Add(`"content":[`)
-	if m.reason > 0 {
-		m.Add(`{"type":"thinking","thinking":"`)
-		m.text(0, m.reason)
-		m.Add(`","signature":"bW9jaw=="}`)
-	}
-	if n > m.reason || m.reason == 0 {
-		if m.reason > 0 {
-			m.Add(`,`)
-		}
-		m.wholeBlock(m.blockAt(m.reason))
-	}
-	m.Add(`],"stop_reason":"`, m.stopReason(), `","stop_sequence":`, m.stopSequence())
-	m.usage(n)
+	m.Add(`"content":`)
+	addList(&m.Answer, m.parts(), m.wholeBlock)
+	m.Add(`,"stop_reason":"`, m.stopReason(), `","stop_sequence":`, m.stopString())
+	m.usage(m.Request.Output)
 	m.Add(`}`)
 	m.End()
 }
 
-// wholeBlock renders the block after the thinking. A call that the token limit cuts off has no
-// input, because the input is an object.
-func (m *message) wholeBlock(b block) {
-	s, n := m.Request.script, m.Request.Output
-	switch {
-	case b == textBlock:
-		m.Add(`{"type":"text","text":"`)
-		m.text(m.reason, n)
-		m.Add(`"}`)
-		return
-	case m.Request.cut(m.reason):
+// wholeBlock renders a block of a whole answer.
+func (m *message) wholeBlock(_ int, b part) {
+	switch b {
+	case reasoningPart:
+		m.textBetween(`{"type":"thinking","thinking":"`, 0, m.reason, `","signature":"bW9jaw=="}`)
+	case textPart:
+		m.textBetween(`{"type":"text","text":"`, m.reason, m.Request.Output, `"}`)
+	case callPart:
 		m.tool()
-		m.Add(`{}}`)
-		return
+		m.callObject()
+		m.Add(`}`)
 	}
-	m.tool()
-	if s != nil {
-		m.Add(s.text)
-	} else {
-		m.Add(`{"text":"`)
-		m.text(m.reason, n)
-		m.Add(`"}`)
-	}
-	m.Add(`}`)
 }
 
 // usage renders the field with the token counts. The input tokens do not include the tokens from
@@ -224,36 +148,16 @@ func (m *message) usage(n int) {
 		return
 	}
 	cached := m.Cached()
-	m.Add(`,"usage":{"input_tokens":`)
-	m.AddInt(m.Request.Prompt - cached)
-	m.Add(`,"cache_creation_input_tokens":0,"cache_read_input_tokens":`)
-	m.AddInt(cached)
-	m.Add(`,"output_tokens":`)
-	m.AddInt(n)
+	m.AddInt(`,"usage":{"input_tokens":`, m.Request.Prompt-cached)
+	m.AddInt(`,"cache_creation_input_tokens":0,"cache_read_input_tokens":`, cached)
+	m.AddInt(`,"output_tokens":`, n)
 	if m.reason > 0 {
-		m.Add(`,"output_tokens_details":{"thinking_tokens":`)
-		m.AddInt(min(n, m.reason))
+		m.AddInt(`,"output_tokens_details":{"thinking_tokens":`, min(n, m.reason))
 		m.Add(`}`)
 	}
 	m.Add(`}`)
 }
 
 func (m *message) stopReason() string {
-	switch {
-	case m.calls() && (m.Request.script == nil || m.Request.Finish == "stop"):
-		return "tool_use"
-	case m.Request.stop != "":
-		return "stop_sequence"
-	case m.Request.Finish == "stop":
-		return "end_turn"
-	}
-	return "max_tokens"
-}
-
-// stopSequence returns, as JSON, the stop string that ended the output, or null.
-func (m *message) stopSequence() string {
-	if m.Request.stop == "" {
-		return "null"
-	}
-	return jsontext.Quote(m.Request.stop)
+	return m.finish("tool_use", "stop_sequence", "end_turn", "max_tokens")
 }

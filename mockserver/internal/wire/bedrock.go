@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -20,12 +21,12 @@ var (
 	converse = &Dialect{
 		ContentType: "application/vnd.amazon.eventstream", DocumentEnd: frame.Messages, Unmarked: true, AWSService: "bedrock",
 		Decode: decodeConverse,
-		Encode: func(a Answer) Encoder { return newConverse(a) }, ErrorBody: awsError,
+		Encode: func(a Answer) Encoder { return &converseEncoder{newChat(a)} }, ErrorBody: awsError,
 	}
 	invoke = &Dialect{
 		ContentType: "application/vnd.amazon.eventstream", DocumentEnd: frame.Chunks, Unmarked: true, AWSService: "bedrock",
 		Decode: decodeAnthropic,
-		Encode: func(a Answer) Encoder { return newInvocation(a) }, ErrorBody: awsError,
+		Encode: func(a Answer) Encoder { return invocation{&message{newChat(a), true}} }, ErrorBody: awsError,
 	}
 )
 
@@ -65,26 +66,14 @@ func decodeConverse(in Input) (Request, *Error) {
 		return Request{}, BadBody(err)
 	}
 	r := Request{chat: true}
-	system, fail := 0, (*Error)(nil)
-	if !absent(w.System) { // first, because a prompt begins with the system's text
-		system, fail = in.CountMessages("system", []Message{{Content: w.System}})
-	}
-	if fail == nil {
-		r.Prompt, fail = in.CountMessages("messages", w.Messages)
-	}
-	r.Prompt += system
-	if fail == nil {
-		r.script, fail = in.converseScript()
-	}
-	return r.planned(limits{name: "maxTokens", max: w.Config.MaxTokens, stops: w.Config.StopSequences}, in, fail)
+	var fail *Error
+	r.Prompt, fail = in.countChat(w.System, w.Messages)
+	return r.planned(limits{name: "maxTokens", max: w.Config.MaxTokens, stops: w.Config.StopSequences}, in, in.converseScript, fail)
 }
 
 // converseScript returns the output in the format that the body asks for, or nil if it asks for no
 // format. If the body has tools, the output is a call if toolChoice requires a call.
 func (in Input) converseScript() (*script, *Error) {
-	if in.Shape.NoFormat {
-		return nil, nil
-	}
 	var w struct {
 		ToolConfig struct {
 			Tools []struct {
@@ -131,23 +120,15 @@ func (in Input) converseScript() (*script, *Error) {
 	return nil, BadRequest("toolConfig", "toolConfig: want tools with names, and a toolChoice that names one of them")
 }
 
-// awsException returns the name of the exception that Bedrock throws for an error.
-func awsException(e *Error) string {
-	switch e.Status {
-	case http.StatusForbidden: // of a signature
-		return e.kind
-	case http.StatusUnauthorized:
-		return "AccessDeniedException"
-	case http.StatusNotFound:
-		return "ResourceNotFoundException"
-	case http.StatusTooManyRequests:
-		return "ThrottlingException"
-	case http.StatusInternalServerError:
-		return "InternalServerException"
-	case http.StatusServiceUnavailable, StatusOverloaded:
-		return "ServiceUnavailableException"
-	}
-	return "ValidationException"
+// awsExceptions has the name of the exception that Bedrock throws for each status. The name for any other status
+// is ValidationException.
+var awsExceptions = map[int]string{
+	http.StatusUnauthorized:        "AccessDeniedException",
+	http.StatusNotFound:            "ResourceNotFoundException",
+	http.StatusTooManyRequests:     "ThrottlingException",
+	http.StatusInternalServerError: "InternalServerException",
+	http.StatusServiceUnavailable:  "ServiceUnavailableException",
+	StatusOverloaded:               "ServiceUnavailableException",
 }
 
 // awsError returns the body of an error. AWS names the exception in a header; its clients accept
@@ -157,7 +138,11 @@ func awsError(e *Error) string {
 	if e.maxContext > 0 {
 		message = fmt.Sprintf("Input is too long for requested model: %d tokens, want at most %d.", e.prompt, e.maxContext)
 	}
-	return `{"__type":"` + awsException(e) + `","message":` + jsontext.Quote(message) + `}`
+	exception := cmp.Or(awsExceptions[e.Status], "ValidationException")
+	if e.Status == http.StatusForbidden { // of a signature
+		exception = e.kind
+	}
+	return `{"__type":"` + exception + `","message":` + jsontext.Quote(message) + `}`
 }
 
 // awsFailed renders the message of an exception in a stream. named says that the model failed and
@@ -175,24 +160,14 @@ func awsFailed(f *frame.Framer, e *Error, named bool) {
 // An invocation is the encoder of one answer of Anthropic's API in invoke.
 type invocation struct{ *message }
 
-func newInvocation(a Answer) invocation {
-	m := newMessage(a)
-	m.bedrock = true
-	return invocation{m}
-}
-
 func (i invocation) Failed(e *Error, named bool) { awsFailed(i.Framer, e, named) }
 
 // metrics renders the member that Bedrock adds to the last event.
 func (m *message) metrics() {
-	m.Add(`,"amazon-bedrock-invocationMetrics":{"inputTokenCount":`)
-	m.AddInt(m.Request.Prompt)
-	m.Add(`,"outputTokenCount":`)
-	m.AddInt(m.Request.Output)
-	m.Add(`,"invocationLatency":`)
-	m.AddInt(int(m.latency().Milliseconds()))
-	m.Add(`,"firstByteLatency":`)
-	m.AddInt(int((*m.Queued + m.prefillTime()).Milliseconds()))
+	m.AddInt(`,"amazon-bedrock-invocationMetrics":{"inputTokenCount":`, m.Request.Prompt)
+	m.AddInt(`,"outputTokenCount":`, m.Request.Output)
+	m.AddInt(`,"invocationLatency":`, int(m.latency().Milliseconds()))
+	m.AddInt(`,"firstByteLatency":`, int((*m.Queued + m.prefillTime()).Milliseconds()))
 	m.Add(`}`)
 }
 

@@ -13,7 +13,7 @@ import (
 var cohere = &Dialect{
 	ContentType: "text/event-stream", HasDone: true,
 	Decode: decodeCohere,
-	Encode: func(a Answer) Encoder { return newCohereMessage(a) }, ErrorBody: cohereError,
+	Encode: func(a Answer) Encoder { return &cohereMessage{newChat(a)} }, ErrorBody: cohereError,
 }
 
 // decodeCohere reads a request. https://docs.cohere.com/reference/chat
@@ -30,18 +30,12 @@ func decodeCohere(in Input) (Request, *Error) {
 	r := Request{chat: true, Stream: w.Stream}
 	var fail *Error
 	r.Prompt, fail = in.CountMessages("messages", w.Messages)
-	if fail == nil {
-		r.script, fail = in.cohereScript()
-	}
-	return r.planned(limits{name: "max_tokens", max: w.MaxTokens, stops: w.StopSequences}, in, fail)
+	return r.planned(limits{name: "max_tokens", max: w.MaxTokens, stops: w.StopSequences}, in, in.cohereScript, fail)
 }
 
 // cohereScript returns the output in the format that the body asks for, or nil if it asks for no
 // format. If tool_choice requires a call, the output is a call of the first function.
 func (in Input) cohereScript() (*script, *Error) {
-	if in.Shape.NoFormat {
-		return nil, nil
-	}
 	var w struct {
 		Tools []struct {
 			Function toolFunction `json:"function"`

@@ -1,57 +1,28 @@
 package wire
 
 import (
-	"strconv"
-
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
 // A cohereMessage is the encoder of one answer in Cohere's chat API.
-type cohereMessage struct {
-	Answer
-	// reason is the number of tokens before the answer proper: the plan of a call, or thinking
-	// before a text.
-	reason int
-}
+type cohereMessage struct{ chat }
 
-func newCohereMessage(a Answer) *cohereMessage {
-	return &cohereMessage{a, a.Shape.ReasoningOf(a.Request.Output)}
-}
-
-// A coherePart is a part of a message.
-type coherePart int
-
-const (
-	thinkingPart coherePart = iota
-	textPart
-	planPart
-	callPart
-)
+// planPart is the reasoning before a call.
+const planPart = callPart + 1
 
 // partAt returns the part that contains token i.
-func (m *cohereMessage) partAt(i int) coherePart {
-	switch calls := m.calls(); {
-	case i < m.reason && calls:
+func (m *cohereMessage) partAt(i int) part {
+	if i < m.reason && m.calls() {
 		return planPart
-	case i < m.reason:
-		return thinkingPart
-	case calls:
-		return callPart
 	}
-	return textPart
+	return m.chat.partAt(i)
 }
-
-func (m *cohereMessage) calls() bool { return m.calledFunction(m.reason) != "" }
 
 // event begins an event about a part. It renders the type and the index of the part, which is
 // an index in the content or in the calls. A plan has no index.
-func (m *cohereMessage) event(name string, p coherePart, tokens bool) {
-	if tokens {
-		m.BeginTokens(name)
-	} else {
-		m.Begin(name)
-	}
+func (m *cohereMessage) event(name string, p part, tokens bool) {
+	m.BeginEvent(name, tokens)
 	m.Add(`{"type":"`, name, `"`)
 	switch {
 	case p == textPart && m.reason > 0:
@@ -64,20 +35,16 @@ func (m *cohereMessage) event(name string, p coherePart, tokens bool) {
 // Opening renders the beginning of the message and of its first part.
 func (m *cohereMessage) Opening() {
 	m.Begin("message-start")
-	m.Add(`{"id":"`)
-	m.id()
+	m.AddInt(`{"id":"`, int(m.Ordinal))
 	m.Add(`","type":"message-start","delta":{"message":{"role":"assistant","content":[],"tool_plan":"","tool_calls":[],"citations":[]}}}`)
 	m.End()
 	m.open(m.partAt(0))
 }
 
-// id renders the id of the message.
-func (m *cohereMessage) id() { m.Buf = strconv.AppendUint(m.Buf, m.Ordinal, 10) }
-
 // open renders the event that begins a part.
-func (m *cohereMessage) open(p coherePart) {
+func (m *cohereMessage) open(p part) {
 	switch p {
-	case thinkingPart:
+	case reasoningPart:
 		m.event("content-start", p, false)
 		m.Add(`,"delta":{"message":{"content":{"type":"thinking","thinking":""}}}}`)
 	case textPart:
@@ -96,9 +63,9 @@ func (m *cohereMessage) open(p coherePart) {
 
 // call renders the beginning of a call, up to the quote before its arguments.
 func (m *cohereMessage) call() {
-	name := jsontext.Inner(m.calledFunction(m.reason))
-	m.Add(`{"id":"`, name, `_`)
-	m.id()
+	name := jsontext.Inner(m.called())
+	m.Add(`{"id":"`, name)
+	m.AddInt(`_`, int(m.Ordinal))
 	m.Add(`","type":"function","function":{"name":"`, name, `","arguments":"`)
 }
 
@@ -119,34 +86,28 @@ func (m *cohereMessage) Tokens(from, to int) {
 }
 
 // delta renders the event that adds the tokens with indices from to to-1 to a part.
-func (m *cohereMessage) delta(p coherePart, from, to int) {
-	name := [...]string{"content-delta", "content-delta", "tool-plan-delta", "tool-call-delta"}[p]
+func (m *cohereMessage) delta(p part, from, to int) {
+	name := [...]string{"content-delta", "content-delta", "tool-call-delta", "tool-plan-delta"}[p]
 	m.event(name, p, true)
 	m.Add(`,"delta":{"message":{`)
 	switch p {
-	case thinkingPart:
-		m.Add(`"content":{"thinking":"`)
-		m.text(from, to)
-		m.Add(`"}`)
+	case reasoningPart:
+		m.textBetween(`"content":{"thinking":"`, from, to, `"}`)
 	case textPart:
-		m.Add(`"content":{"text":"`)
-		m.text(from, to)
-		m.Add(`"}`)
+		m.textBetween(`"content":{"text":"`, from, to, `"}`)
 	case planPart:
-		m.Add(`"tool_plan":"`)
-		m.text(from, to)
-		m.Add(`"`)
+		m.textBetween(`"tool_plan":"`, from, to, `"`)
 	case callPart:
 		m.Add(`"tool_calls":{"function":{"arguments":"`)
-		m.callText(m.reason, from, to)
+		m.partText(from, to)
 		m.Add(`"}}`)
 	}
 	m.Add(`}}}`)
-	m.EndTokens()
+	m.End()
 }
 
 // close renders the event that ends a part.
-func (m *cohereMessage) close(p coherePart) {
+func (m *cohereMessage) close(p part) {
 	switch p {
 	case planPart:
 		return
@@ -175,35 +136,28 @@ func (m *cohereMessage) Last(from, to int) {
 // of an answer to a bad request.
 func (m *cohereMessage) Failed(e *Error, named bool) {
 	if named {
-		m.Begin("error")
-		m.Add(cohereError(e))
-		m.End()
+		m.Document("error", cohereError(e))
 		return
 	}
-	m.Begin("message-end")
-	m.Add(`{"type":"message-end","delta":{"error":`, jsontext.Quote(e.message), `,"finish_reason":"ERROR"}}`)
-	m.End()
+	m.Document("message-end", `{"type":"message-end","delta":{"error":`, jsontext.Quote(e.message), `,"finish_reason":"ERROR"}}`)
 	m.Done()
 }
 
 func (m *cohereMessage) Whole() {
-	n := m.Request.Output
 	m.Begin("")
-	m.Add(`{"id":"`)
-	m.id()
+	m.AddInt(`{"id":"`, int(m.Ordinal))
 	m.Add(`","message":{"role":"assistant"`)
 	if m.calls() {
 		if m.reason > 0 {
-			m.Add(`,"tool_plan":"`)
-			m.text(0, m.reason)
-			m.Add(`"`)
+			m.textBetween(`,"tool_plan":"`, 0, m.reason, `"`)
 		}
 		m.Add(`,"tool_calls":[`)
 		m.call()
-		m.callText(m.reason, m.reason, n)
+		m.partText(m.reason, m.Request.Output)
 		m.Add(`"}}]`)
 	} else {
-		m.content(n)
+		m.Add(`,"content":`)
+		addList(&m.Answer, m.parts(), m.content)
 	}
 	m.Add(`},"finish_reason":"`, m.finishReason(), `"`)
 	m.usage()
@@ -211,23 +165,13 @@ func (m *cohereMessage) Whole() {
 	m.End()
 }
 
-// content renders the content of a message of n tokens.
-func (m *cohereMessage) content(n int) {
-	m.Add(`,"content":[`)
-	if m.reason > 0 {
-		m.Add(`{"type":"thinking","thinking":"`)
-		m.text(0, m.reason)
-		m.Add(`"}`)
+// content renders a part of the content of a whole answer.
+func (m *cohereMessage) content(_ int, p part) {
+	if p == reasoningPart {
+		m.textBetween(`{"type":"thinking","thinking":"`, 0, m.reason, `"}`)
+		return
 	}
-	if n > m.reason && m.reason > 0 {
-		m.Add(`,`)
-	}
-	if n > m.reason || m.reason == 0 {
-		m.Add(`{"type":"text","text":"`)
-		m.text(m.reason, n)
-		m.Add(`"}`)
-	}
-	m.Add(`]`)
+	m.textBetween(`{"type":"text","text":"`, m.reason, m.Request.Output, `"}`)
 }
 
 // usage renders the member with the token counts. The input tokens include the tokens from the
@@ -240,28 +184,17 @@ func (m *cohereMessage) usage() {
 	m.tokens()
 	m.Add(`,"tokens":`)
 	m.tokens()
-	m.Add(`,"cached_tokens":`)
-	m.AddInt(m.Cached())
+	m.AddInt(`,"cached_tokens":`, m.Cached())
 	m.Add(`}`)
 }
 
 // tokens renders an object with the numbers of tokens.
 func (m *cohereMessage) tokens() {
-	m.Add(`{"input_tokens":`)
-	m.AddInt(m.Request.Prompt)
-	m.Add(`,"output_tokens":`)
-	m.AddInt(m.Request.Output)
+	m.AddInt(`{"input_tokens":`, m.Request.Prompt)
+	m.AddInt(`,"output_tokens":`, m.Request.Output)
 	m.Add(`}`)
 }
 
 func (m *cohereMessage) finishReason() string {
-	switch {
-	case m.calls() && (m.Request.script == nil || m.Request.Finish == "stop"):
-		return "TOOL_CALL"
-	case m.Request.stop != "":
-		return "STOP_SEQUENCE"
-	case m.Request.Finish == "stop":
-		return "COMPLETE"
-	}
-	return "MAX_TOKENS"
+	return m.finish("TOOL_CALL", "STOP_SEQUENCE", "COMPLETE", "MAX_TOKENS")
 }

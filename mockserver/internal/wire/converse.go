@@ -1,30 +1,14 @@
 package wire
 
-import (
-	"strconv"
+import "github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
-	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
-)
-
-// A converseEncoder is the encoder of one answer of the Converse API.
-type converseEncoder struct {
-	Answer
-	reason int // number of reasoning tokens; if above 0, the first block has the reasoning
-}
-
-func newConverse(a Answer) *converseEncoder {
-	return &converseEncoder{a, a.Shape.ReasoningOf(a.Request.Output)}
-}
-
-func (c *converseEncoder) calls() bool { return c.calledFunction(c.reason) != "" }
+// A converseEncoder is the encoder of one answer of the Converse API. Its parts are the content blocks.
+type converseEncoder struct{ chat }
 
 // Opening renders the beginning of the message, and of a call. Other blocks have no event at
 // their start.
 func (c *converseEncoder) Opening() {
-	c.Begin("messageStart")
-	c.Add(`{"p":"abcd","role":"assistant"}`)
-	c.End()
+	c.Document("messageStart", `{"p":"abcd","role":"assistant"}`)
 	if c.reason == 0 && c.calls() {
 		c.openCall()
 	}
@@ -32,20 +16,11 @@ func (c *converseEncoder) Opening() {
 
 func (c *converseEncoder) openCall() {
 	c.Begin("contentBlockStart")
-	c.Add(`{"contentBlockIndex":`)
-	c.AddInt(c.index(c.reason))
-	c.Add(`,"p":"abcdef","start":{"toolUse":{"name":`, jsontext.Quote(c.calledFunction(c.reason)), `,"toolUseId":"tooluse_`)
-	c.Buf = strconv.AppendUint(c.Buf, c.Ordinal, 10)
+	c.AddInt(`{"contentBlockIndex":`, c.index(callPart))
+	c.Add(`,"p":"abcdef","start":{"toolUse":{"name":`, c.quotedCall())
+	c.AddInt(`,"toolUseId":"tooluse_`, int(c.Ordinal))
 	c.Add(`"}}}`)
 	c.End()
-}
-
-// index returns the index of the block that contains token i.
-func (c *converseEncoder) index(i int) int {
-	if c.reason > 0 && i >= c.reason {
-		return 1
-	}
-	return 0
 }
 
 func (c *converseEncoder) Tokens(from, to int) {
@@ -67,50 +42,31 @@ func (c *converseEncoder) Tokens(from, to int) {
 // delta renders the event of tokens that belong to one block. The padding hides the length of the
 // text from who reads along.
 func (c *converseEncoder) delta(from, to int) {
+	p := c.partAt(from)
 	c.BeginTokens("contentBlockDelta")
-	c.Add(`{"contentBlockIndex":`)
-	c.AddInt(c.index(from))
-	c.Add(`,"delta":{`)
-	switch {
-	case from < c.reason:
-		c.Add(`"reasoningContent":{"text":"`)
-		c.text(from, to)
-		c.Add(`"}`)
-	case c.calls():
-		c.Add(`"toolUse":{"input":"`)
-		c.callText(c.reason, from, to)
-		c.Add(`"}`)
-	default:
-		c.Add(`"text":"`)
-		c.text(from, to)
-		c.Add(`"`)
-	}
-	c.Add(`},"p":"`, "abcdefghijklmnop"[:1+from%16], `"}`)
-	c.EndTokens()
+	c.AddInt(`{"contentBlockIndex":`, c.index(p))
+	c.Add(`,"delta":{`, [...]string{`"reasoningContent":{"text":"`, `"text":"`, `"toolUse":{"input":"`}[p])
+	c.partText(from, to)
+	c.Add([...]string{`"}`, `"`, `"}`}[p], `},"p":"`, "abcdefghijklmnop"[:1+from%16], `"}`)
+	c.End()
 }
 
 // close renders the events after the last token of the block that contains token i.
 func (c *converseEncoder) close(i int) {
 	if i < c.reason {
-		c.Begin("contentBlockDelta")
-		c.Add(`{"contentBlockIndex":0,"delta":{"reasoningContent":{"signature":"bW9jaw=="}},"p":"abc"}`)
-		c.End()
+		c.Document("contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"signature":"bW9jaw=="}},"p":"abc"}`)
 	}
 	c.Begin("contentBlockStop")
-	c.Add(`{"contentBlockIndex":`)
-	c.AddInt(c.index(i))
+	c.AddInt(`{"contentBlockIndex":`, c.index(c.partAt(i)))
 	c.Add(`,"p":"ab"}`)
 	c.End()
 }
 
 func (c *converseEncoder) Last(from, to int) {
 	c.Tokens(from, to)
-	c.Begin("messageStop")
-	c.Add(`{"p":"abc","stopReason":"`, c.stopReason(), `"}`)
-	c.End()
+	c.Document("messageStop", `{"p":"abc","stopReason":"`, c.stopReason(), `"}`)
 	c.Begin("metadata")
-	c.Add(`{"metrics":{"latencyMs":`)
-	c.AddInt(int(c.latency().Milliseconds()))
+	c.AddInt(`{"metrics":{"latencyMs":`, int(c.latency().Milliseconds()))
 	c.Add(`},"p":"abcd"`)
 	if c.Shape.Usage != shape.UsageNever {
 		c.usage()
@@ -120,78 +76,45 @@ func (c *converseEncoder) Last(from, to int) {
 }
 
 func (c *converseEncoder) Whole() {
-	n := c.Request.Output
 	c.Begin("")
-	c.Add(`{"metrics":{"latencyMs":`)
-	c.AddInt(int(c.latency().Milliseconds()))
-	c.Add(`},"output":{"message":{"content":[`)
-	if c.reason > 0 {
-		c.Add(`{"reasoningContent":{"reasoningText":{"signature":"bW9jaw==","text":"`)
-		c.text(0, c.reason)
-		c.Add(`"}}}`)
-	}
-	if n > c.reason || c.reason == 0 {
-		if c.reason > 0 {
-			c.Add(`,`)
-		}
-		c.wholeBlock()
-	}
-	c.Add(`],"role":"assistant"}},"stopReason":"`, c.stopReason(), `"`)
+	c.AddInt(`{"metrics":{"latencyMs":`, int(c.latency().Milliseconds()))
+	c.Add(`},"output":{"message":{"content":`)
+	addList(&c.Answer, c.parts(), c.wholeBlock)
+	c.Add(`,"role":"assistant"}},"stopReason":"`, c.stopReason(), `"`)
 	c.usage()
 	c.Add(`}`)
 	c.End()
 }
 
-// wholeBlock renders the block after the reasoning. A call that the token limit cuts off has no
-// input, because the input is an object.
-func (c *converseEncoder) wholeBlock() {
-	if !c.calls() {
-		c.Add(`{"text":"`)
-		c.text(c.reason, c.Request.Output)
-		c.Add(`"}`)
-		return
+// wholeBlock renders a block of a whole answer.
+func (c *converseEncoder) wholeBlock(_ int, b part) {
+	switch b {
+	case reasoningPart:
+		c.textBetween(`{"reasoningContent":{"reasoningText":{"signature":"bW9jaw==","text":"`, 0, c.reason, `"}}}`)
+	case textPart:
+		c.textBetween(`{"text":"`, c.reason, c.Request.Output, `"}`)
+	case callPart:
+		c.Add(`{"toolUse":{"input":`)
+		c.callObject()
+		c.Add(`,"name":`, c.quotedCall())
+		c.AddInt(`,"toolUseId":"tooluse_`, int(c.Ordinal))
+		c.Add(`"}}`)
 	}
-	c.Add(`{"toolUse":{"input":`)
-	switch s := c.Request.script; {
-	case c.Request.cut(c.reason):
-		c.Add(`{}`)
-	case s != nil:
-		c.Add(s.text)
-	default:
-		c.Add(`{"text":"`)
-		c.text(c.reason, c.Request.Output)
-		c.Add(`"}`)
-	}
-	c.Add(`,"name":`, jsontext.Quote(c.calledFunction(c.reason)), `,"toolUseId":"tooluse_`)
-	c.Buf = strconv.AppendUint(c.Buf, c.Ordinal, 10)
-	c.Add(`"}}`)
 }
 
 // usage renders the field with the token counts. The input tokens do not include the tokens from
 // the cache.
 func (c *converseEncoder) usage() {
 	cached := c.Cached()
-	c.Add(`,"usage":{"cacheReadInputTokens":`)
-	c.AddInt(cached)
-	c.Add(`,"cacheWriteInputTokens":0,"inputTokens":`)
-	c.AddInt(c.Request.Prompt - cached)
-	c.Add(`,"outputTokens":`)
-	c.AddInt(c.Request.Output)
-	c.Add(`,"totalTokens":`)
-	c.AddInt(c.Request.Prompt + c.Request.Output)
+	c.AddInt(`,"usage":{"cacheReadInputTokens":`, cached)
+	c.AddInt(`,"cacheWriteInputTokens":0,"inputTokens":`, c.Request.Prompt-cached)
+	c.AddInt(`,"outputTokens":`, c.Request.Output)
+	c.AddInt(`,"totalTokens":`, c.Request.Prompt+c.Request.Output)
 	c.Add(`}`)
 }
 
 func (c *converseEncoder) stopReason() string {
-	switch {
-	case c.calls() && (c.Request.script == nil || c.Request.Finish == "stop"):
-		return "tool_use"
-	case c.Request.stop != "":
-		return "stop_sequence"
-	case c.Request.Finish == "stop":
-		return "end_turn"
-	}
-	return "max_tokens"
+	return c.finish("tool_use", "stop_sequence", "end_turn", "max_tokens")
 }
 
 func (c *converseEncoder) Failed(e *Error, named bool) { awsFailed(c.Framer, e, named) }

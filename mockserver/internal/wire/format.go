@@ -40,12 +40,13 @@ type schemaFormat struct {
 }
 
 // script returns the output in the format that the body asks for, or nil if it asks for no
-// format. If the body has tools, the output is a call if tool_choice requires a call or
-// callOptional is true.
-func (in Input) script(callOptional bool) (*script, *Error) {
-	if in.Shape.NoFormat {
-		return nil, nil
-	}
+// format. If the body has tools, the output is a call if tool_choice requires a call.
+func (in Input) script() (*script, *Error) { return in.scriptFor(false) }
+
+// scriptOrCall is like script, but the output is a call whenever the body has tools.
+func (in Input) scriptOrCall() (*script, *Error) { return in.scriptFor(true) }
+
+func (in Input) scriptFor(callOptional bool) (*script, *Error) {
 	var f format
 	if err := json.Unmarshal(in.Body, &f); err != nil {
 		return nil, BadBody(err)

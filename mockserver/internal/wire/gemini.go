@@ -1,10 +1,10 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/frame"
@@ -19,12 +19,12 @@ var (
 	gemini = &Dialect{
 		ContentType: "text/event-stream", Unmarked: true,
 		Decode: decodeGemini,
-		Encode: func(a Answer) Encoder { return newGemini(a) }, ErrorBody: googleError,
+		Encode: func(a Answer) Encoder { return &geminiEncoder{newChat(a)} }, ErrorBody: googleError,
 	}
 	geminiArray = &Dialect{
 		ContentType: "application/json; charset=UTF-8", DocumentEnd: frame.Array, Unmarked: true,
 		Decode: decodeGemini,
-		Encode: func(a Answer) Encoder { return newGemini(a) }, ErrorBody: googleError,
+		Encode: func(a Answer) Encoder { return &geminiEncoder{newChat(a)} }, ErrorBody: googleError,
 	}
 )
 
@@ -94,72 +94,51 @@ func decodeGemini(in Input) (Request, *Error) {
 	for _, c := range w.Contents {
 		r.Prompt += c.count(in)
 	}
-	if fail == nil {
-		r.script, fail = in.geminiScript()
-	}
-	return r.planned(limits{name: "maxOutputTokens", max: w.Config.MaxOutputTokens, stops: w.Config.StopSequences}, in, fail)
+	return r.planned(limits{name: "maxOutputTokens", max: w.Config.MaxOutputTokens, stops: w.Config.StopSequences}, in, in.geminiScript, fail)
 }
 
-// googleError returns the error object of Google's APIs. https://google.aip.dev/193
+// googleKinds has the status code of Google's APIs for each status. The code for any other status is
+// INVALID_ARGUMENT. https://google.aip.dev/193
+var googleKinds = map[int]string{
+	http.StatusUnauthorized:        "UNAUTHENTICATED",
+	http.StatusNotFound:            "NOT_FOUND",
+	http.StatusTooManyRequests:     "RESOURCE_EXHAUSTED",
+	http.StatusInternalServerError: "INTERNAL",
+	http.StatusServiceUnavailable:  "UNAVAILABLE",
+	StatusOverloaded:               "UNAVAILABLE",
+}
+
+// googleError returns the error object of Google's APIs.
 func googleError(e *Error) string {
-	kind := "INVALID_ARGUMENT"
-	switch e.Status {
-	case http.StatusUnauthorized:
-		kind = "UNAUTHENTICATED"
-	case http.StatusNotFound:
-		kind = "NOT_FOUND"
-	case http.StatusTooManyRequests:
-		kind = "RESOURCE_EXHAUSTED"
-	case http.StatusInternalServerError:
-		kind = "INTERNAL"
-	case http.StatusServiceUnavailable, StatusOverloaded:
-		kind = "UNAVAILABLE"
-	}
 	message := e.message
 	if e.maxContext > 0 {
 		message = fmt.Sprintf("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", e.prompt, e.maxContext)
 	}
+	kind := cmp.Or(googleKinds[e.Status], "INVALID_ARGUMENT")
 	return fmt.Sprintf(`{"error":{"code":%d,"message":%s,"status":"%s"}}`, e.Status, jsontext.Quote(message), kind)
 }
 
-type geminiEncoder struct {
-	Answer
-	reason int // number of tokens that are thoughts
-}
-
-func newGemini(a Answer) *geminiEncoder {
-	return &geminiEncoder{a, a.Shape.ReasoningOf(a.Request.Output)}
-}
-
-// calls reports whether the output ends with a function call. A call is sent as a whole. If the
-// token limit cuts the call off, the output is sent as text instead.
-func (g *geminiEncoder) calls() bool {
-	return g.calledFunction(g.reason) != "" && !g.Request.cut(g.reason)
-}
+// A geminiEncoder is the encoder of one answer of generateContent. A call is sent as a whole. If the token limit
+// cuts the call off, the output is sent as text instead.
+type geminiEncoder struct{ chat }
 
 func (g *geminiEncoder) Opening() {}
 
 func (g *geminiEncoder) Tokens(from, to int) {
-	if g.calls() { // the call is sent with the last token
+	if g.callsWhole() { // the call is sent with the last token
 		to = min(to, g.reason)
 	}
 	if from < to {
 		g.BeginTokens("")
 		g.response(from, to, false)
-		g.EndTokens()
+		g.End()
 	}
 }
 
 func (g *geminiEncoder) Last(from, to int) {
-	if from == to {
-		g.Begin("")
-		g.response(from, to, true)
-		g.End()
-		return
-	}
-	g.BeginTokens("")
+	g.BeginEvent("", from < to)
 	g.response(from, to, true)
-	g.EndTokens()
+	g.End()
 }
 
 func (g *geminiEncoder) Whole() {
@@ -173,68 +152,41 @@ func (g *geminiEncoder) response(from, to int, last bool) {
 	g.Add(`{"candidates":[{"content":{"parts":[`)
 	sep := ""
 	if from < g.reason {
-		g.Add(`{"text":"`)
-		g.text(from, min(to, g.reason))
-		g.Add(`","thought":true}`)
+		g.textBetween(`{"text":"`, from, min(to, g.reason), `","thought":true}`)
 		sep = ","
 	}
 	switch {
-	case last && g.calls():
-		g.Add(sep)
-		g.call()
+	case last && g.callsWhole():
+		g.Add(sep, `{"functionCall":{"name":`, g.quotedCall(), `,"args":`)
+		g.callObject()
+		g.Add(`}}`)
 	case to > g.reason || sep == "":
-		g.Add(sep, `{"text":"`)
-		g.text(max(from, g.reason), max(to, g.reason))
-		g.Add(`"}`)
+		g.Add(sep)
+		g.textBetween(`{"text":"`, max(from, g.reason), max(to, g.reason), `"}`)
 	}
 	g.Add(`],"role":"model"}`)
 	if last {
-		g.Add(`,"finishReason":"`, g.finish(), `"`)
+		g.Add(`,"finishReason":"`, g.finish("STOP", "STOP", "STOP", "MAX_TOKENS"), `"`)
 	}
 	g.Add(`,"index":0}]`)
 	if g.Shape.Usage != shape.UsageNever || !g.Request.Stream {
 		g.usage(to)
 	}
-	g.Add(`,"modelVersion":`, g.Model, `,"responseId":"mock-`)
-	g.Buf = strconv.AppendUint(g.Buf, g.Ordinal, 10)
+	g.Add(`,"modelVersion":`, g.Model)
+	g.AddInt(`,"responseId":"mock-`, int(g.Ordinal))
 	g.Add(`"}`)
-}
-
-// call renders the part with the function call.
-func (g *geminiEncoder) call() {
-	g.Add(`{"functionCall":{"name":`, jsontext.Quote(g.calledFunction(g.reason)), `,"args":`)
-	if s := g.Request.script; s != nil {
-		g.Add(s.text)
-	} else {
-		g.Add(`{"text":"`)
-		g.text(g.reason, g.Request.Output)
-		g.Add(`"}`)
-	}
-	g.Add(`}}`)
 }
 
 // usage renders the token counts after n tokens.
 func (g *geminiEncoder) usage(n int) {
-	g.Add(`,"usageMetadata":{"promptTokenCount":`)
-	g.AddInt(g.Request.Prompt)
+	g.AddInt(`,"usageMetadata":{"promptTokenCount":`, g.Request.Prompt)
 	if cached := g.Cached(); cached > 0 {
-		g.Add(`,"cachedContentTokenCount":`)
-		g.AddInt(cached)
+		g.AddInt(`,"cachedContentTokenCount":`, cached)
 	}
-	g.Add(`,"candidatesTokenCount":`)
-	g.AddInt(max(0, n-g.reason))
+	g.AddInt(`,"candidatesTokenCount":`, max(0, n-g.reason))
 	if g.reason > 0 {
-		g.Add(`,"thoughtsTokenCount":`)
-		g.AddInt(min(n, g.reason))
+		g.AddInt(`,"thoughtsTokenCount":`, min(n, g.reason))
 	}
-	g.Add(`,"totalTokenCount":`)
-	g.AddInt(g.Request.Prompt + n)
+	g.AddInt(`,"totalTokenCount":`, g.Request.Prompt+n)
 	g.Add(`}`)
-}
-
-func (g *geminiEncoder) finish() string {
-	if g.Request.Finish == "stop" || g.calls() {
-		return "STOP"
-	}
-	return "MAX_TOKENS"
 }

@@ -11,9 +11,6 @@ import (
 // geminiScript returns the output in the format that the body asks for, or nil if it asks for no
 // format. If the body has functions, the output is a call if the mode requires a call.
 func (in Input) geminiScript() (*script, *Error) {
-	if in.Shape.NoFormat {
-		return nil, nil
-	}
 	var w struct {
 		Tools []struct {
 			Functions []struct {

@@ -68,6 +68,20 @@ func (in Input) CountMessages(field string, messages []Message) (int, *Error) {
 	return n, nil
 }
 
+// countChat returns the number of tokens in a chat whose body has the system's text and the messages in members
+// of their own. It counts the system's text first, because a prompt begins with it.
+func (in Input) countChat(system json.RawMessage, messages []Message) (int, *Error) {
+	n, fail := 0, (*Error)(nil)
+	if !absent(system) {
+		n, fail = in.CountMessages("system", []Message{{Content: system}})
+	}
+	if fail != nil {
+		return 0, fail
+	}
+	more, fail := in.CountMessages("messages", messages)
+	return n + more, fail
+}
+
 // CountPrompt returns the number of tokens in a prompt. The prompt is a text, an array of one
 // text or an array of token ids. If it is a text, CountPrompt also returns the text. The error
 // names the field.

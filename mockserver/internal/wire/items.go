@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
 )
 
 // itemDialects has the dialects of requests for vectors or scores, by path. Their answers are not streamed.
 var itemDialects = map[string]*Dialect{
 	"/v1/embeddings": itemDialect(decodeEmbeddings, embeddingsObject, OpenAIError),
-	"/embed":         itemDialect(decodeTEIEmbed, teiVectors, tgiError),
+	"/embed":         itemDialect(decodeTEIEmbed, (*Answer).addVectors, tgiError),
 	"/api/embed":     itemDialect(decodeOllamaEmbed, ollamaVectors, PlainError),
 	"/v1/rerank":     itemDialect(decodeRerank, rerankObject, OpenAIError),
 	"/v2/rerank":     itemDialect(decodeRerank, rerankObject, OpenAIError),
@@ -286,33 +288,20 @@ func (a *Answer) addNumbers(v []float32) {
 
 // addVectors renders the vectors as an array of arrays.
 func (a *Answer) addVectors(q *items) {
-	a.Add("[")
-	for i, v := range q.vectors() {
-		if i > 0 {
-			a.Add(",")
-		}
-		a.addNumbers(v)
-	}
-	a.Add("]")
+	addList(a, q.vectors(), func(_ int, v []float32) { a.addNumbers(v) })
 }
 
 // addTokenUsage renders the tokens of the inputs as the last member of an object.
 func (a *Answer) addTokenUsage(q *items) {
-	a.Add(`,"usage":{"prompt_tokens":`)
-	a.AddInt(q.tokens)
-	a.Add(`,"total_tokens":`)
-	a.AddInt(q.tokens)
+	a.AddInt(`,"usage":{"prompt_tokens":`, q.tokens)
+	a.AddInt(`,"total_tokens":`, q.tokens)
 	a.Add(`}}`)
 }
 
 func embeddingsObject(a *Answer, q *items) {
-	a.Add(`{"object":"list","data":[`)
-	for i, v := range q.vectors() {
-		if i > 0 {
-			a.Add(",")
-		}
-		a.Add(`{"object":"embedding","index":`)
-		a.AddInt(i)
+	a.Add(`{"object":"list","data":`)
+	addList(a, q.vectors(), func(i int, v []float32) {
+		a.AddInt(`{"object":"embedding","index":`, i)
 		a.Add(`,"embedding":`)
 		if q.base64 {
 			a.Add(`"`, vectorBase64(v), `"`)
@@ -320,95 +309,65 @@ func embeddingsObject(a *Answer, q *items) {
 			a.addNumbers(v)
 		}
 		a.Add("}")
-	}
-	a.Add(`],"model":`, a.Model)
+	})
+	a.Add(`,"model":`, a.Model)
 	a.addTokenUsage(q)
 }
-
-func teiVectors(a *Answer, q *items) { a.addVectors(q) }
 
 // ollamaVectors renders an answer of /api/embed.
 func ollamaVectors(a *Answer, q *items) {
 	a.Add(`{"model":`, a.Model, `,"embeddings":`)
 	a.addVectors(q)
-	a.Add(`,"prompt_eval_count":`)
-	a.AddInt(q.tokens)
+	a.AddInt(`,"prompt_eval_count":`, q.tokens)
 	a.Add(`}`)
 }
 
 func rerankObject(a *Answer, q *items) {
-	a.Add(`{"id":"rerank-`)
-	a.AddInt(int(a.Ordinal))
-	a.Add(`","model":`, a.Model, `,"results":[`)
-	for i, s := range q.scores() {
-		if i > 0 {
-			a.Add(",")
-		}
-		a.Add(`{"index":`)
-		a.AddInt(s.index)
+	a.AddInt(`{"id":"rerank-`, int(a.Ordinal))
+	a.Add(`","model":`, a.Model, `,"results":`)
+	addList(a, q.scores(), func(_ int, s score) {
+		a.AddInt(`{"index":`, s.index)
 		if q.documents {
-			a.Add(`,"document":{"text":`, quote(q.texts[s.index]), `}`)
+			a.Add(`,"document":{"text":`, jsontext.Quote(q.texts[s.index]), `}`)
 		}
-		a.Add(`,"relevance_score":`)
-		a.AddFloat(s.score)
+		a.AddFloat(`,"relevance_score":`, s.score)
 		a.Add("}")
-	}
-	a.Add("]")
+	})
 	a.addTokenUsage(q)
 }
 
 func scoreObject(a *Answer, q *items) {
-	a.Add(`{"id":"score-`)
-	a.AddInt(int(a.Ordinal))
-	a.Add(`","object":"list","model":`, a.Model, `,"data":[`)
-	for i, s := range q.scores() {
-		if i > 0 {
-			a.Add(",")
-		}
-		a.Add(`{"index":`)
-		a.AddInt(s.index)
-		a.Add(`,"object":"score","score":`)
-		a.AddFloat(s.score)
+	a.AddInt(`{"id":"score-`, int(a.Ordinal))
+	a.Add(`","object":"list","model":`, a.Model, `,"data":`)
+	addList(a, q.scores(), func(_ int, s score) {
+		a.AddInt(`{"index":`, s.index)
+		a.AddFloat(`,"object":"score","score":`, s.score)
 		a.Add("}")
-	}
-	a.Add("]")
+	})
 	a.addTokenUsage(q)
 }
 
 // classifyObject renders the probabilities of two classes. They are the squares of a vector, whose sum is 1.
 func classifyObject(a *Answer, q *items) {
-	a.Add(`{"id":"classify-`)
-	a.AddInt(int(a.Ordinal))
-	a.Add(`","object":"list","model":`, a.Model, `,"data":[`)
-	for i, v := range q.vectors() {
-		if i > 0 {
-			a.Add(",")
-		}
+	a.AddInt(`{"id":"classify-`, int(a.Ordinal))
+	a.Add(`","object":"list","model":`, a.Model, `,"data":`)
+	addList(a, q.vectors(), func(i int, v []float32) {
 		label := `"LABEL_0"`
 		if v[1]*v[1] > v[0]*v[0] {
 			label = `"LABEL_1"`
 		}
-		a.Add(`{"index":`)
-		a.AddInt(i)
+		a.AddInt(`{"index":`, i)
 		a.Add(`,"label":`, label, `,"probs":`)
 		a.addNumbers([]float32{v[0] * v[0], v[1] * v[1]})
 		a.Add(`,"num_classes":2}`)
-	}
-	a.Add("]")
+	})
 	a.addTokenUsage(q)
 }
 
 func teiScores(a *Answer, q *items) {
-	a.Add("[")
-	for i, s := range q.scores() {
-		if i > 0 {
-			a.Add(",")
-		}
-		a.Add(`{"index":`)
-		a.AddInt(s.index)
-		a.Add(`,"score":`)
-		a.AddFloat(s.score)
+	addList(a, q.scores(), func(_ int, s score) {
+		a.AddInt(`{"index":`, s.index)
+		a.AddFloat(`,"score":`, s.score)
 		a.Add("}")
-	}
-	a.Add("]")
+	})
 }

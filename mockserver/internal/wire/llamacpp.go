@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -38,10 +39,8 @@ func decodeLlamacpp(in Input) (Request, *Error) {
 	}
 	r := Request{Stream: w.Stream}
 	var fail *Error
-	if r.Prompt, r.text, fail = in.CountPrompt("prompt", w.Prompt); fail == nil {
-		r.script, fail = in.script(false)
-	}
-	return r.planned(l, in, fail)
+	r.Prompt, r.text, fail = in.CountPrompt("prompt", w.Prompt)
+	return r.planned(l, in, in.script, fail)
 }
 
 func llamacppError(e *Error) string {
@@ -49,17 +48,8 @@ func llamacppError(e *Error) string {
 		return fmt.Sprintf(`{"error":{"code":400,"message":"request (%[1]d tokens) exceeds the available context size (%[2]d tokens), try increasing it",`+
 			`"type":"exceed_context_size_error","n_prompt_tokens":%[1]d,"n_ctx":%[2]d}}`, e.prompt, e.maxContext)
 	}
-	kind := "invalid_request_error"
-	switch e.Status {
-	case 401:
-		kind = "authentication_error"
-	case 404:
-		kind = "not_found_error"
-	case 500:
-		kind = "server_error"
-	case 503:
-		kind = "unavailable_error"
-	}
+	kinds := map[int]string{401: "authentication_error", 404: "not_found_error", 500: "server_error", 503: "unavailable_error"}
+	kind := cmp.Or(kinds[e.Status], "invalid_request_error")
 	return fmt.Sprintf(`{"error":{"code":%d,"message":%s,"type":"%s"}}`, e.Status, jsontext.Quote(e.message), kind)
 }
 
@@ -72,16 +62,12 @@ func (e *llamacppEncoder) Tokens(from, to int) {
 		return
 	}
 	e.BeginTokens("")
-	e.Add(`{"index":0,"content":"`)
-	e.text(from, to)
-	e.Add(`","tokens":`)
+	e.textBetween(`{"index":0,"content":"`, from, to, `","tokens":`)
 	e.ids(from, to)
-	e.Add(`,"stop":false,"id_slot":-1,"tokens_predicted":`)
-	e.AddInt(to)
-	e.Add(`,"tokens_evaluated":`)
-	e.AddInt(e.Request.Prompt)
+	e.AddInt(`,"stop":false,"id_slot":-1,"tokens_predicted":`, to)
+	e.AddInt(`,"tokens_evaluated":`, e.Request.Prompt)
 	e.Add(`}`)
-	e.EndTokens()
+	e.End()
 }
 
 func (e *llamacppEncoder) Last(from, to int) {
@@ -96,27 +82,21 @@ func (e *llamacppEncoder) Whole() { e.final(0, e.Request.Output) }
 func (e *llamacppEncoder) final(from, to int) {
 	n, prompt := e.Request.Output, e.Request.Prompt
 	e.Begin("")
-	e.Add(`{"index":0,"content":"`)
-	e.text(from, to)
-	e.Add(`","tokens":[],"id_slot":0,"stop":true,"model":`, e.Model, `,"tokens_predicted":`)
-	e.AddInt(n)
-	e.Add(`,"tokens_evaluated":`)
-	e.AddInt(prompt)
-	e.Add(`,"generation_settings":{"seed":42,"temperature":0.0,"n_predict":`)
-	e.AddInt(n)
-	e.Add(`},"prompt":`, jsontext.Quote(e.Request.text), `,"has_new_line":false,"truncated":false,"stop_type":"`, e.stopType(),
-		`","stopping_word":`, jsontext.Quote(e.Request.stop), `,"tokens_cached":`)
-	e.AddInt(prompt + n)
+	e.textBetween(`{"index":0,"content":"`, from, to, `"`)
+	e.Add(`,"tokens":[],"id_slot":0,"stop":true,"model":`, e.Model)
+	e.AddInt(`,"tokens_predicted":`, n)
+	e.AddInt(`,"tokens_evaluated":`, prompt)
+	e.AddInt(`,"generation_settings":{"seed":42,"temperature":0.0,"n_predict":`, n)
+	e.Add(`},"prompt":`, jsontext.Quote(e.Request.text), `,"has_new_line":false,"truncated":false,"stop_type":"`, e.finish("word", "eos", "limit"),
+		`","stopping_word":`, jsontext.Quote(e.Request.stop))
+	e.AddInt(`,"tokens_cached":`, prompt+n)
 	cached := e.Cached()
-	e.Add(`,"timings":{"cache_n":`)
-	e.AddInt(cached)
+	e.AddInt(`,"timings":{"cache_n":`, cached)
 	e.timing("prompt", prompt-cached, e.prefillTime())
 	e.timing("predicted", n, e.decodeTime(n))
 	if d := e.Drafts(); d.Steps > 0 {
-		e.Add(`,"draft_n":`)
-		e.AddInt(d.Drafted)
-		e.Add(`,"draft_n_accepted":`)
-		e.AddInt(d.Accepted)
+		e.AddInt(`,"draft_n":`, d.Drafted)
+		e.AddInt(`,"draft_n_accepted":`, d.Accepted)
 	}
 	e.Add(`}}`)
 	e.End()
@@ -133,22 +113,12 @@ func (e *llamacppEncoder) timing(phase string, n int, took time.Duration) {
 	if ms > 0 {
 		rate = float64(n) / ms * 1000
 	}
-	e.Add(`,"`, phase, `_n":`)
-	e.AddInt(n)
-	e.Add(`,"`, phase, `_ms":`)
-	e.AddFloat(ms)
-	e.Add(`,"`, phase, `_per_token_ms":`)
-	e.AddFloat(each)
-	e.Add(`,"`, phase, `_per_second":`)
-	e.AddFloat(rate)
-}
-
-func (e *llamacppEncoder) stopType() string {
-	switch {
-	case e.Request.stop != "":
-		return "word"
-	case e.Request.Finish == "stop":
-		return "eos"
-	}
-	return "limit"
+	e.Add(`,"`, phase)
+	e.AddInt(`_n":`, n)
+	e.Add(`,"`, phase)
+	e.AddFloat(`_ms":`, ms)
+	e.Add(`,"`, phase)
+	e.AddFloat(`_per_token_ms":`, each)
+	e.Add(`,"`, phase)
+	e.AddFloat(`_per_second":`, rate)
 }

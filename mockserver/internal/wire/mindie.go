@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
@@ -31,14 +32,6 @@ var mindieVLLM = &Dialect{
 
 // mindieError returns MindIE's error object for MindIE's own formats.
 func mindieError(e *Error) string {
-	kind := http.StatusText(e.Status)
-	switch e.Status {
-	case http.StatusNotFound:
-		kind = "NotFoundError"
-	case http.StatusUnprocessableEntity:
-		kind = "Input Validation Error"
-	case http.StatusInternalServerError:
-		kind = "Incomplete Generation"
-	}
-	return typedError(e, kind)
+	kinds := map[int]string{404: "NotFoundError", 422: "Input Validation Error", 500: "Incomplete Generation"}
+	return typedError(e, cmp.Or(kinds[e.Status], http.StatusText(e.Status)))
 }

@@ -23,14 +23,10 @@ func inferObject(a *Answer, from, to int, last bool) {
 	if !last {
 		a.Add(`"token":{"id":`)
 		a.ids(from, to)
-		a.Add(`,"text":"`)
-		a.text(from, to)
-		a.Add(`"}}`)
+		a.textBetween(`,"text":"`, from, to, `"}}`)
 		return
 	}
-	a.Add(`"generated_text":"`)
-	a.text(0, to)
-	a.Add(`"`)
+	a.textBetween(`"generated_text":"`, 0, to, `"`)
 	a.inferDetails(to)
 	if a.Request.Stream {
 		a.Add(`,"token":{"id":`)
@@ -47,8 +43,7 @@ func (a *Answer) stepTime(from, to int) {
 	if from > 0 {
 		field, other, step = `"prefill_time":null,"decode_time":`, `,`, a.decodeTime(to)-a.decodeTime(from)
 	}
-	a.Add(field)
-	a.AddInt(int(step / time.Millisecond))
+	a.AddInt(field, int(step/time.Millisecond))
 	a.Add(other)
 }
 
@@ -61,8 +56,8 @@ func (a *Answer) inferDetails(n int) {
 	case !a.Request.details:
 		return
 	}
-	a.Add(`,"details":{"finish_reason":"`, a.tgiFinish(), `","generated_tokens":`)
-	a.AddInt(n)
+	a.Add(`,"details":{"finish_reason":"`, a.tgiFinish())
+	a.AddInt(`","generated_tokens":`, n)
 	if !a.Request.Stream {
 		a.Add(`,"generated_token_ids":`)
 		a.ids(0, n)

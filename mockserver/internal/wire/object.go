@@ -13,23 +13,17 @@ func (e *objectEncoder) Opening() {}
 
 func (e *objectEncoder) Tokens(from, to int) {
 	if from < to {
-		e.BeginTokens("")
-		e.object(&e.Answer, from, to, false)
-		e.EndTokens()
+		e.event(from, to, false)
 	}
 }
 
 // Last renders an event even if there are no tokens left for the event.
-func (e *objectEncoder) Last(from, to int) {
-	if from == to {
-		e.Begin("")
-		e.object(&e.Answer, from, to, true)
-		e.End()
-		return
-	}
-	e.BeginTokens("")
-	e.object(&e.Answer, from, to, true)
-	e.EndTokens()
+func (e *objectEncoder) Last(from, to int) { e.event(from, to, true) }
+
+func (e *objectEncoder) event(from, to int, last bool) {
+	e.BeginEvent("", from < to)
+	e.object(&e.Answer, from, to, last)
+	e.End()
 }
 
 func (e *objectEncoder) Whole() {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
@@ -15,12 +14,12 @@ var (
 	ollamaChat = &Dialect{
 		ContentType: "application/x-ndjson", DocumentEnd: "\n",
 		Decode: func(in Input) (Request, *Error) { return decodeOllama(true, in) },
-		Encode: func(a Answer) Encoder { return newOllama(a) }, ErrorBody: PlainError,
+		Encode: func(a Answer) Encoder { return &ollama{newChat(a)} }, ErrorBody: PlainError,
 	}
 	ollamaGenerate = &Dialect{
 		ContentType: "application/x-ndjson", DocumentEnd: "\n",
 		Decode: func(in Input) (Request, *Error) { return decodeOllama(false, in) },
-		Encode: func(a Answer) Encoder { return newOllama(a) }, ErrorBody: PlainError,
+		Encode: func(a Answer) Encoder { return &ollama{newChat(a)} }, ErrorBody: PlainError,
 	}
 )
 
@@ -56,31 +55,18 @@ func decodeOllama(chat bool, in Input) (Request, *Error) {
 		r.loadOnly = w.Prompt == ""
 		r.Prompt, r.text = in.PromptTokens.Words(w.System)+in.PromptTokens.Words(w.Prompt), w.Prompt
 	}
-	if fail == nil && !r.loadOnly {
-		r.script, fail = in.script(true)
+	if !r.loadOnly {
+		return r.planned(l, in, in.scriptOrCall, fail)
 	}
-	if r, fail = r.planned(l, in, fail); r.loadOnly {
+	if r, fail = r.planned(l, in, nil, fail); r.loadOnly {
 		r.Output, r.Finish = 0, "load"
 	}
 	return r, fail
 }
 
-type ollama struct {
-	Answer
-	reason int // tokens of thinking
-}
-
-func newOllama(a Answer) *ollama {
-	o := &ollama{Answer: a}
-	if a.Request.chat {
-		o.reason = a.Shape.ReasoningOf(a.Request.Output)
-	}
-	return o
-}
-
-// calls reports whether the output ends with a tool call. A tool call is sent as a whole. If
-// the token limit cuts the call off, the output is sent as text instead.
-func (o *ollama) calls() bool { return o.calledFunction(o.reason) != "" && !o.Request.cut(o.reason) }
+// An ollama is the encoder of one answer. A tool call is sent as a whole. If the token limit cuts the call off,
+// the output is sent as text instead.
+type ollama struct{ chat }
 
 func (o *ollama) Opening() {}
 
@@ -89,20 +75,20 @@ func (o *ollama) Tokens(from, to int) {
 		end := to
 		if from < o.reason {
 			end = min(to, o.reason)
-		} else if o.calls() {
+		} else if o.callsWhole() {
 			return // the call is sent with the last token
 		}
-		o.head()
+		o.head(true)
 		o.piece(from, end)
 		o.Add(`,"done":false}`)
-		o.EndTokens()
+		o.End()
 		from = end
 	}
 }
 
-// head begins a line and renders the fields that all lines have.
-func (o *ollama) head() {
-	o.BeginTokens("")
+// head begins a line and renders the fields that all lines have. tokens says whether the line carries tokens.
+func (o *ollama) head(tokens bool) {
+	o.BeginEvent("", tokens)
 	o.Add(`{"model":`, o.Model, `,"created_at":"`)
 	o.Buf = o.Now().UTC().AppendFormat(o.Buf, time.RFC3339Nano)
 	o.Add(`",`)
@@ -113,58 +99,43 @@ func (o *ollama) head() {
 func (o *ollama) piece(from, to int) {
 	switch {
 	case !o.Request.chat:
-		o.Add(`"response":"`)
-		o.text(from, to)
-		o.Add(`"`)
+		o.textBetween(`"response":"`, from, to, `"`)
 	case from < o.reason:
-		o.Add(`"message":{"role":"assistant","content":"","thinking":"`)
-		o.text(from, to)
-		o.Add(`"}`)
+		o.textBetween(`"message":{"role":"assistant","content":"","thinking":"`, from, to, `"}`)
 	default:
-		o.Add(`"message":{"role":"assistant","content":"`)
-		o.text(from, to)
-		o.Add(`"}`)
+		o.textBetween(`"message":{"role":"assistant","content":"`, from, to, `"}`)
 	}
 }
 
 // call renders the message with the tool call.
 func (o *ollama) call() {
-	o.Add(`"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":`, jsontext.Quote(o.calledFunction(o.reason)), `,"arguments":`)
-	if s := o.Request.script; s != nil {
-		o.Add(s.text)
-	} else {
-		o.Add(`{"text":"`)
-		o.text(o.reason, o.Request.Output)
-		o.Add(`"}`)
-	}
+	o.Add(`"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":`, o.quotedCall(), `,"arguments":`)
+	o.callObject()
 	o.Add(`}}]}`)
 }
 
 func (o *ollama) Last(from, to int) {
 	o.Tokens(from, to)
-	if o.calls() {
-		o.head()
+	if o.callsWhole() {
+		o.head(true)
 		o.call()
 		o.Add(`,"done":false}`)
-		o.EndTokens()
+		o.End()
 	}
-	o.head()
+	o.head(false)
 	o.piece(to, to)
 	o.metrics()
 	o.End()
 }
 
 func (o *ollama) Whole() {
-	o.head()
+	o.head(false)
 	switch {
-	case o.calls():
+	case o.callsWhole():
 		o.call()
 	case o.reason > 0:
-		o.Add(`"message":{"role":"assistant","content":"`)
-		o.text(o.reason, o.Request.Output)
-		o.Add(`","thinking":"`)
-		o.text(0, o.reason)
-		o.Add(`"}`)
+		o.textBetween(`"message":{"role":"assistant","content":"`, o.reason, o.Request.Output, `"`)
+		o.textBetween(`,"thinking":"`, 0, o.reason, `"}`)
 	default:
 		o.piece(0, o.Request.Output)
 	}
@@ -201,7 +172,7 @@ func (o *ollama) metrics() {
 // field renders a field with a number, unless the number is 0.
 func (o *ollama) field(name string, v int) {
 	if v != 0 {
-		o.Add(`,"`, name, `":`)
-		o.AddInt(v)
+		o.Add(`,"`, name)
+		o.AddInt(`":`, v)
 	}
 }

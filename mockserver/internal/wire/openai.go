@@ -3,7 +3,6 @@ package wire
 import (
 	"strconv"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
@@ -25,12 +24,9 @@ var (
 // openai is the encoder of both. It builds the parts that are the same in each event only
 // once.
 type openai struct {
-	Answer
-	prefix         string   // the beginning of each object, up to the "[" of choices
-	textChunk      surround // for chunks with text
-	reasoningChunk surround // for chunks with reasoning
-	callChunk      surround // for chunks with a tool call's arguments
-	reason         int      // number of reasoning tokens
+	chat
+	prefix string      // the beginning of each object, up to the "[" of choices
+	chunks [3]surround // of the chunks of each part
 }
 
 // A surround has the JSON before and after the tokens of a chunk. It is not for the last
@@ -38,11 +34,10 @@ type openai struct {
 type surround struct{ before, after string }
 
 func newOpenAI(a Answer) *openai {
-	o := &openai{Answer: a}
+	o := &openai{chat: newChat(a)}
 	id, object := `cmpl-`, `text_completion`
 	if a.Request.chat {
 		id, object = `chatcmpl-`, `chat.completion`
-		o.reason = a.Shape.ReasoningOf(a.Request.Output)
 		if a.Request.Stream {
 			object += `.chunk`
 		}
@@ -50,7 +45,7 @@ func newOpenAI(a Answer) *openai {
 	o.prefix = `{"id":"` + id + strconv.FormatUint(a.Ordinal, 10) + `","object":"` + object +
 		`","created":` + strconv.FormatInt(a.Created.Unix(), 10) + `,"model":` + a.Model + `,"choices":[`
 	if !a.Request.chat {
-		o.textChunk = surround{o.prefix + `{"index":0,"text":"`, `","logprobs":null,"finish_reason":null,"stop_reason":null,"prompt_token_ids":null,"token_ids":null}]`}
+		o.chunks[textPart] = surround{o.prefix + `{"index":0,"text":"`, `","logprobs":null,"finish_reason":null,"stop_reason":null,"prompt_token_ids":null,"token_ids":null}]`}
 		return o
 	}
 	role := ""
@@ -60,26 +55,20 @@ func newOpenAI(a Answer) *openai {
 	delta := func(before, after string) surround {
 		return surround{o.prefix + `{"index":0,"delta":{` + role + before + `"`, `"` + after + `},"logprobs":null,"finish_reason":null,"token_ids":null}]`}
 	}
-	o.textChunk = delta(`"content":`, ``)
-	o.reasoningChunk = delta(`"`+a.Shape.Reasoning+`":`, ``)
-	o.callChunk = delta(`"tool_calls":[{"index":0,"function":{"arguments":`, `}}]`)
+	o.chunks = [...]surround{
+		reasoningPart: delta(`"`+a.Shape.Reasoning+`":`, ``),
+		textPart:      delta(`"content":`, ``),
+		callPart:      delta(`"tool_calls":[{"index":0,"function":{"arguments":`, `}}]`),
+	}
 	return o
-}
-
-// calls reports whether the output is the arguments of a tool call.
-func (o *openai) calls() bool { return o.calledFunction(o.reason) != "" }
-
-// hasRole reports whether the role is sent in a separate chunk.
-func (o *openai) hasRole() bool {
-	return o.Request.chat && o.Shape.Role != shape.RoleNever && o.Shape.Role != shape.RoleEach
 }
 
 func (o *openai) Opening() {
 	if o.Shape.EmptyChoices {
 		o.noChoices()
 	}
-	if !o.hasRole() {
-		return
+	if !o.Request.chat || o.Shape.Role == shape.RoleNever || o.Shape.Role == shape.RoleEach {
+		return // the role is not in a separate chunk
 	}
 	content := `,"content":""`
 	switch o.Shape.Role {
@@ -96,65 +85,33 @@ func (o *openai) Opening() {
 }
 
 // noChoices renders a chunk with neither choices nor usage.
-func (o *openai) noChoices() {
-	o.Begin("")
-	o.Add(o.prefix, `]}`)
-	o.End()
-}
-
-// boundary returns the end, at most to, of the tokens that share a field with token from.
-func (o *openai) boundary(from, to int) int {
-	if from < o.reason {
-		return min(to, o.reason)
-	}
-	return to
-}
+func (o *openai) noChoices() { o.Document("", o.prefix, `]}`) }
 
 func (o *openai) Tokens(from, to int) {
 	for from < to {
-		end := o.boundary(from, to)
-		if o.calls() && from == o.reason {
+		p, end := o.partAt(from), to
+		if p == reasoningPart {
+			end = min(to, o.reason)
+		} else if p == callPart && from == o.reason {
 			o.call()
 		}
-		s := o.surround(from)
 		o.BeginTokens("")
-		o.Add(s.before)
-		o.arguments(from, end)
-		o.Add(s.after)
+		o.Add(o.chunks[p].before)
+		o.partText(from, end)
+		o.Add(o.chunks[p].after)
 		o.usageSoFar(end)
 		o.Add(`}`)
-		o.EndTokens()
+		o.End()
 		from = end
 	}
-}
-
-// surround returns the surround for a chunk whose first token is from.
-func (o *openai) surround(from int) *surround {
-	switch {
-	case from < o.reason:
-		return &o.reasoningChunk
-	case o.calls():
-		return &o.callChunk
-	}
-	return &o.textChunk
-}
-
-// arguments renders tokens that share a field. If the output is a tool call, tokens after the
-// reasoning are a part of the call's arguments.
-func (o *openai) arguments(from, to int) {
-	if o.calls() && from >= o.reason {
-		o.callText(o.reason, from, to)
-		return
-	}
-	o.text(from, to)
 }
 
 // call renders the chunk that names the called function.
 func (o *openai) call() {
 	o.Begin("")
-	o.Add(o.prefix, `{"index":0,"delta":{"tool_calls":[{"id":"call_`)
-	o.Buf = strconv.AppendUint(o.Buf, o.Ordinal, 10)
-	o.Add(`","type":"function","index":0,"function":{"name":`, jsontext.Quote(o.calledFunction(o.reason)), `}}]},"logprobs":null,"finish_reason":null,"token_ids":null}]`)
+	o.Add(o.prefix)
+	o.AddInt(`{"index":0,"delta":{"tool_calls":[{"id":"call_`, int(o.Ordinal))
+	o.Add(`","type":"function","index":0,"function":{"name":`, o.quotedCall(), `}}]},"logprobs":null,"finish_reason":null,"token_ids":null}]`)
 	o.usageSoFar(o.reason)
 	o.Add(`}`)
 	o.End()
@@ -170,22 +127,20 @@ func (o *openai) Last(from, to int) {
 		first = o.reason
 	}
 	o.Tokens(from, first)
-	if first < to {
-		o.BeginTokens("")
-	} else {
-		o.Begin("")
-	}
-	switch {
+	o.BeginEvent("", first < to)
+	switch before := o.chunks[textPart].before; {
 	case !o.Request.chat:
-		o.Add(o.textChunk.before)
-		o.text(first, to)
-		o.Add(`","logprobs":null,"finish_reason":"`, o.finish(), `","stop_reason":`, o.stopReason(), `,"prompt_token_ids":null,"token_ids":null}]`)
+		o.textBetween(before, first, to, `"`)
+		o.finished()
+		o.Add(`,"prompt_token_ids":null,"token_ids":null}]`)
 	case o.Shape.FinishAlone:
-		o.Add(o.prefix, `{"index":0,"delta":{},"logprobs":null,"finish_reason":"`, o.finish(), `","stop_reason":`, o.stopReason(), `,"token_ids":null}]`)
+		o.Add(o.prefix, `{"index":0,"delta":{}`)
+		o.finished()
+		o.Add(`,"token_ids":null}]`)
 	default:
-		o.Add(o.textChunk.before)
-		o.text(first, to)
-		o.Add(`"},"logprobs":null,"finish_reason":"`, o.finish(), `","stop_reason":`, o.stopReason(), `,"token_ids":null}]`)
+		o.textBetween(before, first, to, `"}`)
+		o.finished()
+		o.Add(`,"token_ids":null}]`)
 	}
 	trailing := o.Request.usage && o.Shape.Usage != shape.UsageNever && o.Shape.Usage != shape.UsageLast
 	if o.Request.usage && o.Shape.Usage == shape.UsageLast {
@@ -194,11 +149,7 @@ func (o *openai) Last(from, to int) {
 		o.usageSoFar(o.Request.Output)
 	}
 	o.Add(`}`)
-	if first < to {
-		o.EndTokens()
-	} else {
-		o.End()
-	}
+	o.End()
 	if o.Shape.EmptyChoices {
 		o.noChoices()
 	}
@@ -218,11 +169,11 @@ func (o *openai) Whole() {
 		o.content()
 		o.Add(`}`)
 	} else {
-		o.Add(o.prefix, `{"index":0,"text":"`)
-		o.text(0, o.Request.Output)
-		o.Add(`"`)
+		o.Add(o.prefix)
+		o.textBetween(`{"index":0,"text":"`, 0, o.Request.Output, `"`)
 	}
-	o.Add(`,"logprobs":null,"finish_reason":"`, o.finish(), `","stop_reason":`, o.stopReason(), `}]`)
+	o.finished()
+	o.Add(`}]`)
 	o.usage(o.Request.Output)
 	o.Add(`}`)
 	o.End()
@@ -234,20 +185,16 @@ func (o *openai) content() {
 	if o.calls() {
 		o.Add(`null`)
 	} else {
-		o.Add(`"`)
-		o.text(o.reason, o.Request.Output)
-		o.Add(`"`)
+		o.textBetween(`"`, o.reason, o.Request.Output, `"`)
 	}
 	if o.reason > 0 {
-		o.Add(`,"`, o.Shape.Reasoning, `":"`)
-		o.text(0, o.reason)
-		o.Add(`"`)
+		o.Add(`,"`, o.Shape.Reasoning)
+		o.textBetween(`":"`, 0, o.reason, `"`)
 	}
 	if o.calls() {
-		o.Add(`,"tool_calls":[{"id":"call_`)
-		o.Buf = strconv.AppendUint(o.Buf, o.Ordinal, 10)
-		o.Add(`","type":"function","function":{"name":`, jsontext.Quote(o.calledFunction(o.reason)), `,"arguments":"`)
-		o.arguments(o.reason, o.Request.Output)
+		o.AddInt(`,"tool_calls":[{"id":"call_`, int(o.Ordinal))
+		o.Add(`","type":"function","function":{"name":`, o.quotedCall(), `,"arguments":"`)
+		o.partText(o.reason, o.Request.Output)
 		o.Add(`"}}]`)
 	}
 }
@@ -265,32 +212,17 @@ func (o *openai) usageSoFar(n int) {
 
 // usage renders the field with the token counts.
 func (o *openai) usage(n int) {
-	o.Add(`,"usage":{"prompt_tokens":`)
-	o.AddInt(o.Request.Prompt)
-	o.Add(`,"total_tokens":`)
-	o.AddInt(o.Request.Prompt + n)
-	o.Add(`,"completion_tokens":`)
-	o.AddInt(n)
+	o.AddInt(`,"usage":{"prompt_tokens":`, o.Request.Prompt)
+	o.AddInt(`,"total_tokens":`, o.Request.Prompt+n)
+	o.AddInt(`,"completion_tokens":`, n)
 	if cached := o.Cached(); cached > 0 { // like vLLM with --enable-prompt-tokens-details
-		o.Add(`,"prompt_tokens_details":{"cached_tokens":`)
-		o.AddInt(cached)
+		o.AddInt(`,"prompt_tokens_details":{"cached_tokens":`, cached)
 		o.Add(`}`)
 	}
 	o.Add(`}`)
 }
 
-func (o *openai) finish() string {
-	if o.calls() && (o.Request.script == nil || o.Request.Finish == "stop") {
-		return "tool_calls"
-	}
-	return o.Request.Finish
-}
-
-// stopReason returns, as JSON, the stop string that ended the output, or null if no stop string
-// did.
-func (o *openai) stopReason() string {
-	if o.Request.stop == "" {
-		return "null"
-	}
-	return jsontext.Quote(o.Request.stop)
+// finished renders the fields of a choice that say why the output ended.
+func (o *openai) finished() {
+	o.Add(`,"logprobs":null,"finish_reason":"`, o.finish("tool_calls", "stop", "stop", "length"), `","stop_reason":`, o.stopString())
 }

@@ -45,11 +45,9 @@ func decodeOpenAI(chat bool, in Input) (Request, *Error) {
 	}
 	var fail *Error
 	if chat {
-		if r.Prompt, fail = in.CountMessages("messages", w.Messages); fail == nil {
-			r.script, fail = in.script(false)
-		}
-	} else {
-		r.Prompt, r.text, fail = in.CountPrompt("prompt", w.Prompt)
+		r.Prompt, fail = in.CountMessages("messages", w.Messages)
+		return r.planned(l, in, in.script, fail)
 	}
-	return r.planned(l, in, fail)
+	r.Prompt, r.text, fail = in.CountPrompt("prompt", w.Prompt)
+	return r.planned(l, in, nil, fail)
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -136,9 +137,13 @@ type limits struct {
 	stops       json.RawMessage
 }
 
-// planned returns the request after plan has set the length of its output. If fail is not
-// nil, planned only returns fail.
-func (r Request) planned(l limits, in Input, fail *Error) (Request, *Error) {
+// planned returns the request after it has set the format and the length of its output. The function format
+// returns the output in the format that the body asks for, or nil if it asks for no format. It is nil itself if
+// the dialect has no formats. If fail is not nil, planned only returns fail.
+func (r Request) planned(l limits, in Input, format func() (*script, *Error), fail *Error) (Request, *Error) {
+	if fail == nil && format != nil && !in.Shape.NoFormat {
+		r.script, fail = format()
+	}
 	if fail == nil {
 		fail = r.plan(l, in)
 	}
@@ -223,10 +228,8 @@ func decodeStop(raw json.RawMessage) ([]string, *Error) {
 	if len(stops) > maxStops {
 		return nil, BadRequest("stop", "stop: %d strings, want at most %d", len(stops), maxStops)
 	}
-	for _, s := range stops {
-		if s == "" {
-			return nil, BadRequest("stop", "stop: empty string, want at least one character")
-		}
+	if slices.Contains(stops, "") {
+		return nil, BadRequest("stop", "stop: empty string, want at least one character")
 	}
 	return stops, nil
 }

@@ -13,7 +13,7 @@ import (
 var responses = &Dialect{
 	ContentType: "text/event-stream; charset=utf-8",
 	Decode:      decodeResponses,
-	Encode:      func(a Answer) Encoder { return newResponse(a) }, ErrorBody: OpenAIError,
+	Encode:      func(a Answer) Encoder { return &response{chat: newChat(a)} }, ErrorBody: OpenAIError,
 }
 
 func decodeResponses(in Input) (Request, *Error) {
@@ -44,32 +44,24 @@ func decodeResponses(in Input) (Request, *Error) {
 		fail = BadRequest("input", "input: want a string or an array of items")
 	}
 	r.Prompt += instructions
-	if fail == nil {
-		r.script, fail = in.script(false)
-	}
-	return r.planned(limits{name: "max_output_tokens", max: w.MaxOutputTokens, ignoreEOS: w.IgnoreEOS}, in, fail)
+	return r.planned(limits{name: "max_output_tokens", max: w.MaxOutputTokens, ignoreEOS: w.IgnoreEOS}, in, in.script, fail)
 }
 
 // event begins an event and renders its type and sequence number. tokens says whether the
 // event carries tokens.
 func (r *response) event(name string, tokens bool) {
-	if tokens {
-		r.BeginTokens(name)
-	} else {
-		r.Begin(name)
-	}
-	r.Add(`{"type":"`, name, `","sequence_number":`)
-	r.AddInt(r.sequence)
+	r.BeginEvent(name, tokens)
+	r.Add(`{"type":"`, name)
+	r.AddInt(`","sequence_number":`, r.sequence)
 	r.sequence++
 }
 
 // itemFields renders the fields that identify the item of an event.
-func (r *response) itemFields(item responseItem) {
+func (r *response) itemFields(item part) {
 	r.Add(`,"item_id":"`)
 	r.id(item)
-	r.Add(`","output_index":`)
-	r.AddInt(r.index(item))
-	if item != callItem {
+	r.AddInt(`","output_index":`, r.index(item))
+	if item != callPart {
 		r.Add(`,"content_index":0`)
 	}
 }
@@ -82,19 +74,18 @@ func (r *response) Opening() {
 		r.Add(`}`)
 		r.End()
 	}
-	r.open(r.itemAt(0))
+	r.open(r.partAt(0))
 }
 
 // open renders the events before an item's first token.
-func (r *response) open(item responseItem) {
+func (r *response) open(item part) {
 	r.event("response.output_item.added", false)
-	r.Add(`,"output_index":`)
-	r.AddInt(r.index(item))
+	r.AddInt(`,"output_index":`, r.index(item))
 	r.Add(`,"item":`)
 	r.item(item, false)
 	r.Add(`}`)
 	r.End()
-	if item == callItem {
+	if item == callPart {
 		return
 	}
 	r.event("response.content_part.added", false)
@@ -107,15 +98,15 @@ func (r *response) open(item responseItem) {
 
 // deltaEvent returns the name of the events that carry an item's text, without the suffix
 // ".delta" or ".done".
-func (r *response) deltaEvent(item responseItem) string {
+func (r *response) deltaEvent(item part) string {
 	return [...]string{"response.reasoning_text", "response.output_text", "response.function_call_arguments"}[item]
 }
 
 func (r *response) Tokens(from, to int) {
 	for from < to {
-		item := r.itemAt(from)
+		item := r.partAt(from)
 		end := to
-		if item == reasoningItem {
+		if item == reasoningPart {
 			end = min(to, r.reason)
 		} else if from == r.reason && from > 0 {
 			r.open(item)
@@ -123,14 +114,14 @@ func (r *response) Tokens(from, to int) {
 		r.event(r.deltaEvent(item)+".delta", true)
 		r.itemFields(item)
 		r.Add(`,"delta":"`)
-		r.itemText(item, from, end)
+		r.partText(from, end)
 		r.Add(`"`)
-		if item == messageItem {
+		if item == textPart {
 			r.Add(`,"logprobs":[]`)
 		}
 		r.Add(`}`)
-		r.EndTokens()
-		if item == reasoningItem && end == r.reason || item != reasoningItem && end == r.tokenCount() {
+		r.End()
+		if item == reasoningPart && end == r.reason || item != reasoningPart && end == r.tokenCount() {
 			r.close(item)
 		}
 		from = end
@@ -138,23 +129,23 @@ func (r *response) Tokens(from, to int) {
 }
 
 // close renders the events after an item's last token.
-func (r *response) close(item responseItem) {
+func (r *response) close(item part) {
 	from, to := r.span(item)
 	field := `,"text":"`
-	if item == callItem {
+	if item == callPart {
 		field = `,"arguments":"`
 	}
 	r.event(r.deltaEvent(item)+".done", false)
 	r.itemFields(item)
 	r.Add(field)
-	r.itemText(item, from, to)
+	r.partText(from, to)
 	r.Add(`"`)
-	if item == messageItem {
+	if item == textPart {
 		r.Add(`,"logprobs":[]`)
 	}
 	r.Add(`}`)
 	r.End()
-	if item != callItem {
+	if item != callPart {
 		r.event("response.content_part.done", false)
 		r.itemFields(item)
 		r.Add(`,"part":`)
@@ -163,8 +154,7 @@ func (r *response) close(item responseItem) {
 		r.End()
 	}
 	r.event("response.output_item.done", false)
-	r.Add(`,"output_index":`)
-	r.AddInt(r.index(item))
+	r.AddInt(`,"output_index":`, r.index(item))
 	r.Add(`,"item":`)
 	r.item(item, true)
 	r.Add(`}`)
@@ -174,7 +164,7 @@ func (r *response) close(item responseItem) {
 func (r *response) Last(from, to int) {
 	r.Tokens(from, to)
 	if to == 0 {
-		r.close(messageItem)
+		r.close(textPart)
 	}
 	status := r.status()
 	r.event("response."+status, false)

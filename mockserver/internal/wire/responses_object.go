@@ -1,73 +1,33 @@
 package wire
 
 import (
-	"strconv"
-
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// A response is the encoder of one answer.
+// A response is the encoder of one answer. Its parts are the output items.
 type response struct {
-	Answer
-	reason   int // number of reasoning tokens; if above 0, the first item is the reasoning
+	chat
 	sequence int // sequence number of the next event
 }
 
-func newResponse(a Answer) *response {
-	return &response{Answer: a, reason: a.Shape.ReasoningOf(a.Request.Output)}
-}
-
-// A responseItem is a kind of output item.
-type responseItem int
-
-const (
-	reasoningItem responseItem = iota
-	messageItem
-	callItem
-)
-
-// itemAt returns the item that contains token i.
-func (r *response) itemAt(i int) responseItem {
-	switch {
-	case i < r.reason:
-		return reasoningItem
-	case r.calls():
-		return callItem
-	}
-	return messageItem
-}
-
-func (r *response) calls() bool { return r.calledFunction(r.reason) != "" }
-
-// index returns the item's index in the output.
-func (r *response) index(item responseItem) int {
-	if item != reasoningItem && r.reason > 0 {
-		return 1
-	}
-	return 0
-}
-
 // span returns the indices of the item's tokens: the first is from, and the last is to-1.
-func (r *response) span(item responseItem) (from, to int) {
-	if item == reasoningItem {
+func (r *response) span(item part) (from, to int) {
+	if item == reasoningPart {
 		return 0, r.reason
 	}
 	return r.reason, r.Request.Output
 }
 
 // id renders the id of an item.
-func (r *response) id(item responseItem) {
-	r.Add([...]string{"rs_", "msg_", "fc_"}[item])
-	r.Buf = strconv.AppendUint(r.Buf, r.Ordinal, 10)
+func (r *response) id(item part) {
+	r.AddInt([...]string{"rs_", "msg_", "fc_"}[item], int(r.Ordinal))
 }
 
 // object renders the response object.
 func (r *response) object(status string) {
-	r.Add(`{"id":"resp_`)
-	r.Buf = strconv.AppendUint(r.Buf, r.Ordinal, 10)
-	r.Add(`","object":"response","created_at":`)
-	r.Buf = strconv.AppendInt(r.Buf, r.Created.Unix(), 10)
+	r.AddInt(`{"id":"resp_`, int(r.Ordinal))
+	r.AddInt(`","object":"response","created_at":`, int(r.Created.Unix()))
 	r.Add(`,"status":"`, status, `","background":false,"error":`)
 	if status == "failed" {
 		r.Add(`{"code":"server_error","message":`, jsontext.Quote(Injected.message), `}`)
@@ -80,20 +40,14 @@ func (r *response) object(status string) {
 	} else {
 		r.Add(`null`)
 	}
-	r.Add(`,"instructions":null,"max_output_tokens":null,"metadata":{},"model":`, r.Model, `,"output":[`)
+	r.Add(`,"instructions":null,"max_output_tokens":null,"metadata":{},"model":`, r.Model, `,"output":`)
 	ended := status == "completed" || status == "incomplete"
+	var items []part
 	if ended {
-		if r.reason > 0 {
-			r.item(reasoningItem, true)
-		}
-		if r.Request.Output > r.reason || r.reason == 0 {
-			if r.reason > 0 {
-				r.Add(`,`)
-			}
-			r.item(r.itemAt(r.reason), true)
-		}
+		items = r.parts()
 	}
-	r.Add(`],"parallel_tool_calls":true,"previous_response_id":null,"reasoning":{"effort":null,"summary":null},"store":false,` +
+	addList(&r.Answer, items, func(_ int, item part) { r.item(item, true) })
+	r.Add(`,"parallel_tool_calls":true,"previous_response_id":null,"reasoning":{"effort":null,"summary":null},"store":false,` +
 		`"temperature":1.0,"text":{"format":{"type":"text"}},"tool_choice":"auto","tools":[],"top_p":1.0,"truncation":"disabled","usage":`)
 	if ended && (r.Shape.Usage != shape.UsageNever || !r.Request.Stream) {
 		r.usage()
@@ -105,22 +59,17 @@ func (r *response) object(status string) {
 
 // usage renders the object with the token counts.
 func (r *response) usage() {
-	r.Add(`{"input_tokens":`)
-	r.AddInt(r.Request.Prompt)
-	r.Add(`,"input_tokens_details":{"cached_tokens":`)
-	r.AddInt(r.Cached())
-	r.Add(`},"output_tokens":`)
-	r.AddInt(r.Request.Output)
-	r.Add(`,"output_tokens_details":{"reasoning_tokens":`)
-	r.AddInt(r.reason)
-	r.Add(`},"total_tokens":`)
-	r.AddInt(r.Request.Prompt + r.Request.Output)
+	r.AddInt(`{"input_tokens":`, r.Request.Prompt)
+	r.AddInt(`,"input_tokens_details":{"cached_tokens":`, r.Cached())
+	r.AddInt(`},"output_tokens":`, r.Request.Output)
+	r.AddInt(`,"output_tokens_details":{"reasoning_tokens":`, r.reason)
+	r.AddInt(`},"total_tokens":`, r.Request.Prompt+r.Request.Output)
 	r.Add(`}`)
 }
 
 // part renders the only part of an item's content. The part has its text only if full is true.
-func (r *response) part(item responseItem, full bool) {
-	if item == reasoningItem {
+func (r *response) part(item part, full bool) {
+	if item == reasoningPart {
 		r.Add(`{"type":"reasoning_text","text":"`)
 	} else {
 		r.Add(`{"type":"output_text","annotations":[],"logprobs":[],"text":"`)
@@ -132,24 +81,24 @@ func (r *response) part(item responseItem, full bool) {
 }
 
 // item renders an item. The item has its content only if full is true.
-func (r *response) item(item responseItem, full bool) {
+func (r *response) item(item part, full bool) {
 	status := `in_progress`
 	if full {
 		status = `completed`
 	}
 	r.Add(`{"id":"`)
 	r.id(item)
-	if item == callItem {
-		r.Add(`","type":"function_call","status":"`, status, `","call_id":"call_`)
-		r.Buf = strconv.AppendUint(r.Buf, r.Ordinal, 10)
-		r.Add(`","name":`, jsontext.Quote(r.calledFunction(r.reason)), `,"arguments":"`)
+	if item == callPart {
+		r.Add(`","type":"function_call","status":"`, status)
+		r.AddInt(`","call_id":"call_`, int(r.Ordinal))
+		r.Add(`","name":`, r.quotedCall(), `,"arguments":"`)
 		if full {
-			r.itemText(item, r.reason, r.Request.Output)
+			r.partText(r.reason, r.Request.Output)
 		}
 		r.Add(`"}`)
 		return
 	}
-	if item == reasoningItem {
+	if item == reasoningPart {
 		r.Add(`","type":"reasoning","status":"`, status, `","summary":[],"content":[`)
 	} else {
 		r.Add(`","type":"message","status":"`, status, `","role":"assistant","content":[`)
@@ -160,20 +109,7 @@ func (r *response) item(item responseItem, full bool) {
 	r.Add(`]}`)
 }
 
-// itemText renders tokens of one item. In a call item the tokens are a part of the call's
-// arguments.
-func (r *response) itemText(item responseItem, from, to int) {
-	if item == callItem {
-		r.callText(r.reason, from, to)
-		return
-	}
-	r.text(from, to)
-}
-
 // status returns the status of a finished answer.
 func (r *response) status() string {
-	if r.Request.Finish == "length" && (!r.calls() || r.Request.script != nil) {
-		return "incomplete"
-	}
-	return "completed"
+	return r.finish("completed", "completed", "completed", "incomplete")
 }

@@ -33,7 +33,7 @@ func (r Route) Resolve(body []byte) Route {
 	if r.Dialect != nil {
 		return r
 	}
-	return generateRoute(flavorOf(body))
+	return flavors[flavorOf(body)]
 }
 
 // Decode reads a request. The route must have a dialect.
@@ -67,31 +67,36 @@ const (
 	notAtAll
 )
 
+// routes has the routes of the paths that name no model and have no flavors.
+var routes = map[string]Route{
+	"/v1/chat/completions": {Dialect: openaiChat},
+	"/v1/completions":      {Dialect: openaiText},
+	"/v1/responses":        {Dialect: responses},
+	"/v1/messages":         {Dialect: anthropic},
+	"/v2/chat":             {Dialect: cohere},
+	"/generate_stream":     {Dialect: tgi, stream: always},
+	"/infer":               {Dialect: mindieInfer},
+	"/completion":          {Dialect: llamacpp},
+	"/api/chat":            {Dialect: ollamaChat},
+	"/api/generate":        {Dialect: ollamaGenerate},
+}
+
+// flavors has the route of POST /generate for each flavor.
+var flavors = map[Flavor]Route{
+	FlavorTGI:      {Dialect: tgi, stream: notAtAll},
+	FlavorSGLang:   {Dialect: sglang},
+	FlavorLMDeploy: {Dialect: lmdeploy},
+	FlavorVLLM:     {Dialect: vllmDemo},
+	FlavorMindIE:   {Dialect: mindieVLLM},
+}
+
 // RouteFor returns the route of a path. It returns false if the path is not for completions.
 func RouteFor(path string, flavor Flavor) (Route, bool) {
-	switch path {
-	case "/v1/chat/completions":
-		return Route{Dialect: openaiChat}, true
-	case "/v1/completions":
-		return Route{Dialect: openaiText}, true
-	case "/v1/responses":
-		return Route{Dialect: responses}, true
-	case "/v1/messages":
-		return Route{Dialect: anthropic}, true
-	case "/v2/chat":
-		return Route{Dialect: cohere}, true
-	case "/generate_stream":
-		return Route{Dialect: tgi, stream: always}, true
-	case "/generate":
-		return generateRoute(flavor), true
-	case "/infer":
-		return Route{Dialect: mindieInfer}, true
-	case "/completion":
-		return Route{Dialect: llamacpp}, true
-	case "/api/chat":
-		return Route{Dialect: ollamaChat}, true
-	case "/api/generate":
-		return Route{Dialect: ollamaGenerate}, true
+	if path == "/generate" {
+		return flavors[flavor], true // without a dialect if the flavor is empty
+	}
+	if to, ok := routes[path]; ok {
+		return to, true
 	}
 	if to, ok := geminiRoute(path); ok {
 		return to, true
@@ -119,24 +124,6 @@ func RouteFor(path string, flavor Flavor) (Route, bool) {
 	return Route{}, false
 }
 
-// generateRoute returns the route of POST /generate for a flavor. If the flavor is empty, the
-// route has no dialect.
-func generateRoute(f Flavor) Route {
-	switch f {
-	case FlavorTGI:
-		return Route{Dialect: tgi, stream: notAtAll}
-	case FlavorSGLang:
-		return Route{Dialect: sglang}
-	case FlavorLMDeploy:
-		return Route{Dialect: lmdeploy}
-	case FlavorVLLM:
-		return Route{Dialect: vllmDemo}
-	case FlavorMindIE:
-		return Route{Dialect: mindieVLLM}
-	}
-	return Route{}
-}
-
 // flavorOf returns the flavor to which a body of POST /generate belongs.
 func flavorOf(body []byte) Flavor {
 	var fields map[string]json.RawMessage
@@ -157,8 +144,7 @@ func flavorOf(body []byte) Flavor {
 
 // Validate returns an error unless the flavor is known or empty.
 func (f Flavor) Validate() error {
-	switch f {
-	case "", FlavorTGI, FlavorSGLang, FlavorLMDeploy, FlavorVLLM, FlavorMindIE:
+	if _, known := flavors[f]; known || f == "" {
 		return nil
 	}
 	return fmt.Errorf("flavor: %q, want %s, %s, %s, %s or %s", f, FlavorTGI, FlavorSGLang, FlavorLMDeploy, FlavorVLLM, FlavorMindIE)

@@ -77,7 +77,7 @@ func decodeTextOrIDs(field string, text, ids json.RawMessage, stream bool, l lim
 	r := Request{Stream: stream}
 	var fail *Error
 	r.Prompt, r.text, fail = in.CountPrompt(field, text)
-	return r.planned(l, in, fail)
+	return r.planned(l, in, nil, fail)
 }
 
 // sglangObject renders an object with the tokens with indices 0 to to-1. If the shape is
@@ -86,26 +86,19 @@ func sglangObject(a *Answer, from, to int, last bool) {
 	if !a.Shape.Incremental {
 		from = 0
 	}
-	a.Add(`{"text":"`)
-	a.text(from, to)
-	a.Add(`","output_ids":`)
+	a.textBetween(`{"text":"`, from, to, `","output_ids":`)
 	a.ids(from, to)
 	a.Add(`,"meta_info":{"id":"`)
 	a.Buf = strconv.AppendUint(a.Buf, a.Ordinal, 16)
 	a.Add(`","finish_reason":`)
 	a.finishObject(last)
-	a.Add(`,"prompt_tokens":`)
-	a.AddInt(a.Request.Prompt)
-	a.Add(`,"weight_version":"default","num_retractions":0,"completion_tokens":`)
-	a.AddInt(to)
-	a.Add(`,"cached_tokens":`)
-	a.AddInt(a.Cached())
+	a.AddInt(`,"prompt_tokens":`, a.Request.Prompt)
+	a.AddInt(`,"weight_version":"default","num_retractions":0,"completion_tokens":`, to)
+	a.AddInt(`,"cached_tokens":`, a.Cached())
 	if last {
-		a.Add(`,"e2e_latency":`)
-		a.AddFloat((*a.Queued + a.prefillTime() + a.decodeTime(to)).Round(time.Microsecond).Seconds())
+		a.AddFloat(`,"e2e_latency":`, (*a.Queued + a.prefillTime() + a.decodeTime(to)).Round(time.Microsecond).Seconds())
 		if d := a.Drafts(); d.Steps > 0 {
-			a.Add(`,"spec_verify_ct":`)
-			a.AddInt(d.Steps)
+			a.AddInt(`,"spec_verify_ct":`, d.Steps)
 		}
 	}
 	a.Add(`}}`)
@@ -121,22 +114,17 @@ func (a *Answer) finishObject(last bool) {
 	case a.Request.Finish == "stop":
 		a.Add(`{"type":"stop","matched":2}`) // the id of the end-of-text token
 	default:
-		a.Add(`{"type":"length","length":`)
-		a.AddInt(a.Request.Output)
+		a.AddInt(`{"type":"length","length":`, a.Request.Output)
 		a.Add(`}`)
 	}
 }
 
 // lmdeployObject renders an object with the tokens with indices from to to-1.
 func lmdeployObject(a *Answer, from, to int, last bool) {
-	a.Add(`{"text":"`)
-	a.text(from, to)
-	a.Add(`","output_ids":`)
+	a.textBetween(`{"text":"`, from, to, `","output_ids":`)
 	a.ids(from, to)
-	a.Add(`,"meta_info":{"prompt_tokens":`)
-	a.AddInt(a.Request.Prompt)
-	a.Add(`,"completion_tokens":`)
-	a.AddInt(to)
+	a.AddInt(`,"meta_info":{"prompt_tokens":`, a.Request.Prompt)
+	a.AddInt(`,"completion_tokens":`, to)
 	a.Add(`,"finish_reason":`)
 	a.finishObject(last)
 	a.Add(`,"output_token_logprobs":null,"routed_experts":null}}`)

@@ -42,7 +42,7 @@ func decodeTGI(in Input) (Request, *Error) {
 		fail = BadRequest("inputs", "inputs: missing or not a string, want a string")
 	}
 	r.Prompt, r.text = in.PromptTokens.Words(text), text
-	r, fail = r.planned(l, in, fail)
+	r, fail = r.planned(l, in, nil, fail)
 	return r, unprocessable(fail)
 }
 
@@ -79,26 +79,22 @@ func (e *tgiEncoder) Tokens(from, to int) {
 	for i := from; i < to; i++ {
 		e.event(i)
 		e.Add(`"generated_text":null,"details":null}`)
-		e.EndTokens()
+		e.End()
 	}
 }
 
 // event renders the event of a token up to its last two fields.
 func (e *tgiEncoder) event(i int) {
 	e.BeginTokens("")
-	e.Add(`{"index":`)
-	e.AddInt(i + 1)
+	e.AddInt(`{"index":`, i+1)
 	e.Add(`,"token":`)
 	e.token(i)
 	e.Add(`,`)
 }
 
 func (e *tgiEncoder) token(i int) {
-	e.Add(`{"id":`)
-	e.AddInt(vocab.ID(i))
-	e.Add(`,"text":"`)
-	e.text(i, i+1)
-	e.Add(`","logprob":-0.25,"special":false}`)
+	e.AddInt(`{"id":`, vocab.ID(i))
+	e.textBetween(`,"text":"`, i, i+1, `","logprob":-0.25,"special":false}`)
 }
 
 func (e *tgiEncoder) Last(from, to int) {
@@ -109,33 +105,24 @@ func (e *tgiEncoder) Last(from, to int) {
 		e.Tokens(from, to-1)
 		e.event(to - 1)
 	}
-	e.Add(`"generated_text":"`)
-	e.text(0, to)
-	e.Add(`","details":`)
+	e.textBetween(`"generated_text":"`, 0, to, `","details":`)
 	if e.Request.details && e.Shape.Usage != shape.UsageNever {
-		e.Add(`{"finish_reason":"`, e.tgiFinish(), `","generated_tokens":`)
-		e.AddInt(to)
-		e.Add(`,"seed":null,"input_length":`)
-		e.AddInt(e.Request.Prompt)
+		e.Add(`{"finish_reason":"`, e.tgiFinish())
+		e.AddInt(`","generated_tokens":`, to)
+		e.AddInt(`,"seed":null,"input_length":`, e.Request.Prompt)
 		e.Add(`}}`)
 	} else {
 		e.Add(`null}`)
 	}
-	if to == 0 {
-		e.End()
-	} else {
-		e.EndTokens()
-	}
+	e.End()
 }
 
 func (e *tgiEncoder) Whole() {
 	e.Begin("")
-	e.Add(`{"generated_text":"`)
-	e.text(0, e.Request.Output)
-	e.Add(`"`)
+	e.textBetween(`{"generated_text":"`, 0, e.Request.Output, `"`)
 	if e.Request.details {
-		e.Add(`,"details":{"finish_reason":"`, e.tgiFinish(), `","generated_tokens":`)
-		e.AddInt(e.Request.Output)
+		e.Add(`,"details":{"finish_reason":"`, e.tgiFinish())
+		e.AddInt(`","generated_tokens":`, e.Request.Output)
 		e.Add(`,"seed":null,"prefill":[],"tokens":[`)
 		for i := range e.Request.Output {
 			if i > 0 {
@@ -150,12 +137,4 @@ func (e *tgiEncoder) Whole() {
 }
 
 // tgiFinish returns the finish reason as TGI and MindIE name it.
-func (a *Answer) tgiFinish() string {
-	switch {
-	case a.Request.stop != "":
-		return "stop_sequence"
-	case a.Request.Finish == "stop":
-		return "eos_token"
-	}
-	return "length"
-}
+func (a *Answer) tgiFinish() string { return a.finish("stop_sequence", "eos_token", "length") }

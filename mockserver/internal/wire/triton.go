@@ -46,11 +46,10 @@ func decodeTriton(in Input) (Request, *Error) {
 	return r.planned(limits{
 		name: "max_tokens", max: p.MaxTokens, minName: "min_length", min: p.MinLength,
 		ignoreEOS: p.EndID != nil && *p.EndID == -1, stops: p.StopWords,
-	}, in, fail)
+	}, in, nil, fail)
 }
 
 func tritonObject(a *Answer, from, to int, _ bool) {
-	a.Add(`{"model_name":`, a.Model, `,"model_version":"1","sequence_end":false,"sequence_id":0,"sequence_index":0,"text_output":"`)
-	a.text(from, to)
-	a.Add(`"}`)
+	a.Add(`{"model_name":`, a.Model)
+	a.textBetween(`,"model_version":"1","sequence_end":false,"sequence_id":0,"sequence_index":0,"text_output":"`, from, to, `"}`)
 }

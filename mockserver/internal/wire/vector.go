@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"hash/fnv"
@@ -8,8 +9,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-
-	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
 )
 
 // items are the inputs of a request for vectors or scores.
@@ -101,15 +100,10 @@ func (q *items) scores() []score {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b score) int {
-		switch {
-		case q.unsorted:
+		if q.unsorted {
 			return a.index - b.index
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
 		}
-		return 0
+		return cmp.Compare(b.score, a.score)
 	})
 	if q.top > 0 {
 		all = all[:min(q.top, len(all))]
@@ -119,6 +113,3 @@ func (q *items) scores() []score {
 	}
 	return all
 }
-
-// quote returns s as a JSON string.
-func quote(s string) string { return jsontext.Quote(s) }
