@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -27,13 +28,10 @@ type adapters struct {
 // newAdapters returns the adapters with these names. most is the value of the label max_lora; 0 means the
 // number of names.
 func newAdapters(names []string, most int) *adapters {
-	if most == 0 {
-		most = len(names)
-	}
 	return &adapters{
 		names: names, running: map[string]int{}, waiting: map[string]int{}, changed: time.Now(),
 		info: prometheus.NewDesc("lora_requests_info", "LoRA adapters of the requests that run and wait. The value is when they changed last, in seconds since 1970.",
-			[]string{"running_lora_adapters", "waiting_lora_adapters"}, prometheus.Labels{"max_lora": strconv.Itoa(most)}),
+			[]string{"running_lora_adapters", "waiting_lora_adapters"}, prometheus.Labels{"max_lora": strconv.Itoa(cmp.Or(most, len(names)))}),
 	}
 }
 

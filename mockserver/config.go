@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,70 +30,70 @@ import (
 type Config struct {
 	// Model is the model's name in every answer; empty means "mock". Requests may name
 	// any model.
-	Model string
+	Model string `json:"model,omitzero"`
 
 	// TTFT is the time from admission to the first token, for an empty prompt.
-	TTFT time.Duration
+	TTFT time.Duration `json:"ttft"`
 	// PerPromptToken is added to TTFT for every token of the prompt.
-	PerPromptToken time.Duration
+	PerPromptToken time.Duration `json:"per_prompt_token"`
 	// PerToken is the time from one token to the next.
-	PerToken time.Duration
+	PerToken time.Duration `json:"per_token"`
 	// Slots is how many sequences are served at the same time; others wait in the
 	// order of their arrival. 0 means no limit.
-	Slots int
+	Slots int `json:"slots"`
 	// OutputTokens is the number of tokens after which the output ends by itself, with
 	// finish reason "stop". The output ends earlier if max_tokens is smaller, and later if
 	// the request sets ignore_eos. 0 means that the output always has max_tokens tokens.
-	OutputTokens int
+	OutputTokens int `json:"output_tokens,omitzero"`
 
 	// Engine, if not nil, gives the speed and the limits of a server that batches. TTFT,
 	// PerPromptToken, PerToken, Slots and Jitter must then be zero. If OutputTokens is 0,
 	// output lengths come from the engine's distribution.
-	Engine *engine.Profile
+	Engine *engine.Profile `json:"engine,omitempty"`
 	// FullStatus is the HTTP status, 429 or 503, of the answer when the engine's queue is
 	// full; 0 means 503.
-	FullStatus int
+	FullStatus int `json:"full_status,omitzero"`
 	// RetryAfter is the value of the header Retry-After in answers with status 429 or 503,
 	// rounded up to whole seconds. 0 means one second in answers with status 429, and no
 	// header in others.
-	RetryAfter time.Duration
+	RetryAfter time.Duration `json:"retry_after,omitzero"`
 
 	// LoRA has the names of the server's LoRA adapters. A request whose "model" is one of
 	// them uses the adapter: its answer has the adapter's name, and its prompt shares no
 	// blocks of the prefix cache with other adapters or with the model. An adapter costs no
 	// time. With LoRA, /metrics has vLLM's vllm:lora_requests_info.
-	LoRA []string
+	LoRA []string `json:"lora,omitempty"`
 	// MaxLoRA is the value of the label max_lora of that metric: how many adapters a batch
 	// may have; 0 means all of LoRA. It does not limit the batch.
-	MaxLoRA int
+	MaxLoRA int `json:"max_lora,omitzero"`
 
 	// AWS, if not nil, has the keys with which requests to the paths of Amazon Bedrock must be signed.
 	// A request without a valid signature is answered with status 403 and AWS's exception. The
 	// date of a signature may be five minutes from the server's time.
-	AWS *AWSKeys
+	AWS *AWSKeys `json:"aws,omitempty"`
 
 	// Flavor says which server's format POST /generate has; empty means that the body of
 	// each request decides.
-	Flavor Flavor
+	Flavor Flavor `json:"flavor,omitzero"`
 
 	// Jitter, 0 to 1, multiplies each interval (from admission to the first token, and
 	// from token to token) by a random factor, uniform in [1-Jitter, 1+Jitter].
-	Jitter float64
+	Jitter float64 `json:"jitter,omitzero"`
 	// Seed and the request's ordinal, its number from 1 in the order of arrival, determine
 	// the random factors: the same seed and ordinal always give the same intervals.
-	Seed uint64
+	Seed uint64 `json:"seed,omitzero"`
 	// Speed divides every time above; 0 means 1, real time.
-	Speed float64
+	Speed float64 `json:"speed,omitzero"`
 
 	// Oracle returns the right answer to a prompt, if it knows the prompt. The output is
 	// then the answer, and has more tokens only if ignore_eos or min_tokens asks for them.
 	// nil means [oracle.Known]. The field is not in the JSON form.
-	Oracle oracle.Func
+	Oracle oracle.Func `json:"-"`
 	// Shape is what answers look like on the wire.
-	Shape shape.Shape
+	Shape shape.Shape `json:"shape,omitzero"`
 	// Faults says what goes wrong and with which requests. If several faults apply to a
 	// request, only the first in the list occurs.
-	Faults []fault.Fault
+	Faults []fault.Fault `json:"faults,omitzero"`
 }
 
 // Default returns the configuration of a small, fast server: 20 ms plus 10 us per prompt
@@ -122,10 +123,7 @@ func Speculative() Config {
 // Describe returns one line about the server's speed: the TTFT and TPOT of a request that runs alone,
 // and how many requests the server serves at once.
 func (c Config) Describe() string {
-	speed := c.Speed
-	if speed == 0 {
-		speed = 1
-	}
+	speed := cmp.Or(c.Speed, 1)
 	scaled := func(d time.Duration) string { return time.Duration(float64(d) / speed).String() }
 	micros := func(us float64) string { return scaled(time.Duration(us * float64(time.Microsecond))) }
 	first, perPrompt, next, most, at := scaled(c.TTFT), scaled(c.PerPromptToken), scaled(c.PerToken), c.Slots, ""
@@ -213,16 +211,10 @@ func (c Config) Validate() error {
 	if !(c.Speed >= 0) || math.IsInf(c.Speed, 0) {
 		return fmt.Errorf("speed: %v, want a factor above 0, or 0 for 1", c.Speed)
 	}
-	if err := c.Flavor.Validate(); err != nil {
-		return err
-	}
-	if err := c.validateEngine(); err != nil {
-		return err
-	}
 	if c.RetryAfter < 0 {
 		return fmt.Errorf("retry_after: %v, want 0s or more", c.RetryAfter)
 	}
-	if err := c.validateLoRA(); err != nil {
+	if err := cmp.Or(c.Flavor.Validate(), c.validateEngine(), c.validateLoRA()); err != nil {
 		return err
 	}
 	if k := c.AWS; k != nil && (k.AccessKeyID == "" || k.SecretAccessKey == "" || k.Region == "") {

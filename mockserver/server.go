@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -34,12 +35,7 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("mockserver: %w", err)
 	}
-	if cfg.Model == "" {
-		cfg.Model = "mock"
-	}
-	if cfg.Speed == 0 {
-		cfg.Speed = 1
-	}
+	cfg.Model, cfg.Speed = cmp.Or(cfg.Model, "mock"), cmp.Or(cfg.Speed, 1)
 	if cfg.Oracle == nil {
 		cfg.Oracle = oracle.Known
 	}

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -38,12 +39,7 @@ const (
 )
 
 // LineSize returns Size with its default applied.
-func (f Fault) LineSize() int64 {
-	if f.Size == 0 {
-		return DefaultLine
-	}
-	return f.Size
-}
+func (f Fault) LineSize() int64 { return cmp.Or(f.Size, DefaultLine) }
 
 // Validate returns nil if the fault is valid. Otherwise the error begins with the JSON name
 // of the first invalid field and gives the field's value and what is allowed.

@@ -1,5 +1,7 @@
 package router
 
+import "cmp"
+
 // A Policy chooses replicas. It is not safe for concurrent use.
 type Policy interface {
 	// Choose returns the index of the replica for a request. prefix has the names of the blocks at the
@@ -54,12 +56,8 @@ const defaultBlocks = 4
 
 // Choose implements [Policy].
 func (p *PrefixHash) Choose(prefix []uint64, open []int) int {
-	blocks := p.Blocks
-	if blocks == 0 {
-		blocks = defaultBlocks
-	}
 	name := uint64(0)
-	if n := min(blocks, len(prefix)); n > 0 {
+	if n := min(cmp.Or(p.Blocks, defaultBlocks), len(prefix)); n > 0 {
 		name = prefix[n-1]
 	}
 	best, most := 0, uint64(0)

@@ -173,12 +173,7 @@ func (s Shape) ChunkTokens() int { return max(s.TokensPerChunk, 1) }
 func (s Shape) WriteEvents() int { return max(s.EventsPerWrite, 1) }
 
 // Pause returns SplitPause with its default applied.
-func (s Shape) Pause() time.Duration {
-	if s.SplitPause == 0 {
-		return 5 * time.Millisecond
-	}
-	return s.SplitPause
-}
+func (s Shape) Pause() time.Duration { return cmp.Or(s.SplitPause, 5*time.Millisecond) }
 
 // ReasoningOf returns how many of a chat's n output tokens are reasoning.
 func (s Shape) ReasoningOf(n int) int {
