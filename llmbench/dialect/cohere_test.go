@@ -77,6 +77,7 @@ func TestCohere(t *testing.T) {
 		{"a call", `{"id":"1","message":{"role":"assistant","tool_plan":"p","tool_calls":[{"id":"f_1","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},"finish_reason":"TOOL_CALL"}`,
 			read{Reasoning: "p", ToolCall: `{"x":1}`, ToolName: "f", Chunks: 1, Finish: "TOOL_CALL"}},
 		{"an error", `{"id":"1","message":"invalid api token"}`, read{Fault: "invalid api token"}},
+		{"an error with a further member", `{"message":"invalid api token","object":"error"}`, read{Fault: "invalid api token"}},
 		{"a failed generation", `{"id":"1","finish_reason":"ERROR","message":{"role":"assistant","content":[]}}`, read{Finish: "ERROR", Fault: "finish reason ERROR"}},
 		{"not JSON", `{"id"`, read{Err: `cohere: malformed body: jsontext: unexpected EOF within "/id" after offset 5: "{\"id\""`}},
 	})
