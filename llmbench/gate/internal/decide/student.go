@@ -15,32 +15,16 @@ func tQuantile(p, free float64) float64 {
 		return math.NaN()
 	}
 	key := [2]float64{p, free}
-	if q, ok := tQuantiles.Load(key); ok {
-		return q.(float64)
+	q, ok := tQuantiles.Load(key)
+	if !ok {
+		q = -stats.InvCDF(stats.TDist{V: free})(p)
+		tQuantiles.Store(key, q)
 	}
-	q := newTQuantile(p, free)
-	tQuantiles.Store(key, q)
-	return q
+	return q.(float64)
 }
 
 // tQuantiles caches the results of tQuantile, by p and free.
 var tQuantiles sync.Map
-
-func newTQuantile(p, free float64) float64 {
-	t := stats.TDist{V: free}
-	lo, hi := 0.0, 1.0
-	for t.CDF(-hi) > p && hi < 1e9 {
-		hi *= 2
-	}
-	for range 60 {
-		if mid := (lo + hi) / 2; t.CDF(-mid) > p {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return hi
-}
 
 // meanAndError returns the mean of xs and its standard error. The error is NaN for fewer than two values.
 func meanAndError(xs []float64) (mean, err float64) {

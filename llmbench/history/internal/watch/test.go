@@ -133,15 +133,13 @@ func (t test) finding(tr *track, sign, p float64) Finding {
 		}
 	}
 	typical := cost[best]/float64(len(xs)) + 1e-9
-	last := best
-	for i := first; i < len(xs); i++ { // include the places whose likelihood is at least exp(-2) times the best
-		if (cost[i]-cost[best])/typical <= 2 {
-			last = max(last, i)
-			first = min(first, i)
-		}
-	}
-	for (cost[first]-cost[best])/typical > 2 {
+	near := func(i int) bool { return (cost[i]-cost[best])/typical <= 2 } // the likelihood is at least exp(-2) times the best
+	for !near(first) {
 		first++
+	}
+	last := len(xs) - 1
+	for !near(last) {
+		last--
 	}
 	b := tr.base(len(xs) - best)
 	f := Finding{Kind: Worse, Size: robust.Median(xs[best:]) - b.mean, P: t.calibrated(p), First: tr.nights[from+first], Last: tr.nights[from+last]}
@@ -191,31 +189,17 @@ func choose(n, k int) float64 {
 	return c
 }
 
-// quantiles caches the results of tQuantile.
+// quantiles caches the results of tQuantile, by p and free.
 var quantiles sync.Map
 
 // tQuantile returns the value that a Student's t variable exceeds with probability p, which is below 0.5. free
 // is the number of degrees of freedom.
 func tQuantile(p float64, free int) float64 {
-	type key struct {
-		p    float64
-		free int
+	key := [2]float64{p, float64(free)}
+	q, ok := quantiles.Load(key)
+	if !ok {
+		q = -stats.InvCDF(stats.TDist{V: float64(free)})(p)
+		quantiles.Store(key, q)
 	}
-	if q, ok := quantiles.Load(key{p, free}); ok {
-		return q.(float64)
-	}
-	t := stats.TDist{V: float64(free)}
-	low, high := 0.0, 1.0
-	for t.CDF(-high) > p && high < 1e9 {
-		high *= 2
-	}
-	for range 60 {
-		if mid := (low + high) / 2; t.CDF(-mid) > p {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	quantiles.Store(key{p, free}, high)
-	return high
+	return q.(float64)
 }

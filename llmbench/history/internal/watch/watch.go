@@ -59,7 +59,6 @@ type Result struct {
 	// Detectable has, for each series in Judged, the size of a change that seven nights would reveal with a
 	// probability of 80 %. It assumes normal noise without outliers.
 	Detectable []float64
-	Shared     map[int]float64 // keyed by machine: how far its series together were from their earlier level
 	// Slow says, by machine, that the night was slow or fast, so that the whole part that the series share was taken
 	// out, and that there are no reruns of enough other series. Reruns of suspects then need reruns of Controls
 	// other series, too. They show whether the machine is still slow.
@@ -94,18 +93,14 @@ const sharers = 5
 // Night adds the values of the next night and returns the night's Result. There is at most one value per
 // series.
 func (w *Watch) Night(values []Value) Result {
-	r := Result{Shared: map[int]float64{}, Slow: map[int]bool{}}
+	r := Result{Slow: map[int]bool{}}
 	shared := w.shared(values)
 	again := w.sharedByReruns(values, shared)
 	family := len(values) + len(shared)
 	t := test{alpha: 1 / w.options.Nights / float64(family), min: math.Log1p(w.options.Min)}
 	for _, machine := range slices.Sorted(maps.Keys(shared)) {
 		tr := w.machines[machine]
-		before := tr.base(0)
 		tr.add(w.night, shared[machine].raw)
-		if before.n > 0 {
-			r.Shared[machine] = shared[machine].raw - before.mean
-		}
 		_, known := again[machine]
 		r.Slow[machine] = shared[machine].whole && !known
 		t.outliers = (float64(tr.apart) + 0.5) / (float64(tr.seen) + 10)
@@ -119,7 +114,7 @@ func (w *Watch) Night(values []Value) Result {
 	}
 	usual := (float64(w.apart) + 1) / (float64(w.seen) + 2)
 	for _, v := range values {
-		tr := w.of(v.Series)
+		tr := of(w.series, v.Series)
 		c := shared[v.Machine].taken
 		reruns := make([]float64, len(v.Reruns))
 		for i, x := range v.Reruns {
@@ -151,11 +146,12 @@ func (w *Watch) Night(values []Value) Result {
 	return r
 }
 
-func (w *Watch) of(series int) *track {
-	tr := w.series[series]
+// of returns the track of a series or of a machine, which is new if there is none.
+func of(tracks map[int]*track, number int) *track {
+	tr := tracks[number]
 	if tr == nil {
 		tr = &track{}
-		w.series[series] = tr
+		tracks[number] = tr
 	}
 	return tr
 }
@@ -177,7 +173,7 @@ type common struct {
 func (w *Watch) shared(values []Value) map[int]common {
 	all := map[int][]distance{}
 	for _, v := range values {
-		tr := w.of(v.Series)
+		tr := of(w.series, v.Series)
 		if b := tr.base(0); b.n >= 3 {
 			all[v.Machine] = append(all[v.Machine], distance{v.X - b.mean, max(b.sd, 0.002) * math.Sqrt(1+1/float64(b.n))})
 		}
@@ -187,11 +183,7 @@ func (w *Watch) shared(values []Value) map[int]common {
 		if len(ds) < sharers {
 			continue
 		}
-		tr := w.machines[machine]
-		if tr == nil {
-			tr = &track{}
-			w.machines[machine] = tr
-		}
+		tr := of(w.machines, machine)
 		slices.SortFunc(ds, func(a, b distance) int { return cmp.Compare(a.d, b.d) })
 		var precision float64
 		for _, d := range ds {
@@ -215,7 +207,7 @@ func (w *Watch) shared(values []Value) map[int]common {
 func (w *Watch) sharedByReruns(values []Value, shared map[int]common) map[int]float64 {
 	all := map[int][]distance{}
 	for _, v := range values {
-		b := w.of(v.Series).base(0)
+		b := of(w.series, v.Series).base(0)
 		sd := max(b.sd, 0.002) * math.Sqrt(1+1/float64(max(1, b.n)))
 		if len(v.Reruns) == 0 || b.n < fewest || math.Abs(v.X-shared[v.Machine].taken-b.mean) > 3*sd {
 			continue
