@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -74,9 +75,7 @@ func CompareColumns(units, file File, col string, o Options) (*Report, error) {
 
 // prepare checks options, and returns them with their defaults.
 func prepare(o Options, col string) (*projections, Options, error) {
-	if o.Alpha == 0 {
-		o.Alpha = DefaultAlpha
-	}
+	o.Alpha = cmp.Or(o.Alpha, DefaultAlpha)
 	switch {
 	case !(o.Alpha >= minAlpha && o.Alpha <= 0.5):
 		return nil, o, fmt.Errorf("alpha: %v, want at least %v and at most 0.5", o.Alpha, minAlpha)

@@ -38,20 +38,13 @@ func (r *Report) Markdown(w io.Writer) error {
 			fmt.Fprintf(&b, "- %s\n", EscapeMarkdown(s))
 		}
 	}
-	var gated, notGated []*table
-	for _, t := range r.tables() {
-		if t.gated {
-			gated = append(gated, t)
-		} else {
-			notGated = append(notGated, t)
-		}
-	}
+	gated, others := r.tables()
 	for _, t := range gated {
 		t.markdown(&b)
 	}
-	if len(notGated) > 0 {
+	if len(others) > 0 {
 		b.WriteString("\n<details><summary>Not gated</summary>\n")
-		for _, t := range notGated {
+		for _, t := range others {
 			t.markdown(&b)
 		}
 		b.WriteString("\n</details>\n")
@@ -63,11 +56,7 @@ func (r *Report) Markdown(w io.Writer) error {
 
 // markdown writes the table, with numbers aligned to the right.
 func (t *table) markdown(b *strings.Builder) {
-	fmt.Fprintf(b, "\n**%s**\n\n|", escape(t.title))
-	for _, s := range t.head {
-		fmt.Fprintf(b, " %s |", s)
-	}
-	b.WriteString("\n|")
+	fmt.Fprintf(b, "\n**%s**\n\n| %s |\n|", escape(t.title), strings.Join(t.head, " | "))
 	for _, s := range t.head {
 		if s == "" || s == "verdict" {
 			b.WriteString(" --- |")

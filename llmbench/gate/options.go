@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"io"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate/internal/decide"
@@ -66,11 +67,8 @@ func (o Options) Looks() []Look {
 	if o.Planned == 0 {
 		return nil
 	}
-	if o.Alpha == 0 {
-		o.Alpha = DefaultAlpha
-	}
 	var all []Look
-	for _, l := range decide.NewPlan(o.Planned, o.Max, o.Alpha).Looks {
+	for _, l := range decide.NewPlan(o.Planned, o.Max, cmp.Or(o.Alpha, DefaultAlpha)).Looks {
 		all = append(all, Look{l.Samples, rounded(l.Alpha, 12)})
 	}
 	return all

@@ -271,9 +271,4 @@ func (p *projections) differences(old, new benchproc.Key) []difference {
 	return all
 }
 
-func orNotSet(v string) string {
-	if v == "" {
-		return "not set"
-	}
-	return v
-}
+func orNotSet(v string) string { return cmp.Or(v, "not set") }

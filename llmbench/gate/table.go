@@ -22,9 +22,9 @@ type table struct {
 	rows  [][]string
 }
 
-// tables returns one table for each unit, in the order in which the units appear, gated units first.
-func (r *Report) tables() []*table {
-	var all []*table
+// tables returns one table for each unit, in the order in which the units appear. The tables of gated units
+// are apart.
+func (r *Report) tables() (gated, others []*table) {
 	byUnit := map[string]*table{}
 	label, _ := r.labeler()
 	for i := range r.Rows {
@@ -32,11 +32,13 @@ func (r *Report) tables() []*table {
 		t := byUnit[row.Unit]
 		if t == nil {
 			t = &table{title: row.title(), gated: row.Margin != nil, head: []string{"", "old", "new", "change", "p", "n"}}
+			byUnit[row.Unit] = t
 			if t.gated {
 				t.head = append(t.head, "at worst", "detectable", "p worse", "verdict")
+				gated = append(gated, t)
+			} else {
+				others = append(others, t)
 			}
-			byUnit[row.Unit] = t
-			all = append(all, t)
 		}
 		cells := []string{label(row), row.Old.text(row.Unit), row.New.text(row.Unit), row.changeText(), decimals(row.P), row.nText()}
 		if t.gated {
@@ -44,16 +46,7 @@ func (r *Report) tables() []*table {
 		}
 		t.rows = append(t.rows, cells)
 	}
-	slices.SortStableFunc(all, func(a, b *table) int {
-		switch {
-		case a.gated == b.gated:
-			return 0
-		case a.gated:
-			return -1
-		}
-		return +1
-	})
-	return all
+	return gated, others
 }
 
 // title returns the unit of a row, its direction and its margin.

@@ -16,17 +16,13 @@ func (r *Report) Text(w io.Writer) error {
 	for _, s := range r.settings() {
 		fmt.Fprintf(&b, "%s: %s\n", printable(s.Key), printable(s.Value))
 	}
-	explained := false
-	for _, t := range r.tables() {
-		if !t.gated && !explained {
-			fmt.Fprintf(&b, "\n%s\n", r.legend())
-			explained = true
-		}
-		fmt.Fprintf(&b, "\n%s\n", t.title)
+	gated, others := r.tables()
+	for _, t := range gated {
 		t.text(&b)
 	}
-	if !explained {
-		fmt.Fprintf(&b, "\n%s\n", r.legend())
+	fmt.Fprintf(&b, "\n%s\n", r.legend())
+	for _, t := range others {
+		t.text(&b)
 	}
 	b.WriteString("\n")
 	if moves := r.moves(); len(moves) > 0 {
@@ -100,6 +96,7 @@ func (r *Report) legend() string {
 
 // text writes the table with aligned columns: names and verdicts to the left, numbers to the right.
 func (t *table) text(b *strings.Builder) {
+	fmt.Fprintf(b, "\n%s\n", t.title)
 	lines := append([][]string{t.head}, t.rows...)
 	width := make([]int, len(t.head))
 	for _, line := range lines {
