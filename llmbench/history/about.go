@@ -21,42 +21,31 @@ type About struct {
 // ours lists the configuration keys that About holds. A file may give each of them at most one value.
 var ours = []string{"commit", "commit-time", "machine", "server", "rerun-of"}
 
+// text returns the field of a key, which is one of ours other than commit-time.
+func (a *About) text(key string) *string {
+	return map[string]*string{"commit": &a.Commit, "machine": &a.Machine, "server": &a.Server, "rerun-of": &a.RerunOf}[key]
+}
+
 // get returns the value of key, which is one of ours.
 func (a About) get(key string) string {
-	switch key {
-	case "commit":
-		return a.Commit
-	case "commit-time":
-		if a.Time.IsZero() {
-			return ""
-		}
-		return a.Time.UTC().Format(time.RFC3339)
-	case "machine":
-		return a.Machine
-	case "server":
-		return a.Server
+	switch {
+	case key != "commit-time":
+		return *a.text(key)
+	case a.Time.IsZero():
+		return ""
 	}
-	return a.RerunOf
+	return a.Time.UTC().Format(time.RFC3339)
 }
 
 // set sets the value of key, which is one of ours.
-func (a *About) set(key, value string) (err error) {
-	switch key {
-	case "commit":
-		a.Commit = value
-	case "commit-time":
-		if a.Time, err = time.Parse(time.RFC3339, value); err == nil && (a.Time.UTC().Year() < 1970 || a.Time.UTC().Year() > 9999) {
-			err = fmt.Errorf("year %d", a.Time.UTC().Year())
-		}
-		if err != nil {
-			return fmt.Errorf("commit-time: %q: want a time such as 2026-11-26T21:17:16Z", value)
-		}
-	case "machine":
-		a.Machine = value
-	case "server":
-		a.Server = value
-	default:
-		a.RerunOf = value
+func (a *About) set(key, value string) error {
+	if key != "commit-time" {
+		*a.text(key) = value
+		return nil
+	}
+	var err error
+	if a.Time, err = time.Parse(time.RFC3339, value); err != nil || a.Time.UTC().Year() < 1970 || a.Time.UTC().Year() > 9999 {
+		return fmt.Errorf("commit-time: %q: want a time such as 2026-11-26T21:17:16Z", value)
 	}
 	return nil
 }

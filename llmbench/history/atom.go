@@ -30,11 +30,8 @@ type (
 		ID      string      `xml:"id"`
 		Title   string      `xml:"title"`
 		Updated string      `xml:"updated"`
-		Author  atomAuthor  `xml:"author"`
+		Author  string      `xml:"author>name"`
 		Entries []atomEntry `xml:"entry"`
-	}
-	atomAuthor struct {
-		Name string `xml:"name"`
 	}
 	atomEntry struct {
 		ID      string      `xml:"id"`
@@ -61,7 +58,7 @@ const mostEntries = 100
 // are added.
 func (o *Overview) Atom(w io.Writer, opts PageOptions) error {
 	newest := o.runs[len(o.runs)-1]
-	f := atomFeed{ID: urn("feed", opts.Title, opts.Commits), Title: opts.Title, Updated: added(newest), Author: atomAuthor{"benchgate"}}
+	f := atomFeed{ID: urn("feed", opts.Title, opts.Commits), Title: opts.Title, Updated: added(newest), Author: "benchgate"}
 	for _, e := range o.events {
 		if e.kind != eventWorse || len(f.Entries) == mostEntries {
 			continue
@@ -75,15 +72,11 @@ func (o *Overview) Atom(w io.Writer, opts PageOptions) error {
 		}
 		f.Entries = append(f.Entries, entry)
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
+	text, err := xml.MarshalIndent(f, "", " ")
+	if err != nil {
 		return err
 	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", " ")
-	if err := enc.Encode(f); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
 	return err
 }
 

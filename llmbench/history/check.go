@@ -239,10 +239,8 @@ func (c *checker) epoch(group []Cell, run *Run) (number int, why string) {
 	key := Cell{Row: group[0].Row, Config: group[0].Config}
 	epochs := c.epochs[key]
 	number = len(epochs) - 1
-	for ; number >= 0; number-- {
-		if !c.unlike(watched, epochs[number]) {
-			break
-		}
+	for number >= 0 && c.unlike(watched, epochs[number]) {
+		number--
 	}
 	if number < 0 {
 		number = len(epochs)

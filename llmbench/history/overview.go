@@ -31,7 +31,6 @@ const week = 7 * 24 * time.Hour
 type panel struct {
 	Series
 	machine   string
-	better    string // "higher" or "lower"
 	cls       benchunit.Class
 	suffix    string // of formatted values, such as "s"
 	points    []point
@@ -134,10 +133,7 @@ func (b *overviewBuilder) points(night int, values []watch.Value) {
 		if !ok {
 			at = len(b.o.panels)
 			b.index[key] = at
-			p := panel{Series: b.named(v.Series), machine: key.machine, better: "lower", cls: benchunit.ClassOf(cell.Unit), lastEvent: -1}
-			if sign(rule) < 0 {
-				p.better = "higher"
-			}
+			p := panel{Series: b.named(v.Series), machine: key.machine, cls: benchunit.ClassOf(cell.Unit), lastEvent: -1}
 			if strings.HasSuffix(cell.Unit, "sec") || strings.HasSuffix(cell.Unit, "sec/op") {
 				p.suffix = "s"
 			}
@@ -254,18 +250,11 @@ func (o *Overview) headline() string {
 	}
 	var parts []string
 	for _, k := range []struct {
-		kind eventKind
-		noun string
-	}{{eventWorse, "change for the worse"}, {eventBetter, "change for the better"}, {eventSlow, "slow run"}, {eventBaseline, "new baseline"}} {
+		kind       eventKind
+		noun, tail string
+	}{{eventWorse, "change", " for the worse"}, {eventBetter, "change", " for the better"}, {eventSlow, "slow run", ""}, {eventBaseline, "new baseline", ""}} {
 		if n := counts[k.kind]; n > 0 {
-			noun := k.noun
-			if n > 1 {
-				noun = strings.Replace(noun, "change", "changes", 1)
-				if !strings.Contains(noun, "changes") {
-					noun += "s"
-				}
-			}
-			parts = append(parts, fmt.Sprintf("%d %s", n, noun))
+			parts = append(parts, count(n, k.noun)+k.tail)
 		}
 	}
 	if len(parts) == 0 {

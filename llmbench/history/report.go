@@ -290,7 +290,7 @@ func (c *checker) compareConfigurations(night int) {
 			r.Missing = append(r.Missing, name)
 		case now.Config != cell.Config:
 			for _, f := range benchproc.NonSingularFields([]benchproc.Key{cell.Config, now.Config}) {
-				text := fmt.Sprintf("%s: %s, before %s", f.Name, orNone(now.Config.Get(f)), orNone(cell.Config.Get(f)))
+				text := fmt.Sprintf("%s: %s, before %s", f.Name, cmp.Or(now.Config.Get(f), "none"), cmp.Or(cell.Config.Get(f), "none"))
 				if changes[text]++; changes[text] == 1 {
 					order = append(order, text)
 				}
@@ -308,13 +308,6 @@ func (c *checker) compareConfigurations(night int) {
 	}
 	slices.Sort(r.Epochs)
 	r.Epochs = slices.Compact(r.Epochs)
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
 
 // conclude sets the verdict and the summary.

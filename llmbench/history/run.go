@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -82,12 +83,7 @@ func (r *Reader) ReadAll(d Dir) ([]*Run, error) {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(runs, func(a, b *Run) int {
-		if c := a.Time.Compare(b.Time); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Date, b.Date)
-	})
+	slices.SortStableFunc(runs, func(a, b *Run) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Date, b.Date)) })
 	return runs, nil
 }
 
