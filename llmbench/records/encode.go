@@ -91,16 +91,15 @@ func (e *encoder) Error(name string, p *error, when sample.When) {
 }
 
 func (e *encoder) Durations(name string, p *[]time.Duration, when sample.When) {
-	if e.has(when, len(*p) == 0) {
-		e.key(name)
-		e.line = appendList(e.line, *p)
-	}
+	list(e, name, *p, when)
 }
 
-func (e *encoder) Counts(name string, p *[]int32, when sample.When) {
-	if e.has(when, len(*p) == 0) {
+func (e *encoder) Counts(name string, p *[]int32, when sample.When) { list(e, name, *p, when) }
+
+func list[T ~int64 | ~int32](e *encoder, name string, all []T, when sample.When) {
+	if e.has(when, len(all) == 0) {
 		e.key(name)
-		e.line = appendList(e.line, *p)
+		e.line = appendList(e.line, all)
 	}
 }
 

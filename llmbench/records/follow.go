@@ -16,7 +16,7 @@ type Follower struct {
 	path   string
 	file   os.FileInfo // identifies the file that was read; nil before the first call of Next
 	offset int64       // where the next read begins; all lines before it have been read
-	pass   int32
+	pass   int32       // the pass of the last request, or -1
 	parser *parser
 	lines  int
 	head   *Head
@@ -25,7 +25,7 @@ type Follower struct {
 }
 
 // Follow returns a Follower of the file at path. The file does not have to exist yet.
-func Follow(path string) *Follower { return &Follower{path: path} }
+func Follow(path string) *Follower { return &Follower{path: path, pass: -1} }
 
 // Head returns the line about the benchmark, or nil if it has not been read yet.
 func (f *Follower) Head() *Head { return f.head }
@@ -120,7 +120,7 @@ func (f *Follower) long(file io.ReaderAt, size int) ([]byte, error) {
 // block parses complete lines.
 func (f *Follower) block(text []byte, each func(q *Request)) error {
 	for line := range bytes.Lines(text) {
-		if err := f.line(bytes.TrimRight(line, "\r\n"), each); err != nil {
+		if err := f.line(line, each); err != nil {
 			return at(f.path, f.lines+1, err)
 		}
 		f.lines++
@@ -129,30 +129,26 @@ func (f *Follower) block(text []byte, each func(q *Request)) error {
 }
 
 func (f *Follower) line(line []byte, each func(q *Request)) error {
-	switch {
-	case f.end != nil:
-		return errAfter
-	case f.head == nil:
-		head, err := parseHead(line)
+	if f.head == nil {
+		head, err := parseHead(bytes.TrimRight(line, "\r\n"))
 		if err != nil {
 			return err
 		}
 		f.head = &head
 		f.parser = newParser(f.head)
 		return nil
-	case bytes.HasPrefix(line, []byte(`{"end":`)):
-		end, err := parseEnd(line)
-		f.end = end
+	}
+	b := block{end: f.end}
+	if err := f.parser.add(&b, line, f.lines+1); err != nil {
 		return err
 	}
-	q, err := f.parser.request(line, f.lines+1)
-	if err != nil {
-		return err
+	f.end = b.end
+	for i := range b.all {
+		if err := checkPass(b.all[i].Pass, f.pass); err != nil {
+			return err
+		}
+		f.pass = b.all[i].Pass
+		each(&b.all[i])
 	}
-	if first := f.lines == 1; first && q.Pass != 0 || !first && q.Pass != f.pass && q.Pass != f.pass+1 {
-		return fmt.Errorf("pass %d after pass %d: want passes one after another, from 0", q.Pass, f.pass)
-	}
-	f.pass = q.Pass
-	each(&q)
 	return nil
 }

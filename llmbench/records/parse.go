@@ -72,37 +72,48 @@ func (p *parser) complete() error {
 	return nil
 }
 
-// block parses text, which consists of complete lines. The argument number is the number of the first line.
-// Only the last line may be the line about the end.
-func (p *parser) block(text []byte, number int) (all []Request, end *End, err error) {
-	all = make([]Request, 0, bytes.Count(text, []byte("\n")))
-	for l := range bytes.Lines(text) {
-		l = bytes.TrimRight(l, "\r\n")
-		if end != nil {
-			return nil, nil, &lineError{number, errAfter}
-		}
-		if bytes.HasPrefix(l, []byte(`{"end":`)) {
-			if end, err = parseEnd(l); err != nil {
-				return nil, nil, &lineError{number, err}
-			}
-			number++
-			continue
-		}
-		q, err := p.request(l, number)
-		if err != nil {
-			return nil, nil, &lineError{number, err}
-		}
-		all = append(all, q)
-		number++
-	}
-	return all, end, nil
-}
-
-// A lineError is an error together with the number of the line.
-type lineError struct {
-	line int
+// A block is what a parser reads in successive lines after the first line of a file.
+type block struct {
+	all  []Request
+	end  *End
+	line int // the number of the first line, or of the wrong line if err is set
 	err  error
 }
 
-func (e *lineError) Error() string { return e.err.Error() }
-func (e *lineError) Unwrap() error { return e.err }
+// block parses text, which consists of complete lines. The argument number is the number of the first line.
+// Only the last line may be the line about the end.
+func (p *parser) block(text []byte, number int) block {
+	b := block{all: make([]Request, 0, bytes.Count(text, []byte("\n"))), line: number}
+	for l := range bytes.Lines(text) {
+		if b.err = p.add(&b, l, number); b.err != nil {
+			b.line = number
+			break
+		}
+		number++
+	}
+	return b
+}
+
+// add parses the next line of a block.
+func (p *parser) add(b *block, line []byte, number int) (err error) {
+	line = bytes.TrimRight(line, "\r\n")
+	if b.end != nil {
+		return errAfter
+	}
+	if bytes.HasPrefix(line, []byte(`{"end":`)) {
+		b.end, err = parseEnd(line)
+		return err
+	}
+	q, err := p.request(line, number)
+	b.all = append(b.all, q)
+	return err
+}
+
+// checkPass returns an error unless a request of a pass may follow a request of the pass before, which is -1 if
+// the request is the first one.
+func checkPass(pass, before int32) error {
+	if pass != before && pass != before+1 {
+		return fmt.Errorf("pass %d after pass %d: want passes one after another, from 0", pass, max(0, before))
+	}
+	return nil
+}

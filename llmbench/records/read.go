@@ -96,13 +96,7 @@ func Read(r io.Reader, name string) (*Run, error) {
 	}
 	run.Head = head
 	parsers := sync.Pool{New: func() any { return newParser(&run.Head) }}
-	type parsed struct {
-		all  []Request
-		end  *End
-		line int
-		err  error
-	}
-	var pending []chan parsed
+	var pending []chan block
 	take := func() error {
 		p := <-pending[0]
 		pending = pending[1:]
@@ -134,13 +128,12 @@ func Read(r io.Reader, name string) (*Run, error) {
 			}
 			return nil, at(name, line, err)
 		}
-		c := make(chan parsed, 1)
+		c := make(chan block, 1)
 		pending = append(pending, c)
 		go func() {
 			p := parsers.Get().(*parser)
 			defer parsers.Put(p)
-			all, end, err := p.block(text, line)
-			c <- parsed{all, end, line, err}
+			c <- p.block(text, line)
 		}()
 		if len(pending) > runtime.GOMAXPROCS(0) {
 			if err := take(); err != nil {
@@ -181,14 +174,14 @@ func (r *Run) add(all []Request) error {
 	if len(all) == 0 {
 		return nil
 	}
-	pass := int32(0)
+	pass := int32(-1)
 	if r.n > 0 {
 		last := r.blocks[len(r.blocks)-1]
 		pass = last[len(last)-1].Pass
 	}
 	for i := range all {
-		if q := &all[i]; q.Pass != pass && q.Pass != pass+1 || r.n == 0 && i == 0 && q.Pass != 0 {
-			return at(r.Name, int(q.Line), fmt.Errorf("pass %d after pass %d: want passes one after another, from 0", q.Pass, pass))
+		if err := checkPass(all[i].Pass, pass); err != nil {
+			return at(r.Name, int(all[i].Line), err)
 		}
 		pass = all[i].Pass
 	}
@@ -196,14 +189,8 @@ func (r *Run) add(all []Request) error {
 	return nil
 }
 
-// at adds the name of the file and the number of the line to err. The line is the line of err if err is a
-// lineError, or else the argument line.
-func at(name string, line int, err error) error {
-	if l, ok := errors.AsType[*lineError](err); ok {
-		line = l.line
-	}
-	return fmt.Errorf("%s:%d: %w", name, line, err)
-}
+// at adds the name of the file and the number of the line to err.
+func at(name string, line int, err error) error { return fmt.Errorf("%s:%d: %w", name, line, err) }
 
 // blocks splits a file into blocks of whole lines.
 type blocks struct {
