@@ -10,52 +10,43 @@ import (
 // than two scheduled requests, or if all were due or sent at once.
 func AchievedRate(samples iter.Seq[*Sample]) (asked, achieved float64, ok bool) {
 	var due, sent span
-	n := 0
 	for s := range samples {
 		if s.Scheduled {
-			due.add(s.Due, n)
-			sent.add(s.Start, n)
-			n++
+			due.add(s.Due)
+			sent.add(s.Start)
 		}
 	}
-	if n < 2 || due.length() <= 0 || sent.length() <= 0 {
+	if due.n < 2 || due.length() <= 0 || sent.length() <= 0 {
 		return 0, 0, false
 	}
-	return float64(n-1) / due.length().Seconds(), float64(n-1) / sent.length().Seconds(), true
+	return float64(due.n-1) / due.length().Seconds(), float64(sent.n-1) / sent.length().Seconds(), true
 }
 
 // Late returns how late the client sent a scheduled request. It counts from the due instant, or from
 // Granted if that is later.
 func (s *Sample) Late() time.Duration { return s.Start - max(s.Due, s.Granted) }
 
-// A span is the time between the first and the last of some instants.
-type span struct{ first, last time.Duration }
+// A span is the time between the first and the last of n instants.
+type span struct {
+	first, last time.Duration
+	n           int
+}
 
-// add extends the span to an instant. The argument n is the number of instants that were added before.
-func (s *span) add(at time.Duration, n int) {
-	if n == 0 {
-		*s = span{at, at}
+// add extends the span to an instant.
+func (s *span) add(at time.Duration) {
+	if s.n == 0 {
+		s.first, s.last = at, at
 	}
 	s.first, s.last = min(s.first, at), max(s.last, at)
+	s.n++
 }
 
 func (s *span) length() time.Duration { return s.last - s.first }
 
-// A schedule is the due instants of one pass of an open loop.
-type schedule struct {
-	span
-	n int
-}
-
-// add adds a due instant.
-func (s *schedule) add(due time.Duration) {
-	s.span.add(due, s.n)
-	s.n++
-}
-
 // offered returns the number of requests after the first of each schedule, and the time in which they were
-// due. Their quotient is the mean rate of the schedules.
-func offered(schedules map[int]*schedule) (requests float64, due time.Duration) {
+// due. Their quotient is the mean rate of the schedules. A schedule has the due instants of one pass of an open
+// loop.
+func offered(schedules map[int]*span) (requests float64, due time.Duration) {
 	for _, s := range schedules {
 		requests += float64(s.n - 1)
 		due += s.length()

@@ -31,11 +31,11 @@ type totals struct {
 	durations                []Distribution         // one for each element of latencies
 	turns                    [maxTurns]Distribution // TTFT of each turn
 	late                     Distribution           // how late the requests of an open loop were sent
-	schedules                map[int]*schedule      // by pass, of an open loop
+	schedules                map[int]*span          // the due instants of an open loop, by pass
 }
 
 func newTotals(slo SLO) *totals {
-	return &totals{slo: slo, promptKnown: true, outputKnown: true, askedKnown: true, askedOutputKnown: true, durations: make([]Distribution, len(latencies)), schedules: map[int]*schedule{}}
+	return &totals{slo: slo, promptKnown: true, outputKnown: true, askedKnown: true, askedOutputKnown: true, durations: make([]Distribution, len(latencies)), schedules: map[int]*span{}}
 }
 
 // add adds a request.
@@ -108,7 +108,7 @@ func (t *totals) addDue(r *Sample) {
 	}
 	p := t.schedules[r.Pass]
 	if p == nil {
-		p = new(schedule)
+		p = new(span)
 		t.schedules[r.Pass] = p
 	}
 	p.add(r.Due)
