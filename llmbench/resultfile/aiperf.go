@@ -107,19 +107,11 @@ func (r *reading) aiperfFigures() {
 	default:
 		r.notef("the file does not say how many requests failed")
 	}
-	if v, ok := r.number("output_token_throughput.avg"); ok && v == 0 {
-		r.failf("output_token_throughput.avg", "is 0: want output tokens")
-	}
+	r.positive("output_token_throughput.avg", "output tokens")
 	for _, f := range aiperfFields {
-		if f.factor == 0 {
-			name, _, _ := strings.Cut(f.key, ".")
-			f.theirs = n.Get(name + ".unit").Text()
-			if f.factor = times[f.theirs]; f.factor == 0 && n.Has(name) {
-				r.failf(name+".unit", "is %.20q: want ns, us, ms or sec", f.theirs)
-				continue
-			}
+		if r.timed(&f, ".unit", "ns, us, ms or sec") {
+			r.fields([]field{f}, averages)
 		}
-		r.fields([]field{f}, averages)
 	}
 	if v, _ := r.number("osl_mismatch_count.avg"); v > 0 {
 		r.notef("osl_mismatch_count: %v of %v answers do not have the requested length", v, ok)

@@ -58,7 +58,7 @@ const (
 )
 
 var evalscopeFormats = []format{
-	{tool: "EvalScope", base: "EvalScope", read: readEvalscope, is: func(n *document.Node) bool {
+	{tool: "EvalScope", base: "EvalScope", read: each(readEvalscope), is: func(n *document.Node) bool {
 		return n.Has("Test Duration (s)") && (n.Has("Total Requests") || n.Has("Success Requests")) || n.Has("Time taken for tests (s)")
 	}},
 	{tool: "EvalScope", base: "EvalScope", read: readEvalscopePercentiles, is: func(n *document.Node) bool {
@@ -68,7 +68,6 @@ var evalscopeFormats = []format{
 
 // readEvalscope reads a summary, and the file with the percentiles in the same folder.
 func readEvalscope(r *reading) {
-	r.begin(r.at, r.node)
 	summary := r.node
 	if rate := firstOf(summary, "Request Rate (req/s)", "Request rate (req/s)"); summary.Get(rate).Text() != "-1" { // -1 means no rate
 		r.load("rate", rate)
@@ -87,8 +86,6 @@ func readEvalscope(r *reading) {
 	if streamed && r.err == nil {
 		r.percentiles(filepath.Join(filepath.Dir(r.file.Path), evalscopePercentile))
 	}
-	r.node = summary
-	r.end()
 }
 
 // percentiles adds the percentiles in a file to the result, if the file exists.

@@ -26,10 +26,16 @@ func first(n *document.Node) *document.Node {
 	return nil
 }
 
-// each returns a function that reads each element of an array as a separate result.
+// each returns a function that reads an object as one result, and each element of an array as a result of its
+// own.
 func each(read func(*reading)) func(*reading) {
 	return func(r *reading) {
 		all := r.node
+		if all.Object() {
+			r.begin(r.at, all)
+			read(r)
+			r.end()
+		}
 		if all.Len() > len(all.Items()) {
 			r.failf("", "has %d results: want at most %d", all.Len(), len(all.Items()))
 		}
@@ -41,6 +47,21 @@ func each(read func(*reading)) func(*reading) {
 	}
 }
 
+// csvRows reads each row of a CSV file as a result. A row is about what, such as "test".
+func (r *reading) csvRows(header []string, rows [][]string, what string, read func(i int)) {
+	if len(rows) == 0 {
+		r.failf("", "has a header but no row: want a row for each %s", what)
+	}
+	for i, row := range rows {
+		r.begin("row "+itoa(i+1)+": ", document.Row(header, row))
+		if len(row) < len(header) {
+			r.failf(header[len(row)], "is missing: was the file cut off?")
+		}
+		read(i)
+		r.end()
+	}
+}
+
 // firstOf returns the first of keys that an object has, or keys[0] if it has none.
 func firstOf(n *document.Node, keys ...string) string {
 	for _, k := range keys {
@@ -49,12 +70,4 @@ func firstOf(n *document.Node, keys ...string) string {
 		}
 	}
 	return keys[0]
-}
-
-// orMissing returns s, or "missing" if s is empty.
-func orMissing(s string) string {
-	if s == "" {
-		return "missing"
-	}
-	return s
 }

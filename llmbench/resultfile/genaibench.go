@@ -1,6 +1,10 @@
 package resultfile
 
-import "github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
+import (
+	"cmp"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
+)
 
 // genaibenchFields are the metrics of a run of genai-bench, which writes one file for each load
 // (https://github.com/sgl-project/genai-bench/blob/main/genai_bench/metrics/aggregated_metrics_collector.py).
@@ -16,11 +20,13 @@ var genaibenchFields = []field{
 	{"stats.num_output_tokens.mean", "out-tok/req", 1, "tok/req"},
 }
 
-// genaibenchTimes are the latencies, if they are in seconds.
-var genaibenchTimes = []field{
-	{"stats.ttft.{}", "{}-ttft-ns", second, "s"},
-	{"stats.tpot.{}", "{}-tpot-ns", second, "s"},
-	{"stats.e2e_latency.{}", "{}-e2e-ns", second, "s"},
+// genaibenchTimes are the latencies, which are in seconds or in milliseconds.
+func genaibenchTimes(unit string) []field {
+	return []field{
+		{"stats.ttft.{}", "{}-ttft-ns", times[unit], unit},
+		{"stats.tpot.{}", "{}-tpot-ns", times[unit], unit},
+		{"stats.e2e_latency.{}", "{}-e2e-ns", times[unit], unit},
+	}
 }
 
 var plainStatistics = []statistic{{"mean", "mean"}, {"p50", "p50"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}}
@@ -38,26 +44,13 @@ func readGenAIBench(r *reading) {
 	r.load("concurrency", "num_concurrency")
 	r.requests("num_completed_requests", "num_error_requests", "num_requests")
 	r.fields(genaibenchFields, nil)
-	times := genaibenchTimes
-	switch unit := top.Get("_time_unit").Text(); unit {
-	case "", "s":
-	case "ms":
-		times = inMilliseconds(times)
-	default:
+	unit := cmp.Or(top.Get("_time_unit").Text(), "s")
+	if unit != "s" && unit != "ms" {
 		r.failf("_time_unit", "is %.20q: want s or ms", unit)
 	}
 	if !r.has("output-tok/s") && r.node.Has("stats.ttft") {
 		r.failf("mean_output_throughput_tokens_per_s", "is 0 or missing: want output tokens")
 	}
-	r.fields(times, plainStatistics)
+	r.fields(genaibenchTimes(unit), plainStatistics)
 	r.end()
-}
-
-// inMilliseconds converts fields in seconds to fields in milliseconds.
-func inMilliseconds(fields []field) []field {
-	all := make([]field, len(fields))
-	for i, f := range fields {
-		all[i] = field{f.key, f.unit, millisecond, "ms"}
-	}
-	return all
 }

@@ -107,14 +107,7 @@ func readGuideLLMTable(r *reading, rows [][]string) {
 		}
 		header = append(header, strings.Join(parts, "."))
 	}
-	if len(rows) == heads {
-		r.failf("", "has a header but no row: want a row for each benchmark")
-	}
-	for i, row := range rows[heads:] {
-		r.begin("row "+itoa(i+1)+": ", document.Row(header, row))
-		if len(row) < len(header) {
-			r.failf(header[len(row)], "is missing: was the file cut off?")
-		}
+	r.csvRows(header, rows[heads:], "benchmark", func(i int) {
 		r.load("strategy", "Benchmark.Strategy")
 		r.loadIs("index", "row", itoa(i))
 		r.notef("the CSV does not contain the rates of its benchmarks: the rows of both sides are compared in their order")
@@ -127,6 +120,5 @@ func readGuideLLMTable(r *reading, rows [][]string) {
 		if !r.has("output-tok/s") {
 			r.failf(guidellmTable[0].key, "is 0 or missing: want output tokens")
 		}
-		r.end()
-	}
+	})
 }

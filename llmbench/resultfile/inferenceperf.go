@@ -27,7 +27,7 @@ var inferenceperfFields = []field{
 	{"successes.output_len.mean", "out-tok/req", 1, "tok/req"},
 }
 
-var inferenceperfFormats = []format{{tool: "inference-perf", base: "InferencePerf", read: readInferencePerf, is: func(n *document.Node) bool {
+var inferenceperfFormats = []format{{tool: "inference-perf", base: "InferencePerf", read: each(readInferencePerf), is: func(n *document.Node) bool {
 	return n.Has("load_summary", "successes", "failures")
 }}}
 
@@ -42,7 +42,6 @@ func readInferencePerf(r *reading) {
 		r.beside("the requests of one adapter")
 		return
 	}
-	r.begin(r.at, r.node)
 	r.load("rate", "load_summary.requested_rate")
 	r.load("concurrency", "load_summary.concurrency")
 	r.requests("successes.count", "failures.count", "load_summary.count")
@@ -53,5 +52,4 @@ func readInferencePerf(r *reading) {
 	if v, _ := r.number("successes.token_count_mismatches"); v > 0 {
 		r.notef("successes.token_count_mismatches: in %v requests the client's token count differs from the server's", v)
 	}
-	r.end()
 }

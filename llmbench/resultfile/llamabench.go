@@ -13,29 +13,11 @@ import (
 const llamabenchFigure = "avg_ts"
 
 var llamabenchFormats = []format{
-	{tool: "llama-bench", base: "LlamaBench", is: func(n *document.Node) bool { return isLlamaBench(n) || isLlamaBench(first(n)) }, read: func(r *reading) {
-		if r.node.Object() {
-			r.begin(r.at, r.node)
-			readLlamaBench(r)
-			r.end()
-			return
-		}
-		each(readLlamaBench)(r)
-	}},
+	{tool: "llama-bench", base: "LlamaBench", is: func(n *document.Node) bool { return isLlamaBench(n) || isLlamaBench(first(n)) }, read: each(readLlamaBench)},
 	{tool: "llama-bench", base: "LlamaBench", isTable: func(rows [][]string) bool {
 		return len(rows) > 0 && slices.Contains(rows[0], llamabenchFigure) && slices.Contains(rows[0], "n_gen")
 	}, readTable: func(r *reading, rows [][]string) {
-		for i, row := range rows[1:] {
-			r.begin("row "+itoa(i+1)+": ", document.Row(rows[0], row))
-			if len(row) < len(rows[0]) {
-				r.failf(rows[0][len(row)], "is missing: was the file cut off?")
-			}
-			readLlamaBench(r)
-			r.end()
-		}
-		if len(rows) == 1 {
-			r.failf("", "has a header but no row: want a row for each test")
-		}
+		r.csvRows(rows[0], rows[1:], "test", func(int) { readLlamaBench(r) })
 	}},
 }
 
@@ -60,9 +42,7 @@ func readLlamaBench(r *reading) {
 	case gen == "0":
 		unit = "srv-prompt-tok/s"
 	}
-	if v, ok := r.number(llamabenchFigure); ok && v == 0 {
-		r.failf(llamabenchFigure, "is 0: want tokens")
-	}
+	r.positive(llamabenchFigure, "tokens")
 	r.field(field{llamabenchFigure, unit, 1, "tok/s"})
 	if n := r.node.Get("samples_ts").Len(); n > 1 {
 		r.notef("the %d samples of a test come from one process and count as one observation: their mean", n)

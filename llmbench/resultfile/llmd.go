@@ -99,16 +99,9 @@ func (r *reading) llmdFigures(tool string) {
 	}
 	for _, f := range llmdFields {
 		f.unit = cmp.Or(llmdUnits[tool][f.key], f.unit)
-		if f.factor == 0 {
-			metric := strings.TrimSuffix(f.key, ".{}")
-			f.theirs = n.Get(metric + ".units").Text()
-			unit, _, _ := strings.Cut(f.theirs, "/")
-			if f.factor = times[unit]; f.factor == 0 && n.Has(metric) {
-				r.failf(metric+".units", "is %.20q: want s, ms, us or ns, or one of them a token", f.theirs)
-				continue
-			}
+		if r.timed(&f, ".units", "s, ms, us or ns, or one of them a token") {
+			r.fields([]field{f}, plainStatistics)
 		}
-		r.fields([]field{f}, plainStatistics)
 	}
 	if !r.has("output-tok/s") && n.Has("throughput.output_token_rate") {
 		r.failf("throughput.output_token_rate.mean", "is 0: want output tokens")

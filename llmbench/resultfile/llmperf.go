@@ -20,13 +20,12 @@ var llmperfFields = []field{
 
 var quantiles = []statistic{{"mean", "mean"}, {"p50", "quantiles_p50"}, {"p90", "quantiles_p90"}, {"p95", "quantiles_p95"}, {"p99", "quantiles_p99"}}
 
-var llmperfFormats = []format{{tool: "LLMPerf", base: "LLMPerf", read: readLLMPerf, is: func(n *document.Node) bool {
+var llmperfFormats = []format{{tool: "LLMPerf", base: "LLMPerf", read: each(readLLMPerf), is: func(n *document.Node) bool {
 	return n.Has("results_num_requests_started") || n.Has("results_num_completed_requests", "num_concurrent_requests")
 }}}
 
 // readLLMPerf reads the summary of one run.
 func readLLMPerf(r *reading) {
-	r.begin(r.at, r.node)
 	r.whenUnix("timestamp")
 	r.config("model", "model")
 	r.load("in", "mean_input_tokens")
@@ -37,5 +36,4 @@ func readLLMPerf(r *reading) {
 		r.failf("results_mean_output_throughput_token_per_s", "is 0 or missing: want output tokens")
 	}
 	r.fields(llmperfFields, quantiles)
-	r.end()
 }

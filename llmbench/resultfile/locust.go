@@ -20,11 +20,7 @@ var locustFields = []field{
 // llmbench's units for their averages
 // (https://github.com/fw-ai/benchmark/blob/main/llm_bench/load_test.py). latency_per_token is (latency -
 // time to first token) / output tokens.
-var locustMetrics = []struct {
-	name, unit string
-	factor     float64
-	theirs     string
-}{
+var locustMetrics = []field{
 	{"time_to_first_token", "mean-ttft-ns", millisecond, "ms"},
 	{"total_latency", "mean-e2e-ns", millisecond, "ms"},
 	{"latency_per_token", "mean-latency-per-tok-ns", millisecond, "ms"},
@@ -75,12 +71,8 @@ func readLocust(r *reading, rows [][]string) {
 	if len(all.Names()) > 0 {
 		r.begin("METRIC ", all)
 		r.res.Name = "LLMBench"
-		if v, ok := r.number("num_tokens"); ok && v == 0 {
-			r.failf("num_tokens", "is 0: want output tokens")
-		}
-		for _, m := range locustMetrics {
-			r.field(field{m.name, m.unit, m.factor, m.theirs})
-		}
+		r.positive("num_tokens", "output tokens")
+		r.fields(locustMetrics, nil)
 		r.end()
 	} else if endpoints == 0 {
 		r.failf("", "has a header but no row: want a row for each endpoint")

@@ -17,13 +17,12 @@ var mlperfFields = []field{
 
 var mlperfStatistics = []statistic{{"mean", "avg"}, {"p50", "median"}, {"p90", "percentiles.90"}, {"p95", "percentiles.95"}, {"p99", "percentiles.99"}}
 
-var mlperfFormats = []format{{tool: "MLPerf Endpoints", base: "MLPerf", read: readMLPerf, is: func(n *document.Node) bool {
+var mlperfFormats = []format{{tool: "MLPerf Endpoints", base: "MLPerf", read: each(readMLPerf), is: func(n *document.Node) bool {
 	return n.Has("n_samples_issued") && (n.Has("n_samples_completed") || n.Has("qps"))
 }}}
 
 // readMLPerf reads the summary of one run.
 func readMLPerf(r *reading) {
-	r.begin(r.at, r.node)
 	if r.node.Get("complete").False() {
 		r.failf("complete", "is false: want a whole run")
 	}
@@ -40,10 +39,7 @@ func readMLPerf(r *reading) {
 	}
 	r.configIs("qps_window", window)
 	r.requests("n_samples_completed", "n_samples_failed", "n_samples_issued")
-	if v, ok := r.number("tps"); ok && v == 0 {
-		r.failf("tps", "is 0: want output tokens")
-	}
+	r.positive("tps", "output tokens")
 	r.notef("percentiles come from the bins of a histogram")
 	r.fields(mlperfFields, mlperfStatistics)
-	r.end()
 }

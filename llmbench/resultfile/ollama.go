@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
 const ollama, ollamaBase = "Ollama's bench", "Ollama"
@@ -18,13 +19,12 @@ const ollama, ollamaBase = "Ollama's bench", "Ollama"
 var ollamaFields = []struct {
 	step, in string // in is the unit in the line
 	unit     string
-	theirs   string
 }{
-	{"generate", "token/sec", "srv-output-tok/s", "token/sec"},
-	{"prefill", "token/sec", "srv-prompt-tok/s", "token/sec"},
-	{"ttft", "ns/op", "p50-ttft-ns", "ns/op"},
-	{"generate", "ns/token", "p50-tpot-ns", "ns/token"},
-	{"total", "ns/op", "p50-e2e-ns", "ns/op"},
+	{"generate", "token/sec", "srv-output-tok/s"},
+	{"prefill", "token/sec", "srv-prompt-tok/s"},
+	{"ttft", "ns/op", "p50-ttft-ns"},
+	{"generate", "ns/token", "p50-tpot-ns"},
+	{"total", "ns/op", "p50-e2e-ns"},
 }
 
 // isOllama reports whether a text contains a line of Ollama's bench, such as
@@ -73,9 +73,7 @@ func readOllama(r *reading, text []byte) {
 				r.notef("%d epochs of one process count as one observation: their medians", len(epochs))
 			}
 			if len(epochs) > 0 {
-				slices.Sort(epochs)
-				median := (epochs[(len(epochs)-1)/2] + epochs[len(epochs)/2]) / 2
-				r.add(f.unit, median, Source{ollama, "step=" + f.step + " " + f.in, f.theirs, 1})
+				r.add(f.unit, robust.Median(epochs), Source{ollama, "step=" + f.step + " " + f.in, f.in, 1})
 			}
 		}
 		r.end()

@@ -41,9 +41,9 @@ func (unknownError) Error() string {
 
 // isBeside reports whether an error says that a file is not a result, but may be in a folder with results.
 func isBeside(err error) bool {
-	var beside besideError
-	var unknown unknownError
-	return errors.As(err, &beside) || errors.As(err, &unknown)
+	_, beside := errors.AsType[besideError](err)
+	_, unknown := errors.AsType[unknownError](err)
+	return beside || unknown
 }
 
 // Read reads a file and recognises its format by its contents. It returns an [Error] if the file cannot be
@@ -57,8 +57,7 @@ func Read(path string, o Options) (*File, error) {
 	}
 	defer in.Close()
 	if err := f.read(in, o); err != nil {
-		var known *Error
-		if errors.As(err, &known) {
+		if _, known := errors.AsType[*Error](err); known {
 			return nil, err
 		}
 		return nil, &Error{Path: path, Text: err.Error(), cause: err}

@@ -118,6 +118,13 @@ func (r *reading) number(key string) (float64, bool) {
 	return 0, false
 }
 
+// positive reports a failure if the number at a key is 0. It is the number of what, such as "output tokens".
+func (r *reading) positive(key, what string) {
+	if v, ok := r.number(key); ok && v == 0 {
+		r.failf(key, "is 0: want %s", what)
+	}
+}
+
 // fields adds the metrics in a table to the result. all are the statistics that "{}" stands for.
 func (r *reading) fields(table []field, all []statistic) {
 	for _, f := range table {
@@ -129,6 +136,22 @@ func (r *reading) fields(table []field, all []statistic) {
 			r.field(field{strings.Replace(f.key, "{}", s.theirs, 1), strings.Replace(f.unit, "{}", s.ours, 1), f.factor, f.theirs})
 		}
 	}
+}
+
+// timed sets the factor of a field that has none, from the unit that the file states for the metric: at the
+// metric's name followed by at. It reports whether the unit is known; want names the known ones.
+func (r *reading) timed(f *field, at, want string) bool {
+	if f.factor != 0 {
+		return true
+	}
+	metric := strings.TrimSuffix(f.key, ".{}")
+	f.theirs = r.node.Get(metric + at).Text()
+	unit, _, _ := strings.Cut(f.theirs, "/")
+	if f.factor = times[unit]; f.factor == 0 && r.node.Has(metric) {
+		r.failf(metric+at, "is %.20q: want %s", f.theirs, want)
+		return false
+	}
+	return true
 }
 
 // field adds a metric to the result, if the file has it.
@@ -155,9 +178,7 @@ func (r *reading) add(unit string, v float64, s Source) {
 }
 
 // has reports whether the result has a value in the given unit.
-func (r *reading) has(unit string) bool {
-	return slices.ContainsFunc(r.res.Values, func(v Value) bool { return v.Unit == unit })
-}
+func (r *reading) has(unit string) bool { return r.res.has(unit) }
 
 // ratio adds the quotient of two numbers to the result, if the file has both and neither is 0.
 func (r *reading) ratio(unit, key, by, theirs string) {

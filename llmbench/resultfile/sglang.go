@@ -1,6 +1,10 @@
 package resultfile
 
-import "github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
+import (
+	"cmp"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
+)
 
 // sglangFields are the metrics of SGLang's bench_serving. It appends a JSON object for each run to a file,
 // one per line (https://github.com/sgl-project/sglang/blob/main/python/sglang/bench_serving.py). Lines
@@ -18,13 +22,12 @@ var sglangFields = []field{
 	{"accept_length", "accept-len", 1, "tok/step"},
 }
 
-var sglangFormats = []format{{tool: "SGLang", base: "SGLang", read: readSGLang, is: func(n *document.Node) bool {
+var sglangFormats = []format{{tool: "SGLang", base: "SGLang", read: each(readSGLang), is: func(n *document.Node) bool {
 	return n.Has("completed", "output_throughput") && (n.Has("total_output_tokens_retokenized") || n.Has("dataset_name", "backend")) && !n.Has("num_prompts")
 }}}
 
 // readSGLang reads the line of one run.
 func readSGLang(r *reading) {
-	r.begin(r.at, r.node)
 	n := r.node
 	r.config("backend", "backend")
 	r.config("model", "server_info.model_path")
@@ -35,7 +38,7 @@ func readSGLang(r *reading) {
 	r.load("rate", "request_rate")
 	r.load("concurrency", "max_concurrency")
 	if c, _ := r.number("completed"); c == 0 {
-		r.failf("completed", "is %s: want a successful request", orMissing(n.Get("completed").Text()))
+		r.failf("completed", "is %s: want a successful request", cmp.Or(n.Get("completed").Text(), "missing"))
 	}
 	if lost := n.Get("errors"); lost.Len() > 0 {
 		r.failures("errors", float64(lost.Filled()), float64(lost.Len()))
@@ -51,5 +54,4 @@ func readSGLang(r *reading) {
 	r.fields(sglangFields, medians)
 	r.ratio("in-tok/req", "total_input_tokens", "completed", "tok/req")
 	r.ratio("out-tok/req", "total_output_tokens", "completed", "tok/req")
-	r.end()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -238,24 +239,22 @@ func (f *File) series() string {
 func Distinguish(sides ...*Side) {
 	of := map[string]string{} // series, by name of the benchmark
 	mixed := map[string]bool{}
-	visit := func(do func(f *File, r *Result, series string)) {
+	visit := func(do func(r *Result, series string)) {
 		for _, s := range sides {
-			for _, f := range s.Files {
-				for i := range f.Results {
-					if series := f.series(); series != "" {
-						do(f, &f.Results[i], series)
-					}
+			for f, r := range s.results() {
+				if series := f.series(); series != "" {
+					do(r, series)
 				}
 			}
 		}
 	}
-	visit(func(_ *File, r *Result, series string) {
+	visit(func(r *Result, series string) {
 		if first, ok := of[r.Name]; ok && first != series {
 			mixed[r.Name] = true
 		}
 		of[r.Name] = series
 	})
-	visit(func(_ *File, r *Result, series string) {
+	visit(func(r *Result, series string) {
 		if mixed[r.Name] {
 			base, load, _ := strings.Cut(r.Name, "/")
 			r.Name = strings.TrimSuffix(base+"/file="+word(series)+"/"+load, "/")
@@ -272,17 +271,10 @@ func Unequal(old, new *Side) error {
 			return nil
 		}
 	}
-	for _, f := range new.Files {
-		for _, r := range f.Results {
-			for _, o := range old.Files {
-				if o.Tool != f.Tool {
-					continue
-				}
-				for _, q := range o.Results {
-					if key, a, b := differ(q.Load, r.Load); key != "" {
-						return &Error{Path: f.Path, Key: f.Tool + ": " + key, Text: fmt.Sprintf("is %s, but %s in %s: want equal loads on both sides", b, a, o.Path)}
-					}
-				}
+	for f, r := range new.results() {
+		for o, q := range old.results() {
+			if key, a, b := differ(q.Load, r.Load); key != "" && o.Tool == f.Tool {
+				return &Error{Path: f.Path, Key: f.Tool + ": " + key, Text: fmt.Sprintf("is %s, but %s in %s: want equal loads on both sides", b, a, o.Path)}
 			}
 		}
 	}
@@ -292,12 +284,23 @@ func Unequal(old, new *Side) error {
 // loads returns the results of a side by benchmark name.
 func (s *Side) loads() map[string]*Result {
 	all := map[string]*Result{}
-	for _, f := range s.Files {
-		for i := range f.Results {
-			all[f.Results[i].Name] = &f.Results[i]
-		}
+	for _, r := range s.results() {
+		all[r.Name] = r
 	}
 	return all
+}
+
+// results returns the results of all files.
+func (s *Side) results() iter.Seq2[*File, *Result] {
+	return func(yield func(*File, *Result) bool) {
+		for _, f := range s.Files {
+			for i := range f.Results {
+				if !yield(f, &f.Results[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // differ returns the first key in which two loads differ, or "".
@@ -338,19 +341,15 @@ func (s *Side) AllNotes() []string {
 // known: it may be left over from an earlier run.
 func Stale(old, new *Side) []string {
 	start := time.Time{}
-	for _, f := range old.Files {
-		for _, r := range f.Results {
-			if !r.Time.IsZero() && (start.IsZero() || r.Time.Before(start)) {
-				start = r.Time
-			}
+	for _, r := range old.results() {
+		if !r.Time.IsZero() && (start.IsZero() || r.Time.Before(start)) {
+			start = r.Time
 		}
 	}
-	for _, f := range new.Files {
-		for _, r := range f.Results {
-			if !r.Time.IsZero() && r.Time.Before(start) {
-				return []string{fmt.Sprintf("%s: is of %s, before the first run of %s at %s: is it left over from an earlier run?",
-					f.Path, r.Time.Format(time.DateTime), old.Path, start.Format(time.DateTime))}
-			}
+	for f, r := range new.results() {
+		if !r.Time.IsZero() && r.Time.Before(start) {
+			return []string{fmt.Sprintf("%s: is of %s, before the first run of %s at %s: is it left over from an earlier run?",
+				f.Path, r.Time.Format(time.DateTime), old.Path, start.Format(time.DateTime))}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package resultfile
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -71,13 +72,8 @@ func (s *Side) Text(units []string) *Text {
 	slices.SortStableFunc(files, func(a, b *File) int { return strings.Compare(a.process(), b.process()) })
 	set := map[string]bool{} // keys of configuration lines in force
 	for i, f := range files {
-		var unset []string
-		for key := range set {
-			unset = append(unset, key+":\n")
-		}
-		slices.Sort(unset)
 		if f.text != nil {
-			write(strings.Join(unset, ""))
+			write(unset(set, nil))
 			t.starts = append(t.starts, start{lines + 1, f.Path, true})
 			write(string(f.text))
 			if i+1 < len(files) && !bytes.HasSuffix(f.text, []byte("\n")) {
@@ -87,7 +83,7 @@ func (s *Side) Text(units []string) *Text {
 			continue
 		}
 		t.starts = append(t.starts, start{lines + 1, f.Path, false})
-		write(strings.Join(unset, ""))
+		write(unset(set, nil))
 		set = f.write(write)
 		if i+1 == len(files) || files[i+1].process() != f.process() {
 			write("PASS\n")
@@ -113,6 +109,16 @@ func keysOf(text []byte) map[string]bool {
 	return keys
 }
 
+// unset returns the configuration lines that end the keys of set, except those that are in now.
+func unset(set, now map[string]bool) (lines string) {
+	for _, key := range slices.Sorted(maps.Keys(set)) {
+		if !now[key] {
+			lines += key + ":\n"
+		}
+	}
+	return lines
+}
+
 // write writes the results in a file of another tool. It returns the keys of the configuration lines in
 // force.
 func (f *File) write(write func(string)) map[string]bool {
@@ -127,14 +133,7 @@ func (f *File) write(write func(string)) map[string]bool {
 			now[c.Key] = true
 			write(c.Key + ": " + c.Value + "\n")
 		}
-		var gone []string
-		for key := range set {
-			if !now[key] {
-				gone = append(gone, key+":\n")
-			}
-		}
-		slices.Sort(gone)
-		write(strings.Join(gone, ""))
+		write(unset(set, now))
 		set = now
 		var line strings.Builder
 		fmt.Fprintf(&line, "Benchmark%s 1", r.Name)

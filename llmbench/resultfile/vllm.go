@@ -1,6 +1,8 @@
 package resultfile
 
 import (
+	"cmp"
+
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
@@ -42,7 +44,7 @@ var vllmTableFields = []field{
 }
 
 var vllmFormats = []format{
-	{tool: "vLLM", base: "VLLM", read: readVLLM, is: func(n *document.Node) bool {
+	{tool: "vLLM", base: "VLLM", read: each(readVLLM), is: func(n *document.Node) bool {
 		return n.Has("completed", "request_throughput", "num_prompts") && (n.Has("model_id") || n.Has("backend"))
 	}},
 	{tool: "vLLM", base: "VLLMImage", read: each(readVLLMImage), is: func(n *document.Node) bool {
@@ -61,7 +63,6 @@ var vllmFormats = []format{
 
 // readVLLM reads the JSON object of one run.
 func readVLLM(r *reading) {
-	r.begin(r.at, r.node)
 	n := r.node
 	for i, v := range n.Get("individual_result_files").Items() {
 		if i == 0 {
@@ -84,7 +85,7 @@ func readVLLM(r *reading) {
 		r.field(field{"total_token_throughput", "prompt-tok/s", 1, "tok/s"})
 	}
 	if out, _ := r.number("total_output_tokens"); out == 0 && !speech && !embeds {
-		r.failf("total_output_tokens", "is %s although %s requests are completed: want output tokens", orMissing(n.Get("total_output_tokens").Text()), n.Get("completed").Text())
+		r.failf("total_output_tokens", "is %s although %s requests are completed: want output tokens", cmp.Or(n.Get("total_output_tokens").Text(), "missing"), n.Get("completed").Text())
 		return
 	}
 	if v, _ := r.number("audio_throughput"); speech && v == 0 {
@@ -96,7 +97,6 @@ func readVLLM(r *reading) {
 	r.fields(vllmFields, medians)
 	r.ratio("in-tok/req", "total_input_tokens", "completed", "tok/req")
 	r.ratio("out-tok/req", "total_output_tokens", "completed", "tok/req")
-	r.end()
 }
 
 // readVLLMImage reads the result of one diffusion benchmark.
@@ -145,8 +145,6 @@ func readVLLMTable(r *reading) {
 	r.load("rate", "qps")
 	r.load("concurrency", "# of max concurrency.")
 	r.notef("%s does not say in this table how many requests failed", r.tool)
-	if v, ok := r.number("Output Tput (tok/s)"); ok && v == 0 {
-		r.failf("Output Tput (tok/s)", "is 0: want output tokens")
-	}
+	r.positive("Output Tput (tok/s)", "output tokens")
 	r.fields(vllmTableFields, []statistic{{"mean", "Mean"}, {"p50", "Median"}, {"p90", "P90"}, {"p95", "P95"}, {"p99", "P99"}})
 }

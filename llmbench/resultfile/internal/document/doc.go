@@ -47,48 +47,37 @@ type Node struct {
 	filled int // number of elements that are neither null, false nor an empty string
 }
 
+// none is what a nil Node stands for.
+var none Node
+
+// orNone returns n, or none if n is nil.
+func (n *Node) orNone() *Node {
+	if n == nil {
+		return &none
+	}
+	return n
+}
+
 // Object reports whether n is an object.
-func (n *Node) Object() bool { return n != nil && n.kind == object }
+func (n *Node) Object() bool { return n.orNone().kind == object }
 
 // Items returns the elements of an array that were kept: the first 1000, or the first 64 if the array is
 // inside another array.
-func (n *Node) Items() []*Node {
-	if n == nil {
-		return nil
-	}
-	return n.items
-}
+func (n *Node) Items() []*Node { return n.orNone().items }
 
 // Len returns the number of elements of an array, including those that were not kept.
-func (n *Node) Len() int {
-	if n == nil {
-		return 0
-	}
-	return n.length
-}
+func (n *Node) Len() int { return n.orNone().length }
 
 // Filled returns the number of elements of an array that are neither null, false nor an empty string.
-func (n *Node) Filled() int {
-	if n == nil {
-		return 0
-	}
-	return n.filled
-}
+func (n *Node) Filled() int { return n.orNone().filled }
 
 // Names returns the names of an object's fields, in the order of the document.
-func (n *Node) Names() []string {
-	if n == nil {
-		return nil
-	}
-	return n.names
-}
+func (n *Node) Names() []string { return n.orNone().names }
 
 // Get returns the value at a path such as "metrics.latency.p99.9", or nil. If names contain dots, the
 // longest name that the object has is used.
 func (n *Node) Get(path string) *Node {
-	if n == nil {
-		return nil
-	}
+	n = n.orNone()
 	for end := len(path); end > 0; end = strings.LastIndexByte(path[:end], '.') {
 		next := n.fields[path[:end]]
 		if next == nil {
@@ -117,10 +106,7 @@ func (n *Node) Has(paths ...string) bool {
 // Number returns the value of a number, or of a string that contains a number, as in CSV files. The result
 // may be infinite or NaN. For any other value, Number returns false.
 func (n *Node) Number() (float64, bool) {
-	if n == nil {
-		return 0, false
-	}
-	switch n.kind {
+	switch n = n.orNone(); n.kind {
 	case number:
 		return n.number, true
 	case text:
@@ -139,17 +125,14 @@ func ParseNumber(s string) (float64, bool) {
 }
 
 // True reports whether n is true.
-func (n *Node) True() bool { return n != nil && n.kind == boolean && n.truth }
+func (n *Node) True() bool { return n.orNone().kind == boolean && n.truth }
 
 // False reports whether n is false.
-func (n *Node) False() bool { return n != nil && n.kind == boolean && !n.truth }
+func (n *Node) False() bool { return n.orNone().kind == boolean && !n.truth }
 
 // Text returns a scalar as text: "" for null, and the first kilobyte of a long string.
 func (n *Node) Text() string {
-	if n == nil {
-		return ""
-	}
-	switch n.kind {
+	switch n = n.orNone(); n.kind {
 	case boolean:
 		return strconv.FormatBool(n.truth)
 	case number:

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -42,15 +43,11 @@ var errTooMany = fmt.Errorf("more than %d values: want the summary of a run", ma
 
 // explain returns an error that includes the place at which the text is wrong.
 func (d *decoder) explain(err error) error {
-	place := string(d.StackPointer())
-	if place == "" {
-		place = "the start"
-	}
-	var syntax *jsontext.SyntacticError
-	switch {
+	place := cmp.Or(string(d.StackPointer()), "the start")
+	switch syntax, wrong := errors.AsType[*jsontext.SyntacticError](err); {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the text ends early, after %.200s: was the file cut off?", place)
-	case errors.As(err, &syntax):
+	case wrong:
 		return fmt.Errorf("no JSON after %.200s, at byte %d: %w", place, d.InputOffset(), syntax.Err)
 	}
 	return fmt.Errorf("after %.200s: %w", place, err)
