@@ -58,7 +58,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/cmd/benchreport/internal/live", "llmbench/records llmbench/report llmbench/sample github.com/kballard/go-shellquote", "llmbench mockserver mockserver/memnet"},
 	{"llmbench/cmd/internal/cli", "", ""},
 	{"llmbench/compare", "llmbench/robust", "golang.org/x/perf"},
-	{"llmbench/compat", "llmbench/records llmbench/sample golang.org/x/mod", "llmbench/dialect"},
+	{"llmbench/compat", "llmbench/records llmbench/sample github.com/jedib0t/go-pretty golang.org/x/mod", "llmbench/dialect"},
 	{"llmbench/dialect", "llmbench/dialect/internal/jsonwalk llmbench/internal/frames llmbench/internal/redact llmbench/sse", "llmbench/env/extracases"},
 	{"llmbench/dialect/internal/jsonwalk", "github.com/go-json-experiment/json", ""},
 	{"llmbench/env", "", ""},

@@ -19,14 +19,11 @@ func AIPerf(p Pass) Figures {
 	if why := speaksOpenAI(p, "aiperf"); why != "" {
 		return nothing(why)
 	}
-	g := gather{fate: usual}
-	g.run(p)
+	g, f := newGather(p, usual)
 	first, last := firstText, lastText
 	if !p.Head.Stream {
 		first, last = ended, ended
 	}
-	var f Figures
-	f.Completed, f.Failed = g.counts()
 	var end time.Duration
 	why := g.each(func(q *records.Request) string {
 		at, why := last(q)
@@ -40,11 +37,9 @@ func AIPerf(p Pass) Figures {
 	f.InputTokens, f.OutputTokens = g.sum(promptTokens), g.sum(usageOr)
 	f.perSecond()
 	f.E2E = g.whole(linear, since(last))
-	f.TTFT, f.ITL, f.TPOT = noLatency(absent()), noLatency(absent()), noLatency(absent())
 	if p.Head.Stream {
 		f.TTFT = g.whole(linear, since(first))
 		f.ITL = g.parts(linear, perToken(first, last, usageOr))
 	}
-	f.Good, f.PeakOutput, f.PeakRequests = absent(), absent(), absent()
 	return f
 }

@@ -53,11 +53,12 @@ func (b *block) title(text, fill string) {
 	b.WriteString(strings.Repeat(fill, pad/2) + text + strings.Repeat(fill, pad-pad/2) + "\n")
 }
 
-// because writes the reasons why values are unknown.
+// because writes the reasons why values are unknown, unless it wrote them before.
 func (b *block) because() {
 	for i, why := range b.why {
 		fmt.Fprintf(b, "cannot tell: %s: %s\n", b.unknown[i], why)
 	}
+	b.unknown, b.why = nil, nil
 }
 
 // ms converts nanoseconds to milliseconds.

@@ -25,11 +25,8 @@ func EvalScope(p Pass) Figures {
 	if why := speaksOpenAI(p, tool); why != "" {
 		return nothing(why)
 	}
-	g := gather{fate: ok200}
-	g.run(p)
-	var f Figures
-	f.Completed, f.Failed = g.counts()
-	first, last := evalscopeFirst, evalscopeLast(p)
+	g, f := newGather(p, ok200)
+	first, last := sendOr(firstChoice), evalscopeLast(p)
 	if !p.Head.Stream {
 		first = ended
 	}
@@ -44,14 +41,8 @@ func EvalScope(p Pass) Figures {
 	f.perSecond()
 	f.TTFT = g.whole(rounded(1e6), since(first))
 	f.E2E = g.whole(rounded(1e9), since(last))
-	f.ITL = noLatency(absent())
 	if p.Head.Stream {
-		f.ITL = g.whole(rounded(1e6), func(q *records.Request, d *records.Dist) string {
-			if noChoice(q) {
-				return ""
-			}
-			return choiceGaps(q, d)
-		})
+		f.ITL = g.whole(rounded(1e6), choiceGaps)
 	}
 	per := perToken(first, last, usageOr)
 	tpot := func(q *records.Request) (float64, bool, string) {
@@ -59,8 +50,7 @@ func EvalScope(p Pass) Figures {
 		return v, true, why
 	}
 	f.TPOT = g.parts(rounded(1e6), tpot)
-	f.Good, f.PeakOutput, f.PeakRequests = absent(), absent(), absent()
-	f.Extra = evalscopeExtra(&g, last, tpot)
+	f.Extra = evalscopeExtra(g, last, tpot)
 	return f
 }
 
@@ -70,12 +60,7 @@ func evalscopeLast(p Pass) func(*records.Request) (time.Duration, string) {
 	if !p.Head.Stream {
 		return ended
 	}
-	return func(q *records.Request) (time.Duration, string) {
-		if q.LastEvent == 0 && noChoice(q) {
-			return q.Start, ""
-		}
-		return lastEvent(q)
-	}
+	return sendOr(lastEvent)
 }
 
 // evalscopeExtra returns the rows of the table of percentiles that are not latencies, the share of cached
@@ -143,15 +128,6 @@ func evalscopeExtra(g *gather, last func(*records.Request) (time.Duration, strin
 // whyNaN is why percentiles are unknown if a value is not a number.
 const whyNaN = "the tool divides by 0, and sorts what is not a number"
 
-// evalscopeFirst returns when the first token came: the first message with a choice. For an answer without
-// a choice it returns the send, which gives a TTFT of 0.
-func evalscopeFirst(q *records.Request) (time.Duration, string) {
-	if noChoice(q) {
-		return q.Start, ""
-	}
-	return firstChoice(q)
-}
-
 // rounded returns a rule that is like floorIndex, but rounds to two decimals of unit. unit is in
 // nanoseconds.
 func rounded(unit float64) percentile {
@@ -179,22 +155,13 @@ func EvalScope2024(p Pass) Figures {
 	if p.Head.Stream {
 		return nothing("what " + tool + " made of streams is not known here")
 	}
-	g := gather{fate: usual}
-	g.run(p)
-	var f Figures
-	f.Completed, f.Failed = g.counts()
-	late := func(d time.Duration) Value {
-		return g.each(func(*records.Request) string { return "" }).plus(Value{V: d.Seconds(), Bound: AtLeast})
-	}
+	g, f := newGather(p, usual)
+	late := func(d time.Duration) Value { return g.certain(Value{V: d.Seconds(), Bound: AtLeast}) }
 	f.Duration = late(g.last)
 	f.InputTokens, f.OutputTokens = g.sum(promptTokens), g.sum(usageOr)
 	f.Requests, f.Output = f.Completed.over(f.Duration, noTime), f.OutputTokens.over(late(g.lastServed), noServed)
-	f.Total = absent()
 	f.E2E = g.whole(floorIndex, since(ended))
 	f.TTFT = f.E2E
-	f.TPOT = noLatency(absent())
 	f.TPOT.Mean = f.Duration.over(f.OutputTokens, noToken).times(1e9)
-	f.ITL = noLatency(absent())
-	f.Good, f.PeakOutput, f.PeakRequests = absent(), absent(), absent()
 	return f
 }

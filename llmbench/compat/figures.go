@@ -16,9 +16,6 @@ type Pass struct {
 
 // Of returns one pass of a run. Passes are numbered from 0.
 func Of(run *records.Run, pass int) Pass {
-	if pass == 0 && run.Passes() == 1 {
-		return Pass{&run.Head, run.All()}
-	}
 	return Pass{&run.Head, run.Pass(pass)}
 }
 
@@ -104,8 +101,6 @@ const (
 // over all requests are unknown; the reason then describes the first such request and says how many there
 // are.
 type gather struct {
-	fate func(q *records.Request) (fate, string)
-
 	all, served, failed int
 	unclear             reasons
 	ok                  []*records.Request // the served requests
@@ -126,19 +121,26 @@ func (r *reasons) add(why string) {
 	r.n++
 }
 
-// of returns an unknown value with the reason; all is the number of all requests.
+// of returns an unknown value with the reason, or the zero Value if there is no reason. all is the number of all
+// requests.
 func (r *reasons) of(all int) Value {
+	if r.n == 0 {
+		return Value{}
+	}
 	return cannotTell(fmt.Sprintf("of %d of %d requests: %s", r.n, all, r.why))
 }
 
-func (g *gather) run(p Pass) {
+// newGather collects the requests of a pass, which the tool counts as fateOf says. It also returns figures with
+// these counts; all other values are absent.
+func newGather(p Pass, fateOf func(q *records.Request) (fate, string)) (*gather, Figures) {
+	g := &gather{}
 	for q := range p.Requests {
 		if g.all == 0 || q.Start < g.first {
 			g.first = q.Start
 		}
 		g.all++
 		g.last = max(g.last, q.End)
-		switch f, why := g.fate(q); f {
+		switch f, why := fateOf(q); f {
 		case served:
 			g.served++
 			g.ok = append(g.ok, q)
@@ -150,22 +152,19 @@ func (g *gather) run(p Pass) {
 			g.unclear.add(why)
 		}
 	}
+	f := every(absent())
+	f.Completed, f.Failed = g.certain(exact(float64(g.served))), g.certain(exact(float64(g.failed)))
+	return g, f
 }
 
-// counts returns the number of served requests and the number of failed requests.
-func (g *gather) counts() (completed, failures Value) {
-	if g.unclear.n > 0 {
-		v := g.unclear.of(g.all)
-		return v, v
-	}
-	return exact(float64(g.served)), exact(float64(g.failed))
-}
+// certain returns a value of all requests, which is unknown if the fate of a request is.
+func (g *gather) certain(v Value) Value { return g.unclear.of(g.all).plus(v) }
 
 // each calls of for each served request. If of never returns a reason, each returns the zero Value.
 // Otherwise it returns an unknown Value that says why values over all requests are unknown.
 func (g *gather) each(of func(q *records.Request) (why string)) Value {
-	if g.unclear.n > 0 {
-		return g.unclear.of(g.all)
+	if v := g.unclear.of(g.all); !v.known() {
+		return v
 	}
 	var r reasons
 	for _, q := range g.ok {
@@ -173,10 +172,7 @@ func (g *gather) each(of func(q *records.Request) (why string)) Value {
 			r.add(why)
 		}
 	}
-	if r.n > 0 {
-		return r.of(g.all)
-	}
-	return Value{}
+	return r.of(g.all)
 }
 
 // sum returns the sum of a number over the served requests.

@@ -20,7 +20,7 @@ import (
 //     event is a failure.
 //   - req/s is computed over the time from the start to the last end. There is no tok/s.
 func FwAI(p Pass) Figures {
-	g := gather{fate: func(q *records.Request) (fate, string) {
+	g, f := newGather(p, func(q *records.Request) (fate, string) {
 		switch {
 		case q.Outcome == sample.ServerError && q.Status == 200 && q.Streamed:
 			if q.Deltas == 0 {
@@ -39,15 +39,11 @@ func FwAI(p Pass) Figures {
 			return uncounted, ""
 		}
 		return usual(q)
-	}}
-	g.run(p)
-	var f Figures
-	f.Completed, f.Failed = g.counts()
-	f.Duration = g.each(func(*records.Request) string { return "" }).plus(seconds(g.last))
+	})
+	f.Duration = g.certain(seconds(g.last))
 	f.InputTokens, f.OutputTokens = g.sum(promptTokens), g.sum(fwaiTokens)
-	f.Requests, f.Output, f.Total = f.Completed.over(f.Duration, noTime), absent(), absent()
+	f.Requests = f.Completed.over(f.Duration, noTime)
 	f.E2E = g.whole(locust, since(ended))
-	f.TTFT, f.TPOT, f.ITL = noLatency(absent()), noLatency(absent()), noLatency(absent())
 	perToken := func(from bool) Latency {
 		return g.parts(locust, func(q *records.Request) (float64, bool, string) {
 			n, _ := fwaiTokens(q)
@@ -81,7 +77,6 @@ func FwAI(p Pass) Figures {
 	if p.Head.Stream {
 		f.TTFT, f.TPOT = g.whole(locust, since(firstText)), perToken(true)
 	}
-	f.Good, f.PeakOutput, f.PeakRequests = absent(), absent(), absent()
 	return f
 }
 

@@ -20,10 +20,7 @@ func GuideLLM(p Pass) Figures {
 	if why := speaksOpenAI(p, "guidellm"); why != "" {
 		return nothing(why)
 	}
-	g := gather{fate: usual}
-	g.run(p)
-	var f Figures
-	f.Completed, f.Failed = g.counts()
+	g, f := newGather(p, usual)
 	f.Duration = cannotTell("it is from the scheduler's own start to its end")
 	f.InputTokens, f.OutputTokens = g.sum(promptTokens), g.sum(guidellmTokens)
 	f.Requests = cannotTell("its rates are distributions over the scheduler's own time")
@@ -62,7 +59,6 @@ func GuideLLM(p Pass) Figures {
 		}
 		return why
 	})
-	f.ITL = noLatency(absent())
 	if p.Head.Stream {
 		f.ITL = weigh(func(q *records.Request, w *weighted) string {
 			n, why := guidellmTokens(q)
@@ -75,7 +71,6 @@ func GuideLLM(p Pass) Figures {
 			return why
 		})
 	}
-	f.Good, f.PeakOutput, f.PeakRequests = absent(), absent(), absent()
 	return f
 }
 

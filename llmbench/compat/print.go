@@ -69,7 +69,6 @@ func printSGLang(b *block, p Pass, f Figures) {
 	}, 90, 95, 99)
 	b.line("Max ITL (ms):", ms(f.ITL.At(100)), 2)
 	b.title("", "=")
-	b.because()
 }
 
 // extra returns the mean of an entry of Extra. If there is no such entry, the tool could not have made the
@@ -110,7 +109,6 @@ func printEvalScope2024(b *block, p Pass, f Figures) {
 	for _, p := range []float64{50, 66, 75, 80, 90, 95, 98, 99} {
 		b.line(fmt.Sprintf("p%.0f:", p), secs(f.E2E.At(p)), 4)
 	}
-	b.because()
 }
 
 // rows prints latencies in ms, with one line for each statistic.
@@ -131,7 +129,6 @@ func printGuideLLM(b *block, _ Pass, f Figures) {
 	b.line("Output tokens", f.OutputTokens, 0)
 	b.line("Output tok/s", f.Output, 2)
 	b.rows([]string{"Request latency (ms)", "TTFT (ms)", "ITL (ms)", "TPOT (ms)"}, []Latency{f.E2E, f.TTFT, f.ITL, f.TPOT}, []float64{50, 95, 99})
-	b.because()
 }
 
 func printAIPerf(b *block, _ Pass, f Figures) {
@@ -141,7 +138,6 @@ func printAIPerf(b *block, _ Pass, f Figures) {
 	b.line("Request Count (requests)", f.Completed, 0)
 	b.line("Error Request Count (requests)", f.Failed, 0)
 	b.line("Benchmark Duration (sec)", f.Duration, 2)
-	b.because()
 }
 
 func printLlamaBench(b *block, p Pass, f Figures) {
@@ -156,5 +152,4 @@ func printLlamaBench(b *block, p Pass, f Figures) {
 		}
 		b.text(test, l.Mean.Text(2)+" ± "+l.Std().Text(2))
 	}
-	b.because()
 }

@@ -61,7 +61,6 @@ func (v evalscope) block(b *block, p Pass, f Figures) {
 	if v.throughput {
 		v.workload(b, p, f)
 	}
-	b.because()
 }
 
 // summary adds the rows of the summary. The tool omits some rows if their value is 0; these are added by

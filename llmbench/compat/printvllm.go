@@ -50,5 +50,4 @@ func (v vllm) block(b *block, p Pass, f Figures) {
 	b.line(v.totalLabel, f.Total, 2)
 	b.latencies(vllmSections(b.selection, f), b.percentiles...)
 	b.title("", "=")
-	b.because()
 }

@@ -28,7 +28,7 @@ func SGLang(p Pass) Figures {
 	if why := speaksOpenAI(p, tool); why != "" {
 		return nothing(why)
 	}
-	g := gather{fate: func(q *records.Request) (fate, string) {
+	g, f := newGather(p, func(q *records.Request) (fate, string) {
 		switch {
 		case q.Outcome == sample.Empty:
 			any, why := anyEvent(q)
@@ -47,11 +47,8 @@ func SGLang(p Pass) Figures {
 			return served, ""
 		}
 		return usual(q)
-	}}
-	g.run(p)
-	var f Figures
-	f.Completed, f.Failed = g.counts()
-	f.Duration = g.each(func(*records.Request) string { return "" }).plus(Value{V: g.last.Seconds(), Bound: AtLeast})
+	})
+	f.Duration = g.certain(Value{V: g.last.Seconds(), Bound: AtLeast})
 	f.InputTokens = g.sum(sglangPrompt)
 	f.OutputTokens = g.sum(sglangTokens)
 	f.perSecond()
@@ -76,7 +73,6 @@ func SGLang(p Pass) Figures {
 	f.TTFT, f.E2E = orZero(g.whole(linear, since(first))), g.whole(linear, since(last))
 	f.ITL = orZero(g.whole(linear, textGaps))
 	f.TPOT = orZero(g.parts(linear, perToken(first, last, sglangTokens)))
-	f.Good = absent()
 	f.PeakOutput, f.PeakRequests = g.peaks(func(q *records.Request, each func(time.Duration)) string {
 		at, why := first(q)
 		if why != "" {

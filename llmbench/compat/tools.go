@@ -97,6 +97,7 @@ func (t Tool) as(v Version) Tool {
 func (t Tool) Summary(p Pass) string {
 	b := &block{format: "%-40s %-10s", selection: t.selection}
 	t.print(b, p, t.Figures(p))
+	b.because()
 	return b.String()
 }
 

@@ -70,52 +70,31 @@ func (v vllm) figures(p Pass) Figures {
 	if why := streams(p, tool); why != "" {
 		return nothing(why)
 	}
-	first, last, prompt := firstChoice, lastChoice, vllmPrompt
-	g := gather{fate: vllmFate}
+	first, last, prompt, fate := firstChoice, lastChoice, vllmPrompt, vllmFate
 	if v.usageEnds && p.Head.Dialect == "openai-chat" {
-		first, last, g.fate = sendOr(firstChoice), sendOr(lastEvent), ok200
+		first, last, fate = sendOr(firstChoice), sendOr(lastEvent), ok200
 	}
 	if v.countsIn {
 		prompt = func(*records.Request) (int, string) {
 			return 0, "this release counts the prompt itself, and the record does not hold the prompt"
 		}
 	}
-	g.run(p)
-	var f Figures
-	f.Completed, f.Failed = g.counts()
-	f.Duration = g.each(func(*records.Request) string { return "" }).plus(seconds(g.last))
+	g, f := newGather(p, fate)
+	f.Duration = g.certain(seconds(g.last))
 	f.InputTokens, f.OutputTokens = g.sum(prompt), g.sum(vllmTokens)
 	f.perSecond()
 	f.TTFT = orZero(g.whole(linear, since(first)))
 	f.E2E = orZero(g.whole(linear, since(last)))
-	f.ITL = orZero(g.whole(linear, func(q *records.Request, d *records.Dist) string {
-		if noChoice(q) {
-			return ""
-		}
-		return choiceGaps(q, d)
-	}))
+	f.ITL = orZero(g.whole(linear, choiceGaps))
 	tpot := perToken(first, last, vllmTokens)
 	f.TPOT = orZero(g.parts(linear, tpot))
-	f.Good = absent()
 	if slo := p.Head.Limits(); slo != (sample.SLO{}) {
 		f.Good = g.sum(func(q *records.Request) (int, string) { return vllmGood(q, slo, first, last, tpot) }).over(f.Duration, noTime)
 	}
-	f.PeakOutput, f.PeakRequests = absent(), absent()
 	if v.peakLines {
 		f.PeakOutput, f.PeakRequests = g.peaks(vllmEvents, last)
 	}
 	return f
-}
-
-// sendOr is like of, but returns the send for an answer that has no event, or no event with a choice.
-func sendOr(of func(*records.Request) (time.Duration, string)) func(*records.Request) (time.Duration, string) {
-	return func(q *records.Request) (time.Duration, string) {
-		at, why := of(q)
-		if why != "" && noChoice(q) {
-			return q.Start, ""
-		}
-		return at, why
-	}
 }
 
 // vllmFate counts requests as vLLM does: an answer with a message that has a choice is a success, even if

@@ -45,8 +45,10 @@ func streams(p Pass, tool string) string {
 
 // nothing returns the Figures of a tool that could not have made the run: every value is unknown, for the
 // reason why.
-func nothing(why string) Figures {
-	v := cannotTell(why)
+func nothing(why string) Figures { return every(cannotTell(why)) }
+
+// every returns Figures with one value for everything.
+func every(v Value) Figures {
 	l := noLatency(v)
 	return Figures{
 		Completed: v, Failed: v, Duration: v, InputTokens: v, OutputTokens: v,
@@ -87,32 +89,45 @@ func calledTools(q *records.Request) bool {
 	return q.Finish == "tool_calls" || q.Finish == "function_call"
 }
 
-func firstChoice(q *records.Request) (time.Duration, string) {
-	if q.Choices.First == 0 {
-		return 0, whyChoices
+// instant returns an instant, or the reason why the record does not have it.
+func instant(at time.Duration, why string) (time.Duration, string) {
+	if at == 0 {
+		return 0, why
 	}
-	return q.Choices.First, ""
+	return at, ""
+}
+
+func firstChoice(q *records.Request) (time.Duration, string) {
+	return instant(q.Choices.First, whyChoices)
 }
 
 func lastChoice(q *records.Request) (time.Duration, string) {
-	if q.Choices.First == 0 {
-		return 0, whyChoices
-	}
-	return q.Choices.Last, ""
+	return instant(q.Choices.Last, whyChoices)
 }
 
 func lastEvent(q *records.Request) (time.Duration, string) {
-	if q.LastEvent == 0 {
-		return 0, whyLastEvent
-	}
-	return q.LastEvent, ""
+	return instant(q.LastEvent, whyLastEvent)
 }
 
 func ended(q *records.Request) (time.Duration, string) { return q.End, "" }
 
+// sendOr is like of, but returns the send for an answer that has no event, or no event with a choice.
+func sendOr(of func(*records.Request) (time.Duration, string)) func(*records.Request) (time.Duration, string) {
+	return func(q *records.Request) (time.Duration, string) {
+		at, why := of(q)
+		if why != "" && noChoice(q) {
+			return q.Start, ""
+		}
+		return at, why
+	}
+}
+
 // choiceGaps adds the gaps between successive events with a choice: the gaps between deltas, and the gap to
 // an event without text before the first or after the last delta.
 func choiceGaps(q *records.Request, d *records.Dist) string {
+	if noChoice(q) {
+		return ""
+	}
 	if why := choicesKnown(q); why != "" {
 		return why
 	}

@@ -19,8 +19,7 @@ type rates [4]float64
 
 // newWorkload returns the workload of a pass. If it is unknown, why has the reason.
 func newWorkload(p Pass) (w workload, why Value) {
-	g := gather{fate: ok200}
-	g.run(p)
+	g, _ := newGather(p, ok200)
 	last := evalscopeLast(p)
 	var begin float64
 	var sum workloadPoint
