@@ -35,8 +35,6 @@ type Panel struct {
 	// If ByText is true, points of several series with the same text belong together, such as the points of
 	// one load. Otherwise points at the same place do.
 	ByText bool
-
-	Height float64 // the height of the panel in units of about a pixel; 0 means that it depends on the number of columns
 }
 
 // An Axis says how places or values are shown.

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -12,20 +13,17 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// A group marks the elements that a function draws as a series of an SVG. It is nil if the picture
-// is made of pixels.
-type group func(c draw.Canvas, index int, of func())
+// A group marks the elements that a function draws as a series of an SVG.
+type group func(index int, of func())
+
+// ungrouped draws a series of a picture that has no groups.
+func ungrouped(_ int, of func()) { of() }
 
 // draw draws a panel with its series. A series has the same index as in the legend.
 func (p *Panel) draw(c draw.Canvas, s size, log bool, all []*Series, g group) *frame {
 	f := p.frame(c, s, log)
 	for _, s := range p.Series {
-		of := func() { f.series(c, s) }
-		if g == nil {
-			of()
-			continue
-		}
-		g(c, indexOf(all, s), of)
+		g(indexOf(all, s), func() { f.series(c, s) })
 	}
 	f.labels(c)
 	return f
@@ -33,12 +31,7 @@ func (p *Panel) draw(c draw.Canvas, s size, log bool, all []*Series, g group) *f
 
 // indexOf returns the index of a series in the legend, or -1 if the series has no name.
 func indexOf(all []*Series, s *Series) int {
-	for i, o := range all {
-		if o.Name == s.Name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(all, func(o *Series) bool { return o.Name == s.Name })
 }
 
 // A sheet is the layout of a picture file: a title, rows of panels, and a legend.
@@ -169,7 +162,7 @@ func (c *Chart) SVG(w io.Writer) (err error) {
 		return err
 	}
 	dst := newCanvas(s.height, s.size.text, hex)
-	s.draw(draw.NewCanvas(dst, s.width, s.height), nil)
+	s.draw(draw.NewCanvas(dst, s.width, s.height), ungrouped)
 	_, err = fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" font-family="Liberation Sans,Arial,Helvetica,sans-serif" %s><rect width="100%%" height="100%%" fill="%s"/>%s</svg>`+"\n",
 		short(s.width), short(s.height), dst.svg(s.width), hex(paper), dst)
 	return err
@@ -183,7 +176,7 @@ func (c *Chart) PNG(w io.Writer) (err error) {
 		return err
 	}
 	dst := vgimg.NewWith(vgimg.UseWH(s.width, s.height), vgimg.UseDPI(144), vgimg.UseBackgroundColor(paper))
-	s.draw(draw.New(dst), nil)
+	s.draw(draw.New(dst), ungrouped)
 	_, err = vgimg.PngCanvas{Canvas: dst}.WriteTo(w)
 	return err
 }

@@ -62,14 +62,11 @@ func (p *Panel) bars() (n int) {
 
 // height returns the height of a panel.
 func (p *Panel) height(s size) vg.Length {
-	switch {
-	case p.Lanes != nil:
-		lane, _ := p.laneHeights(s.text)
-		return lane*vg.Length(len(p.Lanes)) + p.above(s) + 2*s.text + 18
-	case p.Height > 0:
-		return vg.Length(p.Height)
+	if p.Lanes == nil {
+		return s.height
 	}
-	return s.height
+	lane, _ := p.laneHeights(s.text)
+	return lane*vg.Length(len(p.Lanes)) + p.above(s) + 2*s.text + 18
 }
 
 // head returns the lines above the points: the lines of the title, and the label of the vertical axis.

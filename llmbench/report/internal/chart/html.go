@@ -36,7 +36,10 @@ func (c *Chart) HTML() (text string, err error) {
 	fmt.Fprintf(&b, `<div class="chart" data-id="%s" data-title="%s">`, escape(c.ID), escape(c.Title))
 	c.keys(&b, all)
 	fmt.Fprintf(&b, `<div class="panels cols%d">`, cols)
-	data := dataOf(c, all)
+	data := figure{Names: []string{}}
+	for _, s := range all {
+		data.Names = append(data.Names, s.Name)
+	}
 	for _, p := range panels {
 		scales := p.scales()
 		class := "panel"
@@ -44,30 +47,26 @@ func (c *Chart) HTML() (text string, err error) {
 			class += " log"
 		}
 		fmt.Fprintf(&b, `<div class="%s">`, class)
-		shifts := []vg.Length{}
+		var f *frame
 		for _, log := range scales {
 			name := ""
 			if len(scales) > 1 {
 				name = map[bool]string{false: "linear", true: "logarithmic"}[log]
 			}
-			f := p.svg(&b, c, sizes[cols], log, all, strings.TrimSpace(name+map[bool]string{true: " wide"}[cols == 1]))
+			f = p.svg(&b, c, sizes[cols], log, all, strings.TrimSpace(name+map[bool]string{true: " wide"}[cols == 1]))
 			if cols == 1 {
 				p.svg(&b, c, narrow, log, all, strings.TrimSpace(name+" narrow"))
 			}
-			shifts = shifts[:0]
-			for _, s := range p.Series {
-				shifts = append(shifts, f.shift(s))
-			}
 		}
 		b.WriteString(`</div>`)
-		data.Panels = append(data.Panels, p.data(c, all, shifts))
+		data.Panels = append(data.Panels, p.data(c, all, f))
 	}
 	b.WriteString(`</div>`)
-	text, err = data.text()
+	encoded, err := json.Marshal(data) // no text in it can end the script element
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(&b, `<script type="application/json">%s</script></div>`, text)
+	fmt.Fprintf(&b, `<script type="application/json">%s</script></div>`, encoded)
 	return b.String(), nil
 }
 
@@ -100,7 +99,7 @@ func swatch(s *Series) string {
 func (p *Panel) svg(b *strings.Builder, c *Chart, s size, log bool, all []*Series, class string) *frame {
 	high := p.height(s)
 	in := newCanvas(high, s.text, variable)
-	f := p.draw(draw.NewCanvas(in, s.width, high), s, log, all, func(_ draw.Canvas, index int, of func()) {
+	f := p.draw(draw.NewCanvas(in, s.width, high), s, log, all, func(index int, of func()) {
 		in.begin(fmt.Sprintf(`data-s="%d"`, index))
 		of()
 		in.close()
@@ -175,14 +174,6 @@ type dataSet struct {
 	Points [][]any `json:"points"`
 }
 
-func dataOf(_ *Chart, all []*Series) *figure {
-	f := &figure{Names: []string{}}
-	for _, s := range all {
-		f.Names = append(f.Names, s.Name)
-	}
-	return f
-}
-
 func (a *Axis) data() axisData {
 	d := axisData{Label: a.Label, Unit: a.Unit}
 	if a.scale() != 1 || a.base() != a.Unit {
@@ -191,10 +182,10 @@ func (a *Axis) data() axisData {
 	return d
 }
 
-func (p *Panel) data(c *Chart, all []*Series, shifts []vg.Length) plane {
+func (p *Panel) data(c *Chart, all []*Series, f *frame) plane {
 	d := plane{Name: p.name(c), X: p.X.data(), Y: p.Y.data(), Turned: p.turned(), Lanes: p.Lanes, By: p.ByText, Series: []dataSet{}}
-	for i, s := range p.Series {
-		set := dataSet{Name: indexOf(all, s), Bars: s.Kind == Bars, Dots: s.Kind == Dots, Shift: -math.Round(10*float64(shifts[i])) / 10, Points: [][]any{}}
+	for _, s := range p.Series {
+		set := dataSet{Name: indexOf(all, s), Bars: s.Kind == Bars, Dots: s.Kind == Dots, Shift: -math.Round(10*float64(f.shift(s))) / 10, Points: [][]any{}}
 		if p.Lanes == nil {
 			set.Shift = 0
 		}
@@ -219,10 +210,4 @@ func (q *Point) data() []any {
 		all = append(all, q.Doubt)
 	}
 	return all
-}
-
-// text returns the data as JSON. No text in it can end a script element.
-func (f *figure) text() (string, error) {
-	text, err := json.Marshal(f)
-	return string(text), err
 }

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"image/color"
 	"math"
 
@@ -116,10 +117,7 @@ func cross() []vg.Point {
 
 // mark draws a mark at a point.
 func (l Look) mark(c draw.Canvas, at vg.Point, hollow bool) {
-	r := vg.Length(l.Size)
-	if r == 0 {
-		r = 3
-	}
+	r := cmp.Or(vg.Length(l.Size), 3)
 	var path vg.Path
 	if shape := marks[l.Mark%len(marks)]; shape == nil {
 		path.Move(at.Add(vg.Point{X: r}))

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"image/color"
 	"math"
 	"strconv"
@@ -111,16 +112,6 @@ func (a *Axis) named() string {
 }
 
 // base returns the unit of the points.
-func (a *Axis) base() string {
-	if a.Base == "" {
-		return a.Unit
-	}
-	return a.Base
-}
+func (a *Axis) base() string { return cmp.Or(a.Base, a.Unit) }
 
-func (a *Axis) scale() float64 {
-	if a.Scale == 0 {
-		return 1
-	}
-	return a.Scale
-}
+func (a *Axis) scale() float64 { return cmp.Or(a.Scale, 1) }
