@@ -93,7 +93,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/report/internal/chart", "gonum.org/v1/plot", ""},
 	{"llmbench/report/internal/human", "llmbench/report/internal/chart", ""},
 	{"llmbench/report/internal/pictures", "llmbench/compare llmbench/gate llmbench/records llmbench/report/internal/answer llmbench/report/internal/chart llmbench/report/internal/human llmbench/report/internal/results llmbench/report/internal/systems llmbench/sample", ""},
-	{"llmbench/report/internal/results", "llmbench/benchfile llmbench/compare llmbench/gate llmbench/records llmbench/report/internal/human llmbench/resultfile llmbench/sample", ""},
+	{"llmbench/report/internal/results", "llmbench/benchfile llmbench/compare llmbench/gate llmbench/records llmbench/report/internal/human llmbench/resultfile llmbench/robust llmbench/sample", ""},
 	{"llmbench/report/internal/systems", "llmbench/benchfile llmbench/compare llmbench/report/internal/results llmbench/sample llmbench/search", ""},
 	{"llmbench/resultfile", "llmbench/benchfile llmbench/resultfile/internal/document llmbench/robust golang.org/x/perf", ""},
 	{"llmbench/resultfile/internal/document", "github.com/go-json-experiment/json go.yaml.in/yaml/v3", ""},

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -25,10 +26,7 @@ func New(d *Data, o Options) (*Report, error) {
 	if o.Parts == nil {
 		o.Parts = DefaultParts
 	}
-	r := &Report{Title: o.Title, Command: o.Command, Sources: d.Sources}
-	if r.Title == "" {
-		r.Title = "Benchmark report"
-	}
+	r := &Report{Title: cmp.Or(o.Title, "Benchmark report"), Command: o.Command, Sources: d.Sources}
 	groups := systems.Groups(d.Rows, o.Parts)
 	limits := map[*systems.Group]systems.SLO{}
 	for _, g := range groups {

@@ -43,8 +43,9 @@ type Answer struct {
 	Groups   []Told // of many groups, those with a comparison first, and then those with the most to tell
 }
 
-// A Told is a group with its paragraphs, and the systems that they compare.
+// A Told is what a group tells: its paragraphs, and the systems that they compare.
 type Told struct {
+	Kind     Kind // Comparison, Load or Run
 	Group    *systems.Group
 	Says     []string
 	Compared []*systems.System
@@ -77,76 +78,64 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 		a.Kind, a.Sentences = Catalogue, catalogue(groups, d)
 		return a
 	}
-	var all []told
+	var all []Told
 	for _, g := range groups {
-		if f := tell(g, slo(g)); len(f.says) > 0 {
+		if f := tell(g, slo(g)); len(f.Says) > 0 {
 			all = append(all, f)
 		}
 	}
 	// The groups with the most to tell come first: groups over the load before others, and within
 	// each kind comparisons before others.
-	weight := func(f told) (w int) {
-		if load, _, _ := f.of.Swept(); load != "" {
+	weight := func(f Told) (w int) {
+		if load, _, _ := f.Group.Swept(); load != "" {
 			w += 2
 		}
-		if f.kind == Comparison {
+		if f.Kind == Comparison {
 			w++
 		}
 		return w
 	}
-	slices.SortStableFunc(all, func(x, y told) int { return weight(y) - weight(x) })
+	slices.SortStableFunc(all, func(x, y Told) int { return weight(y) - weight(x) })
 	if len(groups) > maxGroups {
 		a.Kind, a.Sentences = Many, []string{many(all, len(groups))}
-		slices.SortStableFunc(all, func(x, y told) int { return alone(x) - alone(y) })
-		for _, f := range all {
-			a.Groups = append(a.Groups, Told{f.of, f.says, f.systems, f.units})
-		}
+		slices.SortStableFunc(all, func(x, y Told) int { return alone(x) - alone(y) })
+		a.Groups = all
 		return a
 	}
 	for i, f := range all {
 		if i == 0 {
-			a.Kind, a.About, a.Compared, a.By = f.kind, f.of, f.systems, f.units
+			a.Kind, a.About, a.Compared, a.By = f.Kind, f.Group, f.Compared, f.By
 		}
 		if len(all) > 1 {
-			f.says[0] = f.of.Title + ": " + f.says[0]
+			f.Says[0] = f.Group.Title + ": " + f.Says[0]
 		}
-		a.Sentences = append(a.Sentences, f.says...)
+		a.Sentences = append(a.Sentences, f.Says...)
 	}
 	return a
 }
 
 // alone returns 1 if nothing in a group can be compared, and otherwise 0.
-func alone(f told) int {
-	if len(f.systems) < 2 {
+func alone(f Told) int {
+	if len(f.Compared) < 2 {
 		return 1
 	}
 	return 0
 }
 
-// A told is what a group tells.
-type told struct {
-	kind Kind
-	of   *systems.Group
-	says []string
-	comparison
-}
-
 // tell returns what a group tells.
-func tell(g *systems.Group, limits systems.SLO) told {
-	f := told{of: g, comparison: compared(g, limits)}
+func tell(g *systems.Group, limits systems.SLO) Told {
+	if f := compared(g, limits); f.Says != nil {
+		return f
+	}
 	load, swept, _ := g.Swept()
-	switch {
-	case f.comparison.says != nil:
-		f.kind, f.says = Comparison, f.comparison.says
-	case load != "":
-		f.kind = Load
-		for _, s := range swept {
-			if len(s.Rows) > 1 {
-				f.says = append(f.says, overLoad(s, limits)...)
-			}
+	if load == "" {
+		return Told{Kind: Run, Group: g, Says: single(g)}
+	}
+	f := Told{Kind: Load, Group: g}
+	for _, s := range swept {
+		if len(s.Rows) > 1 {
+			f.Says = append(f.Says, overLoad(s, limits)...)
 		}
-	default:
-		f.kind, f.says = Run, single(g)
 	}
 	return f
 }
@@ -155,21 +144,21 @@ func tell(g *systems.Group, limits systems.SLO) told {
 const leastRuns = 4
 
 // many says what many groups tell together: how often each server is the fastest.
-func many(all []told, groups int) string {
+func many(all []Told, groups int) string {
 	var order []string
 	count := map[string]int{}
 	compared, runs := 0, math.MaxInt
 	for _, f := range all {
-		if f.kind != Comparison {
+		if f.Kind != Comparison {
 			continue
 		}
-		for _, s := range f.systems {
+		for _, s := range f.Compared {
 			for _, r := range s.Rows {
 				runs = min(runs, r.Samples())
 			}
 		}
 		compared++
-		name := cmp.Or(f.systems[0].Rows[0].Key("backend"), f.systems[0].Name)
+		name := cmp.Or(f.Compared[0].Rows[0].Key("backend"), f.Compared[0].Name)
 		if count[name]++; count[name] == 1 {
 			order = append(order, name)
 		}

@@ -124,13 +124,6 @@ func TestSimulated(t *testing.T) {
 	assert.DeepEqual(t, answerOf(t, real, nil).Measured[0], Fact{"Systems", "vllm"})
 }
 
-// TestCapital checks texts whose first character is not an ASCII letter.
-func TestCapital(t *testing.T) {
-	for text, want := range map[string]string{"": "", "the log": "The log", "über": "Über", "\xffa": "\xffa", "5 of": "5 of"} {
-		assert.Equal(t, capital(text), want)
-	}
-}
-
 // TestVerdict checks the words in which verdicts of package gate are given.
 func TestVerdict(t *testing.T) {
 	file := func(name string, tokens, runs int) gate.File {

@@ -15,17 +15,10 @@ var (
 	firstToken = []string{"p50-ttft-ns", "mean-ttft-ns"}
 )
 
-// A comparison says how systems differ at equal loads.
-type comparison struct {
-	says    []string          // how the best system compares with each of the others
-	systems []*systems.System // the systems that are named, the best first
-	units   []string          // the units of the metric that was compared
-}
-
 // compared compares the systems of a group. If no two systems have a load in common, the comparison
 // has no sentences. If the systems have different kinds of load, only the systems with the most frequent
 // kind are compared.
-func compared(g *systems.Group, slo systems.SLO) (best comparison) {
+func compared(g *systems.Group, slo systems.SLO) (best Told) {
 	for _, key := range append(slices.Clone(compare.Loads), "") {
 		all := slices.DeleteFunc(slices.Clone(g.Systems), func(s *systems.System) bool { return s.Found || s.Load != key })
 		units := systems.Throughput
@@ -33,12 +26,12 @@ func compared(g *systems.Group, slo systems.SLO) (best comparison) {
 			units = latency
 		}
 		c := compare.Of(key, measurements(all, units, slo), slo.Share)
-		if c == nil || len(c.Order) <= len(best.systems) {
+		if c == nil || len(c.Order) <= len(best.Compared) {
 			continue
 		}
-		best = comparison{says: c.Says, units: units}
+		best = Told{Kind: Comparison, Group: g, Says: c.Says, By: units}
 		for _, i := range c.Order {
-			best.systems = append(best.systems, all[i])
+			best.Compared = append(best.Compared, all[i])
 		}
 	}
 	return best

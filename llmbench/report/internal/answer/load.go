@@ -2,8 +2,10 @@ package answer
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
@@ -75,8 +77,12 @@ func single(g *systems.Group) (says []string) {
 		if i == maxNamed {
 			return append(says, fmt.Sprintf("%d further results are in the table.", len(rows)-i))
 		}
-		text := ""
-		var shown []string
+		var said, shown []string // the figures and their units
+		add := func(name string, units ...string) {
+			if v, unit := rows[i].Spread(units...); unit != "" {
+				said, shown = append(said, strings.TrimSpace(name+" "+human.Text(unit, v.Mid))), append(shown, unit)
+			}
+		}
 		for _, f := range []struct {
 			name  string
 			units []string
@@ -85,29 +91,14 @@ func single(g *systems.Group) (says []string) {
 			{"time per token", []string{"mean-tpot-ns"}}, {"latency", []string{"p50-e2e-ns", "mean-e2e-ns"}}, {"failed", []string{"fail-%"}}, {"shed", []string{"shed-%"}},
 			{"SLO kept up to", []string{"slo-req/s"}}, {"SLO kept up to a concurrency of", []string{"slo-concurrency"}}, {"knee at a concurrency of", []string{"knee-concurrency"}},
 		} {
-			v := figure(rows[i], f.units...)
-			if v == "" {
-				continue
-			}
-			_, unit := rows[i].Spread(f.units...)
-			shown = append(shown, unit)
-			if text != "" {
-				text += ", "
-			}
-			if f.name != "" {
-				text += f.name + " "
-			}
-			text += v
+			add(f.name, f.units...)
 		}
-		if text == "" { // a benchmark of the reader's own, with other units
+		if len(said) == 0 { // a benchmark of the reader's own, with other units
 			for _, unit := range rows[i].Units[:min(3, len(rows[i].Units))] {
-				if text != "" {
-					text += ", "
-				}
-				text += figure(rows[i], unit)
-				shown = append(shown, unit)
+				add("", unit)
 			}
 		}
+		text := strings.Join(said, ", ")
 		if label != "" {
 			text = label + ": " + text
 		}

@@ -30,26 +30,7 @@ func measured(d *results.Data, groups []*systems.Group, slo func(*systems.Group)
 		}
 		all = append(all, Fact{key, text})
 	}
-	// of returns the different values of the rows. If the name or the configuration of a row has several of
-	// the keys, the value of the first one is used.
-	of := func(keys ...string) (values []string) {
-		for _, r := range rows {
-			for _, key := range keys {
-				v := r.Key(key)
-				if v == "" {
-					v = r.Setting(key)
-				}
-				if v == "" {
-					continue
-				}
-				if !slices.Contains(values, v) {
-					values = append(values, v)
-				}
-				break
-			}
-		}
-		return values
-	}
+	of := func(keys ...string) []string { return results.Stated(rows, keys...) }
 	var names []string
 	for _, g := range groups {
 		for _, s := range g.Systems {

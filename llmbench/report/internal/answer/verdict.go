@@ -41,7 +41,7 @@ func judged(r *gate.Report) (all []string) {
 	seen := map[string]bool{}
 	for _, p := range r.Problems {
 		if !seen[p.Message] && len(seen) < maxNamed {
-			all = append(all, capital(p.Message)+".")
+			all = append(all, human.Capital(p.Message)+".")
 		}
 		seen[p.Message] = true
 	}

@@ -1,11 +1,13 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
@@ -23,10 +25,7 @@ func warnings(d *results.Data) (warn, notes []string) {
 	}
 	var kinds [4][]*warning
 	add := func(kind int, key, text string, i int) {
-		label := labels[i]
-		if label == "" {
-			label = rows[i].Name
-		}
+		label := cmp.Or(labels[i], rows[i].Name)
 		same := slices.IndexFunc(kinds[kind], func(w *warning) bool { return w.key == key })
 		if same < 0 {
 			kinds[kind] = append(kinds[kind], &warning{key, text, []string{label}})
@@ -62,7 +61,7 @@ func warnings(d *results.Data) (warn, notes []string) {
 			if n := len(w.about) - maxNamed; n > 0 {
 				about += fmt.Sprintf("; and %d more", n)
 			}
-			said := capital(w.text)
+			said := human.Capital(w.text)
 			if len(w.about) > 1 {
 				said = fmt.Sprintf("%s (the first of %d such %s)", said, len(w.about), what)
 			}

@@ -2,8 +2,6 @@ package answer
 
 import (
 	"fmt"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
@@ -35,14 +33,4 @@ func chance(p float64) string {
 		return "p < 0.001"
 	}
 	return fmt.Sprintf("p = %.2g", p)
-}
-
-// capital returns the text with its first letter in upper case. The text may be empty, or not valid
-// UTF-8.
-func capital(text string) string {
-	first, n := utf8.DecodeRuneInString(text)
-	if first == utf8.RuneError {
-		return text
-	}
-	return string(unicode.ToUpper(first)) + text[n:]
 }

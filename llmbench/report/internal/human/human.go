@@ -4,7 +4,10 @@ package human
 
 import (
 	"fmt"
+	"math"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 )
@@ -51,11 +54,7 @@ func (s Scale) Text(v float64) string {
 
 // Text returns a value of a unit of benchmark files as text.
 func Text(unit string, v float64) string {
-	largest := v
-	if v < 0 {
-		largest = -v
-	}
-	return ScaleOf(unit, largest).Text(v)
+	return ScaleOf(unit, math.Abs(v)).Text(v)
 }
 
 // Plural spells a number with its noun, in the plural unless the number is 1: "2 samples".
@@ -64,4 +63,14 @@ func Plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Capital returns the text with its first letter in upper case. The text may be empty, or not valid
+// UTF-8.
+func Capital(text string) string {
+	first, n := utf8.DecodeRuneInString(text)
+	if first == utf8.RuneError {
+		return text
+	}
+	return string(unicode.ToUpper(first)) + text[n:]
 }

@@ -34,3 +34,12 @@ func TestPlural(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestCapital checks texts whose first character is not an ASCII letter.
+func TestCapital(t *testing.T) {
+	for text, want := range map[string]string{"": "", "the log": "The log", "über": "Über", "\xffa": "\xffa", "5 of": "5 of"} {
+		if got := Capital(text); got != want {
+			t.Errorf("Capital(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

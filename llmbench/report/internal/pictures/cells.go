@@ -2,6 +2,7 @@ package pictures
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
@@ -20,14 +21,7 @@ func middle(r *results.Row, scale human.Scale, unit string) Cell {
 }
 
 // positive reports whether there are values, all of which are above 0.
-func positive(values []float64) bool {
-	for _, v := range values {
-		if v <= 0 {
-			return false
-		}
-	}
-	return len(values) > 0
-}
+func positive(values []float64) bool { return len(values) > 0 && slices.Min(values) > 0 }
 
 // ratioCell returns the ratio of two rows' values.
 func ratioCell(a, b *results.Row, unit string) (c Cell) {

@@ -2,8 +2,8 @@ package pictures
 
 import (
 	"fmt"
-	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
@@ -221,12 +221,6 @@ func fractions(percents []float64) (all []float64) {
 
 // round rounds to four digits, because a percentile of a sketch is accurate to only 0.2 %.
 func round(v float64) float64 {
-	if v == 0 {
-		return 0
-	}
-	unit := math.Pow(10, math.Floor(math.Log10(math.Abs(v)))-3)
-	if unit < 1 {
-		return math.Round(v*math.Round(1/unit)) / math.Round(1/unit)
-	}
-	return math.Round(v/unit) * unit
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // no error: FormatFloat wrote the text
+	return v
 }

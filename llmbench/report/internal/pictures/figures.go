@@ -1,6 +1,7 @@
 package pictures
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -35,10 +36,7 @@ func Figures(rows []*results.Row) (t Table) {
 	t.Head = append(t.Head, "name", "file")
 	for i, label := range systems.Labels(rows) {
 		r := rows[i]
-		if label == "" {
-			label = r.Base
-		}
-		cells := []Cell{{Text: label, Doubt: r.Doubt()}}
+		cells := []Cell{{Text: cmp.Or(label, r.Base), Doubt: r.Doubt()}}
 		for _, u := range units {
 			cells = append(cells, Figure(r, scales[u], u))
 		}

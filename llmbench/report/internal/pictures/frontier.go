@@ -1,6 +1,7 @@
 package pictures
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -128,15 +129,7 @@ func Ranking(g *systems.Group, slo systems.SLO) *Picture {
 	if len(entries) < 2 || !slices.ContainsFunc(entries, func(e entry) bool { return e.Missed != nil }) {
 		return nil
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int {
-		switch {
-		case a.met > b.met:
-			return -1
-		case a.met < b.met:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(b.met, a.met) })
 	p := &Picture{ID: Slug("ranking", g.Title), Title: fmt.Sprintf("%s: load within %s", g.Title, slo)}
 	kept := &chart.Series{Name: "keeps the SLO", Kind: chart.Bars, Bare: true, Values: true}
 	missed := &chart.Series{Name: "misses it", Kind: chart.Limits, Look: chart.Look{Color: 1}}

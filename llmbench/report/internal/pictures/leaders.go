@@ -84,18 +84,7 @@ func leading(a, b *systems.System, units []string) (best, next *results.Row, uni
 
 // values returns the different values of keys of a group's rows, in names or configurations.
 func values(g *systems.Group, keys ...string) string {
-	var all []string
-	for _, r := range g.Rows {
-		for _, key := range keys {
-			if v := cmp.Or(r.Key(key), r.Setting(key)); v != "" && v != systems.Unstated {
-				if !slices.Contains(all, v) {
-					all = append(all, v)
-				}
-				break
-			}
-		}
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(slices.DeleteFunc(results.Stated(g.Rows, keys...), func(v string) bool { return v == systems.Unstated }), ", ")
 }
 
 // spoken returns the cell of the median of a unit, with its unit.

@@ -3,6 +3,7 @@ package pictures
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -74,12 +75,7 @@ func lengthsOf(title string, inputs map[int][]*results.Row) *Picture {
 	tokens, length := human.Scale{Unit: "tok/s", Base: "tok/s", Factor: 1}, human.Scale{Unit: "tok/req", Base: "tok/req", Factor: 1}
 	plane := &chart.Panel{X: chart.Axis{Label: "output tokens per request"}, Y: axisOf("output tokens per second", tokens)}
 	p.Table.Head = []string{"input", headed("output", length), headed("throughput", tokens)}
-	var order []int
-	for in := range inputs {
-		order = append(order, in)
-	}
-	slices.Sort(order)
-	for i, in := range order {
+	for i, in := range slices.Sorted(maps.Keys(inputs)) {
 		l := &chart.Series{Name: fmt.Sprintf("input %d", in), Look: chart.LookOf(i)}
 		mean := func(r *results.Row) float64 { s, _ := r.Spread("out-tok/req"); return s.Mid }
 		slices.SortStableFunc(inputs[in], func(a, b *results.Row) int { return cmp.Compare(mean(a), mean(b)) })
@@ -98,6 +94,6 @@ func lengthsOf(title string, inputs map[int][]*results.Row) *Picture {
 		return nil
 	}
 	p.panels = []*chart.Panel{plane}
-	p.Caption = fmt.Sprintf("Output tokens per second over output tokens per request; a line for each of %d input lengths, as the workload's name has them.", len(order))
+	p.Caption = fmt.Sprintf("Output tokens per second over output tokens per request; a line for each of %d input lengths, as the workload's name has them.", len(inputs))
 	return p
 }

@@ -135,7 +135,7 @@ func overLoad(kind string, g *systems.Group, load string, all []*systems.System,
 	for _, c := range shown {
 		titles = append(titles, c.title)
 	}
-	p.Caption = fmt.Sprintf("%s over %s from %s to %s%s.", capital(strings.Join(titles, ", ")), load, chart.Brief(xs[0]), chart.Brief(xs[len(xs)-1]), forSystems(all))
+	p.Caption = fmt.Sprintf("%s over %s from %s to %s%s.", human.Capital(strings.Join(titles, ", ")), load, chart.Brief(xs[0]), chart.Brief(xs[len(xs)-1]), forSystems(all))
 	if banded {
 		p.Caption += " Lines are medians of samples, bands reach from the smallest to the largest sample."
 	}
@@ -215,13 +215,6 @@ func systemCell(all []*systems.System, s *systems.System) []Cell {
 		return nil
 	}
 	return []Cell{{Text: s.Name}}
-}
-
-func capital(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // forSystems returns " for" followed by the names of the systems.

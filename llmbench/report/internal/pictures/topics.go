@@ -21,15 +21,17 @@ type Topic struct {
 
 // topics holds the benchmarks of package scenarios by what they answer. The first topic has all
 // benchmarks that are not named.
-var topics = []struct {
-	title string
-	bases []string
-}{
+var topics = []topic{
 	{"Speed", nil},
 	{"Capacity", []string{"Sweep", "SLO"}},
 	{"Caching", []string{"PrefixCache", "MultiTurn"}},
 	{"Correctness", []string{"Accuracy", "Agreement", "ToolCalls", "StructuredOutput"}},
 	{"The harness", answer.OfHarness},
+}
+
+type topic struct {
+	title string
+	bases []string
 }
 
 // telling holds the units of all benchmarks that are shown where a benchmark has them. The units that
@@ -59,16 +61,12 @@ func Topics(groups []*systems.Group) (all []*Topic) {
 		lines[i].label = strings.ReplaceAll(label, " streamed", "") // nearly all benchmarks stream
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return results.Natural(a.label, b.label) })
-	for i, topic := range topics {
-		t := &Topic{Title: topic.title}
+	for i, of := range topics {
+		t := &Topic{Title: of.title}
 		t.Table.Head = []string{"benchmark", "load", "output", "TTFT", "TPOT", "latency", "besides", "true speed of the simulated server"}
 		for _, l := range lines {
-			base := l.rows[0].Base
-			elsewhere := false
-			for _, o := range topics[1:] {
-				elsewhere = elsewhere || slices.Contains(o.bases, base)
-			}
-			if slices.Contains(topic.bases, base) || i == 0 && !elsewhere {
+			has := func(t topic) bool { return slices.Contains(t.bases, l.rows[0].Base) }
+			if has(of) || i == 0 && !slices.ContainsFunc(topics[1:], has) {
 				t.Table.Add(l.cells()...)
 			}
 		}

@@ -1,6 +1,7 @@
 package pictures
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ func Versus(g *systems.Group) *Picture {
 	for _, key := range order {
 		p.Table.Add(append(cells[key], make([]Cell, len(p.Table.Head)-len(cells[key]))...)...)
 	}
-	p.Caption = fmt.Sprintf("%s, divided by those of %s at the same %s. Bands are the widest that the samples allow.", capital(strings.Join(titles, ", ")), base.Name, load)
+	p.Caption = fmt.Sprintf("%s, divided by those of %s at the same %s. Bands are the widest that the samples allow.", human.Capital(strings.Join(titles, ", ")), base.Name, load)
 	return p
 }
 
@@ -96,10 +97,7 @@ func ratios(of panel, base, s *systems.System) *chart.Series {
 		if unit != its || unit == "" || b.Low <= 0 || v.Low <= 0 {
 			continue
 		}
-		q := chart.Point{X: v.X, Value: v.Value / b.Value, Low: v.Low / b.High, High: v.High / b.Low, Doubt: v.Doubt}
-		if q.Doubt == "" {
-			q.Doubt = b.Doubt
-		}
+		q := chart.Point{X: v.X, Value: v.Value / b.Value, Low: v.Low / b.High, High: v.High / b.Low, Doubt: cmp.Or(v.Doubt, b.Doubt)}
 		if s == base {
 			q.Low, q.High = 1, 1
 		}
@@ -128,13 +126,17 @@ func Standing(g *systems.Group, compared []*systems.System, units []string) *Pic
 	if len(compared) < 2 || slices.Contains(swept, compared[0]) && slices.Contains(swept, compared[1]) {
 		return nil
 	}
-	var rows []*results.Row
-	for i := range compared[0].Rows {
-		var at []*results.Row
+	type result struct {
+		name string
+		*results.Row
+	}
+	var rows []result
+	for _, first := range compared[0].Rows {
+		var at []result
 		for _, s := range compared {
 			for _, pair := range systems.Shared(compared[0], s) {
-				if _, unit := pointOf(pair[1], units...); pair[0] == compared[0].Rows[i] && unit != "" {
-					at = append(at, pair[1])
+				if _, unit := pointOf(pair[1], units...); pair[0] == first && unit != "" {
+					at = append(at, result{s.Name, pair[1]})
 				}
 			}
 		}
@@ -145,11 +147,11 @@ func Standing(g *systems.Group, compared []*systems.System, units []string) *Pic
 	if len(rows) < 2 {
 		return nil
 	}
-	_, unit := pointOf(rows[0], units...)
+	_, unit := pointOf(rows[0].Row, units...)
 	load, x := rows[0].Load()
 	largest := 0.0
 	for _, r := range rows {
-		v, _ := pointOf(r, unit)
+		v, _ := pointOf(r.Row, unit)
 		largest = max(largest, v.High)
 	}
 	scale := human.ScaleOf(unit, largest)
@@ -166,23 +168,17 @@ func Standing(g *systems.Group, compared []*systems.System, units []string) *Pic
 	p := &Picture{ID: Slug("standing", g.Title), Title: g.Title}
 	p.Table.Head = []string{"system", headed(what, scale)}
 	for _, r := range rows {
-		v, its := pointOf(r, unit)
+		v, its := pointOf(r.Row, unit)
 		if its == "" {
 			continue
 		}
-		name := ""
-		for _, s := range compared {
-			if slices.Contains(s.Rows, r) {
-				name = s.Name
-			}
-		}
 		q := bar(len(plane.Lanes), 0, v.Value)
 		q.Text, q.Doubt = v.Text, v.Doubt
-		plane.Lanes = append(plane.Lanes, name)
+		plane.Lanes = append(plane.Lanes, r.name)
 		bars.Points = append(bars.Points, q)
-		p.Table.Add(Cell{Text: name}, Figure(r, scale, unit))
+		p.Table.Add(Cell{Text: r.name}, Figure(r.Row, scale, unit))
 	}
-	p.Caption = capital(what) + " of the systems that the answer compares"
+	p.Caption = human.Capital(what) + " of the systems that the answer compares"
 	if load != "" {
 		p.Caption += fmt.Sprintf(", at %s %s", load, chart.Brief(x))
 	}

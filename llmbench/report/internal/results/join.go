@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -37,10 +38,7 @@ func (d *Data) join() {
 			}
 		}
 		row := newRow(benchfile.ParseRunning(name))
-		if row.Base == "" {
-			row.Base = "benchmark"
-		}
-		row.File, row.Failed = filepath.Dir(run.Name), failed
+		row.Base, row.File, row.Failed = cmp.Or(row.Base, "benchmark"), filepath.Dir(run.Name), failed
 		for _, k := range slices.Sorted(maps.Keys(run.Head.Config)) {
 			row.Config = append(row.Config, benchfile.Setting{Key: k, Value: run.Head.Config[k]})
 		}

@@ -214,8 +214,7 @@ func (d *Data) benchmarks(f *resultfile.File) error {
 
 // records reads a file of records, which no tool wrote, for the reason why.
 func (d *Data) records(path string, why error) error {
-	var wrong *resultfile.Error
-	if errors.As(why, &wrong) && wrong.Key != "" {
+	if wrong, known := errors.AsType[*resultfile.Error](why); known && wrong.Key != "" {
 		return why // it is a tool's
 	}
 	run, err := records.Open(path)

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
 // A Row is the results of one benchmark with one configuration in one file. For each unit it has
@@ -64,6 +65,22 @@ func (r *Row) Key(name string) string { return benchfile.Lookup(r.Keys, name) }
 // Setting returns the value of a configuration line, or "".
 func (r *Row) Setting(key string) string { return benchfile.Lookup(r.Config, key) }
 
+// Stated returns the different values of the rows. If the name or the configuration of a row has several of
+// the keys, the value of the first one is used.
+func Stated(rows []*Row, keys ...string) (values []string) {
+	for _, r := range rows {
+		for _, key := range keys {
+			if v := cmp.Or(r.Key(key), r.Setting(key)); v != "" {
+				if !slices.Contains(values, v) {
+					values = append(values, v)
+				}
+				break
+			}
+		}
+	}
+	return values
+}
+
 // SpedUp reports whether the row comes from a simulated server whose time runs faster or slower
 // than the time of the server that it imitates (LLMBENCH_MOCK_SPEED).
 func (r *Row) SpedUp() bool {
@@ -95,9 +112,7 @@ func (r *Row) Spread(units ...string) (s Spread, unit string) {
 
 // SpreadOf returns the spread of values. There must be at least one value.
 func SpreadOf(values []float64) Spread {
-	v := slices.Sorted(slices.Values(values))
-	n := len(v)
-	return Spread{Mid: (v[(n-1)/2] + v[n/2]) / 2, Low: v[0], High: v[n-1], N: n}
+	return Spread{Mid: robust.Median(values), Low: slices.Min(values), High: slices.Max(values), N: len(values)}
 }
 
 // Samples returns the number of samples: the largest number of values of any unit.

@@ -1,6 +1,7 @@
 package systems
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,10 +61,7 @@ type SLO struct {
 
 // Text returns a text like "95 % of requests within ttft=500ms".
 func (o SLO) Text() string {
-	limits := o.Limits.String()
-	if limits == "" {
-		limits = "the limits of good-req/s"
-	}
+	limits := cmp.Or(o.Limits.String(), "the limits of good-req/s")
 	return fmt.Sprintf("%g %% of requests within %s", 100*o.Share, strings.ReplaceAll(limits, ",", ", "))
 }
 
