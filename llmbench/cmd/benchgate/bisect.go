@@ -25,15 +25,12 @@ const bisectUsage = "usage: benchgate bisect -good commit -bad commit -build com
 
 // bisectCommand runs "benchgate bisect" and returns the exit status.
 func bisectCommand(args []string, stdout, stderr io.Writer) int {
-	b := &bisection{format: "text", outs: map[int]string{}}
+	b := &bisection{outs: map[int]string{}}
 	c := &collector{stdout: stdout, stderr: stderr}
 	c.fs = flag.NewFlagSet("benchgate bisect", flag.ContinueOnError)
 	b.servers = servers{collector: c}
 	b.flags(c.fs)
 	rest, err := cli.Parse(c.fs, bisectUsage, args, stdout, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
 	if err == nil {
 		b.suite, err = b.check(rest)
 	} else {
@@ -43,7 +40,7 @@ func bisectCommand(args []string, stdout, stderr io.Writer) int {
 		b.folder, err = openFolder(b.out)
 	}
 	if err != nil {
-		return fail(stderr, err)
+		return ended(stderr, err)
 	}
 	defer b.folder.close()
 	r, err := b.run()
@@ -61,7 +58,7 @@ func bisectCommand(args []string, stdout, stderr io.Writer) int {
 
 // flags adds the flags of the command.
 func (b *bisection) flags(fs *flag.FlagSet) {
-	b.ruleFlags(fs)
+	b.reportFlags(fs)
 	fs.StringVar(&b.good, "good", "", "a `commit` that is not worse than allowed, an ancestor of -bad")
 	fs.StringVar(&b.bad, "bad", "HEAD", "a `commit` that is worse than allowed")
 	fs.StringVar(&b.buildText, "build", "", "build the server of each commit with this shell `command`, in the files of the commit; {out} is the folder to build into")
@@ -73,12 +70,6 @@ func (b *bisection) flags(fs *flag.FlagSet) {
 	fs.Uint64Var(&b.seed, "seed", 0, "the `number` that determines the random order in each pair (default random, or the number that the samples in the folder have)")
 	fs.StringVar(&b.out, "out", "", "keep the samples in this `folder`, and continue with the samples in it (default a new temporary folder)")
 	fs.DurationVar(&b.timeout, "timeout", time.Hour, "the maximum `time` of one process")
-	fs.Func("format", "the `format` of the report: text, md (Markdown) or json (default text)", func(v string) error {
-		if b.format = v; bisectFormats[v] == nil {
-			return errors.New("want text, md or json")
-		}
-		return nil
-	})
 }
 
 // check checks the flags and arguments before anything is built.

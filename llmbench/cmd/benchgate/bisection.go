@@ -15,7 +15,6 @@ type bisection struct {
 	servers
 	good, bad string // as in the flags
 	limit     int    // the largest number of pairs after the first comparison
-	format    string // of the report
 
 	suite    suite
 	commits  []revision

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -50,11 +50,8 @@ type bisectCommit struct {
 
 // rounded4 rounds v to four significant digits.
 func rounded4(v float64) float64 {
-	if v == 0 {
-		return 0
-	}
-	unit := math.Pow(10, math.Floor(math.Log10(math.Abs(v)))-3)
-	return math.Round(v/unit) * unit
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // no error: FormatFloat wrote the text
+	return v
 }
 
 func (r *bisectReport) json(w io.Writer) error {

@@ -63,9 +63,6 @@ func newCollector(name, arguments, about string, stdout, stderr io.Writer) *coll
 // format, or the reason why there is no report.
 func (c *collector) run(args []string) int {
 	rest, err := cli.Parse(c.fs, c.usage, args, c.stdout, c.stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
 	var s suite
 	if err == nil {
 		s, err = c.check(rest)
@@ -73,7 +70,7 @@ func (c *collector) run(args []string) int {
 		err = hint(err, c.fs.Name())
 	}
 	if err != nil {
-		return fail(c.stderr, err)
+		return ended(c.stderr, err)
 	}
 	if c.shards, err = readShards(); err != nil {
 		return fail(c.stderr, err)

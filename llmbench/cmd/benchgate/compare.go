@@ -31,30 +31,23 @@ var renderings = map[string]func(*gate.Report, io.Writer) error{
 }
 
 func (c *comparison) flags(fs *flag.FlagSet) {
+	c.reportFlags(fs)
+	fs.Func("added", "the `policy` for benchmarks that only new has: allow shows them and judges the others, fail makes the verdict \"cannot judge\" (default allow)", oneOf(&c.FailAdded, "fail", "allow", "want allow or fail"))
+	fs.Func("removed", "the `policy` for benchmarks that only old has, as of -added (default fail)", oneOf(&c.AllowRemoved, "allow", "fail", "want allow or fail"))
+	fs.BoolVar(&c.Partial, "partial", false, "accept runs without PASS, as in filtered or published files; otherwise the verdict is \"cannot judge\"")
+	fs.BoolVar(&c.OneStart, "one-start", false, "count results of one process, as of go test -count, as samples of their own; otherwise the verdict is \"cannot judge\"")
+	fs.Func("require", "the `verdict` that every gated row needs for exit status 0: pass (not shown to be worse than its margin) or no-worse (shown not to be) (default pass)", oneOf(&c.RequireNoWorse, "no-worse", "pass", "want pass or no-worse"))
+}
+
+// reportFlags adds the flags for the format of the report and for what is allowed.
+func (c *comparison) reportFlags(fs *flag.FlagSet) {
 	c.format = "text"
 	fs.Func("format", "the `format` of the report: text, md (Markdown) or json (default text)", func(v string) error {
-		c.format = v
-		if renderings[v] == nil {
+		if c.format = v; renderings[v] == nil {
 			return errors.New("want text, md or json")
 		}
 		return nil
 	})
-	c.ruleFlags(fs)
-	fs.Func("added", "the `policy` for benchmarks that only new has: allow shows them and judges the others, fail makes the verdict \"cannot judge\" (default allow)", policy(&c.FailAdded, "fail", "allow"))
-	fs.Func("removed", "the `policy` for benchmarks that only old has, as of -added (default fail)", policy(&c.AllowRemoved, "allow", "fail"))
-	fs.BoolVar(&c.Partial, "partial", false, "accept runs without PASS, as in filtered or published files; otherwise the verdict is \"cannot judge\"")
-	fs.BoolVar(&c.OneStart, "one-start", false, "count results of one process, as of go test -count, as samples of their own; otherwise the verdict is \"cannot judge\"")
-	fs.Func("require", "the `verdict` that every gated row needs for exit status 0: pass (not shown to be worse than its margin) or no-worse (shown not to be) (default pass)", func(v string) error {
-		c.RequireNoWorse = v == "no-worse"
-		if v != "pass" && v != "no-worse" {
-			return errors.New("want pass or no-worse")
-		}
-		return nil
-	})
-}
-
-// ruleFlags adds the flags that say what is allowed.
-func (c *comparison) ruleFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.units, "units", "", "also read Unit lines from this `file`; its margins override those in the results")
 	fs.Float64Var(&c.Alpha, "alpha", gate.DefaultAlpha, "the largest `probability` that equal versions end in a regression")
 	fs.Func("ignore", "allow these `keys` of configuration lines to differ, a comma-separated list, besides "+strings.Join(gate.Ignored(), ", "), func(v string) error {
@@ -66,11 +59,11 @@ func (c *comparison) ruleFlags(fs *flag.FlagSet) {
 // maxFailUsage is the help text of -max-fail.
 const maxFailUsage = "tolerate this `share` of failed requests, 0 to 1, in the files of other tools (default 0); otherwise the file is no sample"
 
-// policy returns a parser for a flag that sets v to true for the value on, and to false for off.
-func policy(v *bool, on, off string) func(string) error {
+// oneOf returns a parser for a flag that sets v to true for the value on, and to false for off.
+func oneOf(v *bool, on, off, want string) func(string) error {
 	return func(s string) error {
 		if s != on && s != off {
-			return errors.New("want allow or fail")
+			return errors.New(want)
 		}
 		*v = s == on
 		return nil
@@ -91,13 +84,13 @@ func (c *comparison) compare(paths ...string) (*gate.Report, error) {
 		}
 		units = gate.File{Name: c.units, Data: bytes.NewReader(data)}
 	}
-	in, err := readInputs(c.files, paths)
+	sides, texts, err := resultfile.ReadSides(paths, c.files)
 	if err != nil {
 		return nil, err
 	}
 	files := make([]gate.File, len(paths))
 	for i, path := range paths {
-		files[i] = in.file(i)
+		files[i] = gate.File{Name: sides[i].Path, Data: bytes.NewReader(texts[i].Bytes)}
 		if c.versions[i] != "" {
 			files[i].Name, files[i].Version = filepath.Base(path), c.versions[i]
 		}
@@ -109,7 +102,7 @@ func (c *comparison) compare(paths ...string) (*gate.Report, error) {
 		r, err = gate.Compare(units, files[0], files[1], c.Options)
 	}
 	if err == nil {
-		in.explain(r)
+		explain(r, sides, texts)
 	}
 	return r, err
 }

@@ -54,19 +54,13 @@ func convert(args []string, stdout, stderr io.Writer) int {
 	fs.StringVar(&c.to, "to", "go", "the `format`: go, github-action-benchmark, bencher, llm-d-report, csv or junit")
 	fs.StringVar(&c.out, "out", "", "write the files of github-action-benchmark or llm-d-report to this `folder`")
 	paths, err := cli.Parse(fs, convertUsage, args, stdout, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err == nil && len(paths) == 0:
+	if err == nil && len(paths) == 0 {
 		err = errors.New("no files: want result files; benchgate convert -help has more")
 	}
 	if err == nil {
 		err = c.run(paths)
 	}
-	if err != nil {
-		return fail(stderr, err)
-	}
-	return 0
+	return ended(stderr, err)
 }
 
 // run converts the files to the format of -to.

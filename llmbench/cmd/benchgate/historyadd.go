@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -37,9 +37,6 @@ func historyAdd(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	fs.StringVar(&about.RerunOf, "rerun-of", "", "the `name` of the run that this run repeats, as history log prints it")
 	fs.Func("max-fail", maxFailUsage, share(&o.MaxFail))
 	paths, err := cli.Parse(fs, historyAddUsage, args, stdout, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
 	var text []byte
 	if err == nil {
 		text, err = resultsOf(paths, stdin, o, stderr)
@@ -48,7 +45,7 @@ func historyAdd(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		about, err = fromGit(about, text, stderr)
 	}
 	if err != nil {
-		return fail(stderr, err)
+		return ended(stderr, err)
 	}
 	d, err := at.open()
 	if err != nil {
@@ -97,19 +94,13 @@ func fromGit(about history.About, text []byte, stderr io.Writer) (history.About,
 	if err != nil {
 		return about, err
 	}
-	commit := about.Commit
-	if commit == "" {
-		commit = stated.Commit
-	}
+	commit := cmp.Or(about.Commit, stated.Commit)
 	if commit != "" && !(about.Time.IsZero() && stated.Time.IsZero()) {
 		return about, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	ref := commit
-	if ref == "" {
-		ref = "HEAD"
-	}
+	ref := cmp.Or(commit, "HEAD")
 	out, err := command(ctx, "", "git", "log", "-1", "--format=%H %cI", "--end-of-options", ref, "--")
 	if err != nil {
 		return about, fmt.Errorf("commit and commit-time: want them in the results or as -commit and -commit-time, or a git repository that has %s: %w", ref, err)

@@ -268,12 +268,8 @@ func wait(ctx context.Context, attempt int) error {
 
 // raced reports whether git failed because another git pushed or used the clone at the same time.
 func raced(err error) bool {
-	for _, sign := range []string{".lock': File exists", "shallow file has changed", "(fetch first)", "(non-fast-forward)", "(stale info)", "cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists"} {
-		if strings.Contains(err.Error(), sign) {
-			return true
-		}
-	}
-	return false
+	signs := []string{".lock': File exists", "shallow file has changed", "(fetch first)", "(non-fast-forward)", "(stale info)", "cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists"}
+	return slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(err.Error(), sign) })
 }
 
 // commit makes a commit on top of p.before and returns its hash. It needs neither a working tree nor a branch.
@@ -286,11 +282,7 @@ func (p *place) commit(ctx context.Context, added, removed []string) (string, er
 		}
 		return strings.TrimSpace(out), err
 	}
-	tree := "--empty"
-	if p.before != "" {
-		tree = p.before
-	}
-	if _, err := git(index, "read-tree", tree); err != nil {
+	if _, err := git(index, "read-tree", cmp.Or(p.before, "--empty")); err != nil {
 		return "", err
 	}
 	path := func(name string) string { return filepath.ToSlash(filepath.Join(p.dir, name)) }

@@ -330,7 +330,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -359,6 +358,14 @@ const usage = "usage: benchgate [flags] old new\n" +
 	"Old and new may be result files of vLLM, SGLang and other tools: a file, a pattern or a folder.\n" +
 	"Exit status: 0 pass, 1 regression, 2 cannot judge.\n"
 
+// commands holds the commands other than the comparison of files.
+var commands = map[string]func(args []string, stdout, stderr io.Writer) int{
+	"ab": ab, "aa": aa, "bisect": bisectCommand, "convert": convert,
+	"history": func(args []string, stdout, stderr io.Writer) int {
+		return historyCommand(args, os.Stdin, stdout, stderr)
+	},
+}
+
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run runs the command and returns the exit status.
@@ -367,19 +374,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		io.WriteString(stdout, version.Line("benchgate"))
 		return 0
 	}
-	if len(args) > 0 {
-		switch args[0] {
-		case "ab":
-			return ab(args[1:], stdout, stderr)
-		case "aa":
-			return aa(args[1:], stdout, stderr)
-		case "bisect":
-			return bisectCommand(args[1:], stdout, stderr)
-		case "convert":
-			return convert(args[1:], stdout, stderr)
-		case "history":
-			return historyCommand(args[1:], os.Stdin, stdout, stderr)
-		}
+	if len(args) > 0 && commands[args[0]] != nil {
+		return commands[args[0]](args[1:], stdout, stderr)
 	}
 	c := &comparison{}
 	fs := flag.NewFlagSet("benchgate", flag.ContinueOnError)
@@ -388,8 +384,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 	fs.Func("max-fail", maxFailUsage, share(&c.files.MaxFail))
 	paths, err := cli.Parse(fs, usage, args, stdout, stderr)
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
 	case err != nil:
 		err = hint(err, "benchgate ab -base main")
 	case c.col == "" && len(paths) != 2:
@@ -398,7 +392,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = fmt.Errorf("%d files: want one with -col", len(paths))
 	}
 	if err != nil {
-		return fail(stderr, err)
+		return ended(stderr, err)
 	}
 	report, err := c.compare(paths...)
 	if err != nil {

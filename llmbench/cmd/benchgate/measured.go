@@ -31,7 +31,7 @@ func (o *servers) measured(texts [2][]byte) (string, error) {
 		case slices.Equal(old, new):
 			said += fmt.Sprintf("; %s: %s", key, strings.Join(new, ", "))
 		default:
-			said += fmt.Sprintf("; %s: %s against %s", key, orNone(new), orNone(old))
+			said += fmt.Sprintf("; %s: %s against %s", key, cmp.Or(strings.Join(new, ", "), "none"), cmp.Or(strings.Join(old, ", "), "none"))
 		}
 	}
 	return said, nil
@@ -52,13 +52,6 @@ func (o *servers) served(text []byte) bool {
 		return slices.Contains(configured(text, "backend"), cmp.Or(os.Getenv("LLMBENCH_NAME"), "url"))
 	}
 	return true
-}
-
-func orNone(values []string) string {
-	if len(values) == 0 {
-		return "none"
-	}
-	return strings.Join(values, ", ")
 }
 
 // configured returns the distinct values of a configuration key in the results, in order of appearance. The key

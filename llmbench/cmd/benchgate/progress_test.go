@@ -11,15 +11,15 @@ import (
 // TestBar checks the bar during two rounds, with a line after the first.
 func TestBar(t *testing.T) {
 	var screen bytes.Buffer
-	assert.Assert(t, newBar(&screen, 4) == nil, "want no bar without a terminal")
-	b := drawBar(&screen, 4)
+	assert.Assert(t, !isTerminal(&screen))
+	b := newBar(&screen, 4, true)
 	b.describe("round 1: base", "")
-	b.advance()
+	b.Add(1)
 	b.describe("round 1: head", "")
-	b.advance()
+	b.Add(1)
 	b.line(&screen, "round 1 of 2: base 1.0s, head 1.0s\n")
 	b.describe("round 2: head", "base 1.0s, head 1.0s")
-	b.clear()
+	b.Clear()
 	for _, want := range []string{"round 1: base", "1/4", "2/4", "round 2: head (last: base 1.0s, head 1.0s)"} {
 		assert.Check(t, strings.Contains(screen.String(), want), "%q does not contain %q", &screen, want)
 	}
@@ -29,8 +29,11 @@ func TestBar(t *testing.T) {
 	assert.Equal(t, strings.TrimSpace(rows[len(rows)-1]), "")
 	rows = strings.Split(screen.String(), "\r")
 	assert.Equal(t, strings.TrimSpace(rows[len(rows)-1]), "")
-	var none *bar
-	none.describe("x", "")
-	none.advance()
-	none.clear()
+	var log bytes.Buffer
+	b = newBar(&log, 1, false)
+	b.describe("x", "")
+	b.line(&log, "a line\n")
+	b.Add(1)
+	b.Clear()
+	assert.Equal(t, log.String(), "a line\n", "want no bar without a terminal")
 }

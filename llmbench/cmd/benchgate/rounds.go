@@ -109,8 +109,8 @@ func (r *rounds) text(s side, last int) ([]byte, error) {
 func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bool, err error)) error {
 	var spent time.Duration
 	ran := 0
-	bar := newBar(r.progress, 2*n)
-	defer bar.clear()
+	bar := newBar(r.progress, 2*n, isTerminal(r.progress))
+	defer bar.Clear()
 	last := ""
 	secondFirst := r.secondFirst(n)
 	for round := 1; round <= n; round++ {
@@ -120,7 +120,7 @@ func (r *rounds) do(ctx context.Context, n int, after func(round int) (enough bo
 		err := r.pair(ctx, round, secondFirst[round-1], func(s side) {
 			bar.describe(fmt.Sprintf("round %d: %s", round, s.name), last)
 		}, func(s side, took time.Duration, kept bool) {
-			bar.advance()
+			bar.Add(1)
 			if kept {
 				results = append(results, s.name+" kept")
 				return

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -74,10 +75,9 @@ func (t *team) agree(id identity) error {
 		return nil
 	}
 	var facts []shard.Fact
-	for name, value := range id {
-		facts = append(facts, shard.Fact{Name: name, Value: value})
+	for _, name := range slices.Sorted(maps.Keys(id)) {
+		facts = append(facts, shard.Fact{Name: name, Value: id[name]})
 	}
-	slices.SortFunc(facts, func(a, b shard.Fact) int { return cmp.Compare(a.Name, b.Name) })
 	return t.Agree("benchgate", facts)
 }
 

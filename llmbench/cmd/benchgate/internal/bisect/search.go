@@ -1,8 +1,10 @@
 package bisect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -45,16 +47,10 @@ const Enough = 0.9
 // Sure is the probability that a commit must have to be named, besides its confirmation.
 const Sure = 0.95
 
-// New returns a Search.
+// New returns a Search, or an error if the first pairs are too few or do not show that the bad commit is worse.
 func New(o Options) (*Search, error) {
 	level, scale := center(o.First)
 	switch {
-	case o.Commits < 1:
-		return nil, fmt.Errorf("%d commits, want at least 1", o.Commits)
-	case !(o.Alpha > 0 && o.Alpha < 1):
-		return nil, fmt.Errorf("alpha: %v, want more than 0 and less than 1", o.Alpha)
-	case !(o.Margin >= 0):
-		return nil, fmt.Errorf("margin: %v, want at least 0", o.Margin)
 	case len(o.First) < 5:
 		return nil, fmt.Errorf("%d pairs of the good and the bad commit, want at least 5", len(o.First))
 	case !(level > o.Margin):
@@ -159,22 +155,13 @@ func (s *Search) update() {
 
 // keys returns the comparisons with pairs, in a fixed order, so that rounding errors are the same each time.
 func (s *Search) keys() []Comparison {
-	var all []Comparison
-	for c := range s.tables {
-		all = append(all, c)
-	}
-	slices.SortFunc(all, func(a, b Comparison) int {
-		switch {
-		case a.New != b.New:
-			return a.New - b.New
-		case a.Old != b.Old:
-			return a.Old - b.Old
-		case a.Confirm:
-			return 1
+	return slices.SortedFunc(maps.Keys(s.tables), func(a, b Comparison) int {
+		last := -1
+		if a.Confirm {
+			last = 1
 		}
-		return -1
+		return cmp.Or(a.New-b.New, a.Old-b.Old, last)
 	})
-	return all
 }
 
 // candidate returns the comparison of the most probable candidate with its predecessor, and its probability. If

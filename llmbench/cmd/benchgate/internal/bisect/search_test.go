@@ -147,9 +147,6 @@ func TestBet(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for want, change := range map[string]func(*Options){
-		"0 commits, want at least 1":                                            func(o *Options) { o.Commits = 0 },
-		"alpha: 1, want more than 0 and less than 1":                            func(o *Options) { o.Alpha = 1 },
-		"margin: -1, want at least 0":                                           func(o *Options) { o.Margin = -1 },
 		"4 pairs of the good and the bad commit, want at least 5":               func(o *Options) { o.First = o.First[:4] },
 		"the bad commit is not worse than the good one by more than the margin": func(o *Options) { o.Margin = 0.06 },
 	} {
