@@ -140,10 +140,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	fs.BoolVar(&o.json, "json", false, "with -as vllm: print what --save-result would have written")
 	fs.IntVar(&o.pass, "pass", 0, "with -as: use the pass with this `number`, from 0")
 	paths, err := cli.Parse(fs, usage, args, stdout, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
+	if err != nil {
 		return fail(stderr, err)
 	}
 	o.paths = paths
@@ -176,8 +173,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// fail prints why no report was made, and returns the exit status.
+// fail prints why no report was made, unless the help was asked for, and returns the exit status.
 func fail(stderr io.Writer, err error) int {
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
 	fmt.Fprintln(stderr, "benchreport:", err)
 	return exitNone
 }

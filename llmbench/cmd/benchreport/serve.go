@@ -32,8 +32,6 @@ func serveUntil(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	addr := fs.String("addr", "127.0.0.1:0", "listen at this `address`; port 0 is any free one")
 	folders, err := cli.Parse(fs, serveUsage, args, stdout, stderr)
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
 	case err != nil:
 		return fail(stderr, err)
 	case len(folders) > 1:

@@ -111,8 +111,7 @@ func (o *options) benchmarks() (paths []string, err error) {
 			continue
 		case err == nil && filepath.Ext(p) == ".jsonl":
 			if _, err := resultfile.Read(p, resultfile.Options{}); err != nil {
-				var wrong *resultfile.Error
-				if errors.As(err, &wrong) && wrong.Key != "" {
+				if wrong, known := errors.AsType[*resultfile.Error](err); known && wrong.Key != "" {
 					return nil, err // another tool's result file that is not a valid sample
 				}
 				continue

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"encoding/json"
 	"math"
 	"time"
 
@@ -81,22 +80,12 @@ func (c *course) halve() {
 // A Course is the course of a run without its last step, which is not over yet. Each slice has one element per
 // step. The JSON is compact, because each event has a Course.
 type Course struct {
-	Start    time.Time `json:"start"`
-	StepMS   int64     `json:"stepMs"`
-	InFlight []known   `json:"inFlight"` // maximum
-	Tokens   []float64 `json:"tokens"`   // output tokens per second, of the successful requests that ended
-	TTFT     []known   `json:"ttft"`     // mean, in milliseconds
-	Failed   []int     `json:"failed"`
-}
-
-// A known is a number, or NaN if no request of the step has the number. NaN becomes null in JSON.
-type known float64
-
-func (k known) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(float64(k)) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(k))
+	Start    time.Time  `json:"start"`
+	StepMS   int64      `json:"stepMs"`
+	InFlight []*int     `json:"inFlight"` // maximum; nil if no request of the step has the number
+	Tokens   []float64  `json:"tokens"`   // output tokens per second, of the successful requests that ended
+	TTFT     []*float64 `json:"ttft"`     // mean, in milliseconds; nil if no request of the step has a TTFT
+	Failed   []int      `json:"failed"`
 }
 
 // over returns the course without its last step, or nil if fewer than two steps are over.
@@ -106,17 +95,17 @@ func (c *course) over() *Course {
 	}
 	o := &Course{Start: c.start, StepMS: c.width.Milliseconds()}
 	for _, s := range c.steps[:len(c.steps)-1] {
-		inFlight := known(s.inFlight)
-		if s.inFlight == 0 {
-			inFlight = known(math.NaN())
+		var inFlight *int
+		if s.inFlight > 0 {
+			inFlight = &s.inFlight
 		}
 		o.InFlight = append(o.InFlight, inFlight)
 		o.Tokens = append(o.Tokens, math.Round(10*float64(s.tokens)/c.width.Seconds())/10)
-		mean := math.NaN()
+		var mean *float64
 		if s.ttfts > 0 {
-			mean = math.Round(10*s.ttft.Seconds()*1000/float64(s.ttfts)) / 10
+			mean = new(math.Round(10*s.ttft.Seconds()*1000/float64(s.ttfts)) / 10)
 		}
-		o.TTFT = append(o.TTFT, known(mean))
+		o.TTFT = append(o.TTFT, mean)
 		o.Failed = append(o.Failed, s.failed)
 	}
 	return o
