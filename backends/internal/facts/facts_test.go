@@ -13,8 +13,25 @@ import (
 
 const folder = "../../testdata/facts"
 
-// TestFiles checks that every file in the tree can be read.
+// parseChecked is Parse, with an error if the file contradicts itself.
+func parseChecked(text []byte) (Facts, error) {
+	f, err := Parse(text)
+	if err != nil {
+		return f, err
+	}
+	return f, f.check()
+}
+
+// TestFiles checks that every file in the tree can be read, and does not contradict itself.
 func TestFiles(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	assert.NilError(t, err)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		assert.NilError(t, err)
+		_, err = parseChecked(text)
+		assert.NilError(t, err, path)
+	}
 	all, err := Load(folder)
 	assert.NilError(t, err)
 	for _, f := range all {
@@ -45,7 +62,7 @@ const valid = `{"server": "s", "version": "1.2", "tree": {"repository": "https:/
 "failures": [{"text": "out of memory", "source": "main.py:12"}]}`
 
 func TestParse(t *testing.T) {
-	_, err := Parse([]byte(valid))
+	_, err := parseChecked([]byte(valid))
 	assert.NilError(t, err)
 	for _, c := range []struct{ old, new, want string }{
 		{`"failures"`, `"failure"`, `unknown field "failure"`},
@@ -72,7 +89,7 @@ func TestParse(t *testing.T) {
 	} {
 		text := strings.Replace(valid, c.old, c.new, 1)
 		assert.Assert(t, text != valid, c.old)
-		_, err := Parse([]byte(text))
+		_, err := parseChecked([]byte(text))
 		if c.want == "" {
 			assert.NilError(t, err)
 			continue
