@@ -81,14 +81,10 @@ func (h *header) pair(p pair) error {
 		h.u32(v)
 	case float32:
 		h.u32(kindFloat32)
-		h.Write(F32.encode([]float32{v}))
+		return binary.Write(h, binary.LittleEndian, v)
 	case bool:
 		h.u32(kindBool)
-		b := byte(0)
-		if v {
-			b = 1
-		}
-		h.WriteByte(b)
+		return binary.Write(h, binary.LittleEndian, v)
 	case string:
 		h.u32(kindString)
 		h.str(v)
@@ -103,9 +99,7 @@ func (h *header) pair(p pair) error {
 		h.u32(kindArray)
 		h.u32(kindInt32)
 		h.u64(len(v))
-		for _, n := range v {
-			h.u32(uint32(n))
-		}
+		return binary.Write(h, binary.LittleEndian, v)
 	default:
 		return fmt.Errorf("tinygguf: %s: a value of type %T cannot be written", p.key, p.value)
 	}

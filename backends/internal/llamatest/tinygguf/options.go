@@ -1,6 +1,9 @@
 package tinygguf
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Revision is increased whenever the bytes written for equal Options change. A cache of models belongs to
 // one revision.
@@ -42,28 +45,10 @@ type Options struct {
 // WithDefaults returns o with the defaults in place of zero fields. Two Options that
 // are equal afterwards give equal bytes.
 func (o Options) WithDefaults() Options {
-	for _, f := range []struct {
-		field *int
-		value int
-	}{
-		{&o.Dim, 64}, {&o.Layers, 2}, {&o.Heads, 4}, {&o.KVHeads, 2}, {&o.FF, 128}, {&o.Vocab, 1024}, {&o.Context, 4096},
-	} {
-		if *f.field == 0 {
-			*f.field = f.value
-		}
-	}
-	if o.Type == "" {
-		o.Type = F16
-	}
-	if o.Pre == "" {
-		o.Pre = PreGPT2
-	}
-	if o.Seed == 0 {
-		o.Seed = 42
-	}
-	if o.Name == "" {
-		o.Name = "tiny-random"
-	}
+	o.Dim, o.Layers, o.Heads, o.KVHeads = cmp.Or(o.Dim, 64), cmp.Or(o.Layers, 2), cmp.Or(o.Heads, 4), cmp.Or(o.KVHeads, 2)
+	o.FF, o.Vocab, o.Context = cmp.Or(o.FF, 128), cmp.Or(o.Vocab, 1024), cmp.Or(o.Context, 4096)
+	o.Type, o.Pre = cmp.Or(o.Type, F16), cmp.Or(o.Pre, PreGPT2)
+	o.Seed, o.Name = cmp.Or(o.Seed, 42), cmp.Or(o.Name, "tiny-random")
 	return o
 }
 
@@ -95,4 +80,24 @@ func (o Options) check() error {
 		return err
 	}
 	return o.Type.check()
+}
+
+// A Pre is a pre-tokenizer: a way to split a text into pieces before tokens are merged. Its values are
+// llama.cpp's names (tokenizer.ggml.pre).
+type Pre string
+
+// The known pre-tokenizers. With PreLlama3, a piece that is a token is used as it is, and not merged from
+// smaller tokens.
+const (
+	PreGPT2   Pre = "gpt-2"
+	PreQwen2  Pre = "qwen2"
+	PreLlama3 Pre = "llama-bpe"
+)
+
+func (p Pre) check() error {
+	switch p {
+	case PreGPT2, PreQwen2, PreLlama3:
+		return nil
+	}
+	return fmt.Errorf("tinygguf: Pre %q is not %q, %q or %q", p, PreGPT2, PreQwen2, PreLlama3)
 }

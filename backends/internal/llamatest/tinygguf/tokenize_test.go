@@ -1,4 +1,4 @@
-package llamatest_test
+package tinygguf_test
 
 import (
 	"bytes"

@@ -7,26 +7,6 @@ import (
 	"strings"
 )
 
-// A Pre is a pre-tokenizer: a way to split a text into pieces before tokens are merged. Its values are
-// llama.cpp's names (tokenizer.ggml.pre).
-type Pre string
-
-// The known pre-tokenizers. With PreLlama3, a piece that is a token is used as it is, and not merged from
-// smaller tokens.
-const (
-	PreGPT2   Pre = "gpt-2"
-	PreQwen2  Pre = "qwen2"
-	PreLlama3 Pre = "llama-bpe"
-)
-
-func (p Pre) check() error {
-	switch p {
-	case PreGPT2, PreQwen2, PreLlama3:
-		return nil
-	}
-	return fmt.Errorf("tinygguf: Pre %q is not %q, %q or %q", p, PreGPT2, PreQwen2, PreLlama3)
-}
-
 // The patterns of Qwen 2 and of Llama 3. They differ in the maximum number of digits in a piece.
 // https://huggingface.co/Qwen/Qwen2-7B/blob/main/tokenizer.json
 // https://huggingface.co/meta-llama/Meta-Llama-3-8B/blob/main/tokenizer.json
