@@ -10,11 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
-
-// ErrNoFolder is wrapped by the errors that say why this machine has no usable cache folder.
-var ErrNoFolder = errors.New("no cache folder")
 
 // Get returns the cached folder with the given name and key. The key identifies the content of the folder.
 // If the folder is not in the cache, Get calls build, which must create the folder dir. Only one process
@@ -62,7 +60,7 @@ func path(name, key string) (string, error) {
 	if !set {
 		user, err := os.UserCacheDir()
 		if err != nil {
-			return "", fmt.Errorf("%w: %w", ErrNoFolder, err)
+			return "", fmt.Errorf("%w: no cache folder: %w", need.ErrUnavailable, err)
 		}
 		cache = filepath.Join(user, "llmbench")
 	}
@@ -70,7 +68,7 @@ func path(name, key string) (string, error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil && set {
 		return "", fmt.Errorf("LLMBENCH_CACHE: %w", err)
 	} else if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrNoFolder, err)
+		return "", fmt.Errorf("%w: no cache folder: %w", need.ErrUnavailable, err)
 	}
 	return filepath.Join(cache, key), nil
 }

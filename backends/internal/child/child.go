@@ -56,3 +56,15 @@ func stop(p *os.Process, delay time.Duration, done <-chan struct{}) {
 	defer overdue.Stop()
 	<-done
 }
+
+// Close stops the process. It returns an error if the process had ended by itself. name and log, which has
+// the last lines of the process, are for that error.
+func (p *Process) Close(name string, log fmt.Stringer) (err error) {
+	select {
+	case <-p.Done:
+		err = fmt.Errorf("%s ended by itself: %w; its last lines:\n%s", name, p.Err, log)
+	default:
+	}
+	p.Stop()
+	return err
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -49,5 +50,24 @@ func (p *Process) WaitReady(ctx context.Context, ready func(context.Context) err
 		case <-ctx.Done():
 		case <-tick.C:
 		}
+	}
+}
+
+// Answers returns a function for [Process.WaitReady] that returns nil if url answers with status.
+func Answers(client *http.Client, url string, status int) func(context.Context) error {
+	return func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		res.Body.Close()
+		if res.StatusCode != status {
+			return fmt.Errorf("GET %s: %s", url, res.Status)
+		}
+		return nil
 	}
 }

@@ -21,13 +21,11 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/buildcache"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 )
 
 //go:embed rootfs.sh
 var script []byte
-
-// ErrUnavailable is wrapped by the errors that say why this machine cannot download or unpack the packages.
-var ErrUnavailable = errors.New("its Debian packages cannot be had here")
 
 // buildTimeout bounds the build, including the wait for another process that builds.
 const buildTimeout = 5 * time.Minute
@@ -41,19 +39,15 @@ const exitUnavailable = 3
 
 // Build returns the path of the named root filesystem, which contains the packages in pins. rootfs.sh
 // describes the format of pins. Build takes the root filesystem from the cache, or builds it if the cache
-// has none for this script and these packages; see [buildcache.Get]. The error wraps [ErrUnavailable] if
+// has none for this script and these packages; see [buildcache.Get]. The error wraps [need.ErrUnavailable] if
 // this machine cannot download or unpack the packages.
 func Build(name string, pins []byte) (root string, err error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		return "", fmt.Errorf("%w: they are for linux/amd64, this is %s/%s", ErrUnavailable, runtime.GOOS, runtime.GOARCH)
+		return "", fmt.Errorf("%w: its Debian packages are for linux/amd64, this is %s/%s", need.ErrUnavailable, runtime.GOOS, runtime.GOARCH)
 	}
-	root, err = buildcache.Get(context.Background(), name, Key(pins), buildTimeout, func(ctx context.Context, root string) error {
+	return buildcache.Get(context.Background(), name, Key(pins), buildTimeout, func(ctx context.Context, root string) error {
 		return run(ctx, pins, root)
 	})
-	if errors.Is(err, buildcache.ErrNoFolder) {
-		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	return root, err
 }
 
 // Key identifies the content of a root filesystem: it is a hash of the script and of the pins.
@@ -77,7 +71,7 @@ func run(ctx context.Context, pins []byte, root string) error {
 	}
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", need.ErrUnavailable, err)
 	}
 	cmd := exec.CommandContext(ctx, bash, scriptFile, pinsFile, root)
 	child.KillGroup(cmd, stopDelay) // kill a download that the script waits for, too
@@ -86,9 +80,9 @@ func run(ctx context.Context, pins []byte, root string) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return fmt.Errorf("%w: they were not fetched and unpacked in %v: %s", ErrUnavailable, buildTimeout, message)
+		return fmt.Errorf("%w: its Debian packages were not fetched and unpacked in %v: %s", need.ErrUnavailable, buildTimeout, message)
 	case cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == exitUnavailable:
-		return fmt.Errorf("%w: %s", ErrUnavailable, message)
+		return fmt.Errorf("%w: %s", need.ErrUnavailable, message)
 	default:
 		return fmt.Errorf("debroot: %w: %s", err, message)
 	}

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 )
 
 // dockerTimeout bounds one command of the Docker client, including the import of the
@@ -39,11 +41,11 @@ func dockerUsable(ctx context.Context) error {
 	info, err := docker(ctx, "info", "--format", "{{.OSType}}/{{.Architecture}} {{.OperatingSystem}} {{.SecurityOptions}}{{range .ServerErrors}} {{.}}{{end}}")
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: no Docker engine: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: no Docker engine: %w", need.ErrUnavailable, err)
 	case !strings.HasPrefix(info, "linux/x86_64 ") && !strings.HasPrefix(info, "linux/amd64 "):
-		return fmt.Errorf("%w: its packages are for linux/amd64, the Docker engine is %s", ErrUnavailable, info)
+		return fmt.Errorf("%w: its packages are for linux/amd64, the Docker engine is %s", need.ErrUnavailable, info)
 	case strings.Contains(info, "Docker Desktop") || strings.Contains(info, "name=rootless"):
-		return fmt.Errorf("%w: the addresses of containers cannot be reached with this Docker engine: %s", ErrUnavailable, info)
+		return fmt.Errorf("%w: the addresses of containers cannot be reached with this Docker engine: %s", need.ErrUnavailable, info)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package llamatest
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
@@ -9,7 +8,7 @@ import (
 )
 
 // Start runs a server until tb ends and returns its base URL without a trailing slash. If the error of
-// [Run] wraps [ErrUnavailable], Start skips tb, or fails tb if LLMBENCH_REQUIRE lists llamacpp. Any other
+// [Run] wraps [need.ErrUnavailable], Start skips tb, or fails tb if LLMBENCH_REQUIRE lists llamacpp. Any other
 // error fails tb. If the server exits before tb ends, tb fails too. With -short, Start skips tb.
 func Start(tb testing.TB, o Options) (url string) {
 	tb.Helper()
@@ -17,7 +16,7 @@ func Start(tb testing.TB, o Options) (url string) {
 		tb.Skip("-short: a real server takes seconds")
 	}
 	s, err := Run(tb.Context(), o)
-	check(tb, err)
+	need.Check(tb, need.LlamaCPP, err)
 	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			tb.Error(err)
@@ -32,11 +31,11 @@ func Start(tb testing.TB, o Options) (url string) {
 // tb as [Start] does.
 func Image(tb testing.TB) (name string) {
 	tb.Helper()
-	check(tb, dockerUsable(tb.Context()))
+	need.Check(tb, need.LlamaCPP, dockerUsable(tb.Context()))
 	root, err := rootfs()
-	check(tb, err)
+	need.Check(tb, need.LlamaCPP, err)
 	_, err = ensureImage(tb.Context(), root)
-	check(tb, err)
+	need.Check(tb, need.LlamaCPP, err)
 	return imageName
 }
 
@@ -44,18 +43,6 @@ func Image(tb testing.TB) (name string) {
 func Model(tb testing.TB, o tinygguf.Options) (path string) {
 	tb.Helper()
 	path, err := writeModel(tb.TempDir(), o)
-	check(tb, err)
+	need.Check(tb, need.LlamaCPP, err)
 	return path
-}
-
-// check ends tb if err is not nil.
-func check(tb testing.TB, err error) {
-	tb.Helper()
-	switch {
-	case err == nil:
-	case errors.Is(err, ErrUnavailable):
-		need.Missing(tb, need.LlamaCPP, err)
-	default:
-		tb.Fatal(err)
-	}
 }

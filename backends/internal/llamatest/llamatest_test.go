@@ -16,7 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 )
 
 func TestStart(t *testing.T) {
@@ -109,7 +111,7 @@ func chat(t *testing.T, url string) (tokens int, done bool) {
 func run(t *testing.T, o Options) *Server {
 	t.Helper()
 	s, err := Run(t.Context(), o)
-	check(t, err)
+	need.Check(t, need.LlamaCPP, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -230,7 +232,7 @@ func TestServerDiesWithKilledProcess(t *testing.T) {
 
 func TestNoWait(t *testing.T) {
 	s := run(t, Options{NoWait: true})
-	if err := s.process.WaitReady(t.Context(), s.ready); err != nil {
+	if err := s.process.WaitReady(t.Context(), child.Answers(http.DefaultClient, s.URL+"/health", http.StatusOK)); err != nil {
 		t.Errorf("the server does not become ready: %v\n%s", err, s.Log())
 	}
 }

@@ -1,15 +1,11 @@
 package llamatest
 
 import (
-	"errors"
 	"io"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
 )
-
-// ErrUnavailable is wrapped by the errors that say why this machine cannot run the server.
-var ErrUnavailable = errors.New("llama-server is not available here")
 
 // stopDelay is the time between SIGTERM and SIGKILL. It is short because llama-server, after SIGTERM, waits
 // for its open streams but sends nothing on them.

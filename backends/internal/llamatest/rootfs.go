@@ -2,8 +2,6 @@ package llamatest
 
 import (
 	_ "embed"
-	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/debroot"
@@ -17,10 +15,4 @@ const serverPath = "/usr/bin/llama-server"
 
 // rootfs returns the path of the root filesystem with llama-server. It builds the root filesystem if the
 // cache has none. Later calls return the result of the first one.
-var rootfs = sync.OnceValues(func() (root string, err error) {
-	root, err = debroot.Build("llamatest", rootfsPins)
-	if errors.Is(err, debroot.ErrUnavailable) {
-		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	return root, err
-})
+var rootfs = sync.OnceValues(func() (root string, err error) { return debroot.Build("llamatest", rootfsPins) })

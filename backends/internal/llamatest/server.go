@@ -1,6 +1,7 @@
 package llamatest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -24,15 +25,11 @@ type Server struct {
 
 // Run starts a server and waits until it is ready. ctx bounds only the wait. The server runs until
 // [Server.Close] is called or this process ends, even if this process is killed. If the server exits or
-// does not become ready, the error contains the last lines of its log. The error wraps [ErrUnavailable] if
+// does not become ready, the error contains the last lines of its log. The error wraps [need.ErrUnavailable] if
 // this machine cannot run the server.
 func Run(ctx context.Context, o Options) (*Server, error) {
-	if o.Parallel == 0 {
-		o.Parallel = 4
-	}
-	if o.Context == 0 {
-		o.Context = 4096
-	}
+	o.Parallel = cmp.Or(o.Parallel, 4)
+	o.Context = cmp.Or(o.Context, 4096)
 	o.Model.Context = max(o.Model.WithDefaults().Context, o.Context)
 
 	container, err := needsContainer(ctx, o)
@@ -59,7 +56,9 @@ func Run(ctx context.Context, o Options) (*Server, error) {
 	if o.NoWait {
 		return s, nil
 	}
-	if err := s.process.WaitReady(ctx, s.ready); err != nil {
+	// The server refuses connections until its port is open, and answers 503 until the model is loaded.
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second} // without a proxy
+	if err := s.process.WaitReady(ctx, child.Answers(client, s.URL+"/health", http.StatusOK)); err != nil {
 		s.process.Stop()
 		return nil, fmt.Errorf("llamatest: llama-server at %s: %w; its last lines:\n%s", s.URL, err, s.log)
 	}
@@ -92,25 +91,6 @@ func startNative(root, model string, o Options, log *serverlog.Log) (*child.Proc
 	return p, "http://" + net.JoinHostPort(host, port), err
 }
 
-// ready returns nil if /health answers 200. The server refuses connections until its port is open, and
-// answers 503 until the model is loaded.
-func (s *Server) ready(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/health", nil)
-	if err != nil {
-		return err
-	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second} // without a proxy
-	res, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("/health: status %d", res.StatusCode)
-	}
-	return nil
-}
-
 // Done returns a channel that is closed when the server has exited.
 func (s *Server) Done() <-chan struct{} { return s.process.Done }
 
@@ -120,13 +100,6 @@ func (s *Server) Log() string { return s.log.String() }
 // Close stops the server, by force after a second, and waits until it has exited. It returns an error if
 // the server had exited by itself. Later calls return nil.
 func (s *Server) Close() (err error) {
-	s.close.Do(func() {
-		select {
-		case <-s.process.Done:
-			err = fmt.Errorf("llamatest: llama-server at %s ended by itself: %w; its last lines:\n%s", s.URL, s.process.Err, s.log)
-		default:
-		}
-		s.process.Stop()
-	})
+	s.close.Do(func() { err = s.process.Close("llamatest: llama-server at "+s.URL, s.log) })
 	return err
 }

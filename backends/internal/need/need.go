@@ -2,6 +2,8 @@
 package need
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -26,6 +28,22 @@ func init() { env.Register(func(r *env.Reader) { readFrom(r) }) }
 func readFrom(r *env.Reader) (required []string) {
 	env.Read(r, &required, "LLMBENCH_REQUIRE", env.List(env.OneOf(requirements...)), "a comma list of "+strings.Join(requirements, ", "))
 	return required
+}
+
+// ErrUnavailable is wrapped by the errors that say why this machine does not have a requirement.
+var ErrUnavailable = errors.New("not available here")
+
+// Check ends tb if err is not nil. If err wraps [ErrUnavailable], the requirement is missing; see [Missing].
+// Any other error fails tb.
+func Check(tb testing.TB, requirement string, err error) {
+	tb.Helper()
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrUnavailable):
+		Missing(tb, requirement, fmt.Errorf("%s is %w", requirement, err))
+	default:
+		tb.Fatal(err)
+	}
 }
 
 // Missing ends tb because a requirement is missing; err says why. It fails tb if LLMBENCH_REQUIRE lists the

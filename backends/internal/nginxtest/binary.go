@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/debroot"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 )
 
 //go:embed packages.sha256
@@ -26,12 +27,12 @@ var find = sync.OnceValues(func() (command []string, err error) {
 			filepath.Join(root, "usr/sbin/nginx"),
 		}, nil
 	}
-	if !errors.Is(err, debroot.ErrUnavailable) {
+	if !errors.Is(err, need.ErrUnavailable) {
 		return nil, err
 	}
 	path, pathErr := exec.LookPath("nginx")
 	if pathErr != nil {
-		return nil, fmt.Errorf("%w: %w; and %w", ErrUnavailable, err, pathErr)
+		return nil, fmt.Errorf("%w; and %w", err, pathErr)
 	}
 	return []string{path}, nil
 })

@@ -15,34 +15,22 @@ import (
 	"time"
 )
 
-// writeCertificates creates a private CA and a certificate for the proxy, and writes both and the proxy's
-// key into dir. It returns a pool that contains the CA.
-func writeCertificates(dir string) (*x509.CertPool, error) {
+// writeCertificate creates a certificate for the proxy, which signs itself, and writes it and its key into
+// dir. It returns a pool that contains the certificate.
+func writeCertificate(dir string) (*x509.CertPool, error) {
 	now := time.Now()
-	ca := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "nginxtest CA"},
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "nginxtest"},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "nginxtest proxy"},
-		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
-	}
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames:    []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, &caKey.PublicKey, caKey)
-	if err != nil {
-		return nil, err
-	}
-	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, ca, &key.PublicKey, caKey)
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		return nil, err
 	}
@@ -50,18 +38,11 @@ func writeCertificates(dir string) (*x509.CertPool, error) {
 	if err != nil {
 		return nil, err
 	}
-	write := func(name, kind string, der []byte) error {
-		return os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
-	}
+	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	pool := x509.NewCertPool()
-	root, err := x509.ParseCertificate(caDER)
-	if err != nil {
-		return nil, err
-	}
-	pool.AddCert(root)
+	pool.AppendCertsFromPEM(cert)
 	return pool, errors.Join(
-		write(caFile, "CERTIFICATE", caDER),
-		write(certFile, "CERTIFICATE", leafDER),
-		write(keyFile, "PRIVATE KEY", keyDER),
+		os.WriteFile(filepath.Join(dir, certFile), cert, 0o600),
+		os.WriteFile(filepath.Join(dir, keyFile), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600),
 	)
 }

@@ -14,7 +14,6 @@ const (
 	configFile = "nginx.conf"
 	certFile   = "proxy.pem"
 	keyFile    = "proxy.key"
-	caFile     = "ca.pem"
 	socketFile = "socket"
 )
 

@@ -1,7 +1,6 @@
 package nginxtest
 
 import (
-	"errors"
 	"os"
 	"testing"
 
@@ -9,16 +8,11 @@ import (
 )
 
 // Start runs nginx until tb ends. It returns when nginx answers. If this machine has no nginx, Start skips
-// or fails tb; see [ErrUnavailable]. Any other error fails tb. If nginx exits before tb ends, tb fails too.
+// or fails tb; see [need.Check]. Any other error fails tb. If nginx exits before tb ends, tb fails too.
 func Start(tb testing.TB, o Options) *Server {
 	tb.Helper()
 	command, err := find()
-	if errors.Is(err, ErrUnavailable) {
-		need.Missing(tb, need.Nginx, err)
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	need.Check(tb, need.Nginx, err)
 	dir, err := os.MkdirTemp("", "nginx-") // the path of a Unix socket must be short
 	if err != nil {
 		tb.Fatal(err)

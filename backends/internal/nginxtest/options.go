@@ -4,13 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"net"
 	"net/http"
 )
-
-// ErrUnavailable is wrapped by the errors that say why this machine cannot run nginx.
-var ErrUnavailable = errors.New("nginx is not available here")
 
 // Options describes a proxy. The zero value of a field is nginx's default, except that the size of requests
 // is not limited.
@@ -20,8 +16,8 @@ type Options struct {
 	// Network is where the proxy listens: "tcp4" (the default) for a free port of 127.0.0.1,
 	// "tcp6" for a free port of [::1], or "unix" for a Unix socket.
 	Network string
-	// TLS makes the proxy speak HTTPS, with a certificate of a private CA for 127.0.0.1, ::1
-	// and localhost.
+	// TLS makes the proxy speak HTTPS, with a certificate for 127.0.0.1, ::1 and localhost that
+	// signs itself.
 	TLS bool
 	// Prefix is a path like /llm that the proxy strips: it passes Prefix/v1/models to the upstream's
 	// /v1/models. It answers other paths with 404.
@@ -46,8 +42,7 @@ type Server struct {
 	URL string
 	// Socket is the path of the Unix socket, or "".
 	Socket string
-	// CA contains the certificate of the private CA, and CAFile is the path of its PEM file. Without TLS
-	// they are nil and "".
+	// CA contains the certificate, and CAFile is the path of its PEM file. Without TLS they are nil and "".
 	CA     *x509.CertPool
 	CAFile string
 }

@@ -2,7 +2,6 @@ package nginxtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -23,10 +22,10 @@ const stopDelay = 5 * time.Second // from SIGTERM to SIGKILL
 func run(ctx context.Context, command []string, dir string, o Options) (s *Server, stop func() error, err error) {
 	s = new(Server)
 	if o.TLS {
-		if s.CA, err = writeCertificates(dir); err != nil {
+		if s.CA, err = writeCertificate(dir); err != nil {
 			return nil, nil, fmt.Errorf("nginxtest: %w", err)
 		}
-		s.CAFile = filepath.Join(dir, caFile)
+		s.CAFile = filepath.Join(dir, certFile)
 	}
 	socket, address, err := listen(o.Network, dir)
 	if err != nil {
@@ -66,65 +65,37 @@ func run(ctx context.Context, command []string, dir string, o Options) (s *Serve
 	s.URL = origin + o.Prefix
 	transport := s.Transport()
 	transport.DisableKeepAlives = true
-	client := http.Client{Transport: transport, Timeout: 30 * time.Second}
-	if err := p.WaitReady(ctx, func(ctx context.Context) error { return ready(ctx, &client, origin+readyPath) }); err != nil {
+	client := &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	if err := p.WaitReady(ctx, child.Answers(client, origin+readyPath, http.StatusNoContent)); err != nil {
 		p.Stop()
 		return nil, nil, fmt.Errorf("nginxtest: nginx at %s: %w; its last lines:\n%s", address, err, log)
 	}
-	return s, func() (err error) {
-		select {
-		case <-p.Done:
-			err = fmt.Errorf("nginxtest: nginx at %s ended by itself: %w; its last lines:\n%s", address, p.Err, log)
-		default:
-		}
-		p.Stop()
-		return err
-	}, nil
+	return s, func() error { return p.Close("nginxtest: nginx at "+address, log) }, nil
 }
 
 // listen creates the socket on which nginx will listen. It returns the socket, and its address in the
 // format of nginx's listen directive.
 func listen(network, dir string) (socket *os.File, address string, err error) {
+	var l net.Listener
 	switch network {
-	case "", "tcp4", "tcp6":
-		host := "127.0.0.1"
-		if network == "tcp6" {
-			host = "::1"
-		}
-		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-		if err != nil {
-			return nil, "", err
-		}
-		defer l.Close()
-		socket, err = l.(*net.TCPListener).File()
-		return socket, l.Addr().String(), err
+	case "", "tcp4":
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	case "tcp6":
+		l, err = net.Listen("tcp", "[::1]:0")
 	case "unix":
-		path := filepath.Join(dir, socketFile)
-		l, err := net.Listen("unix", path)
-		if err != nil {
-			return nil, "", err
-		}
-		l.(*net.UnixListener).SetUnlinkOnClose(false)
-		defer l.Close()
-		socket, err = l.(*net.UnixListener).File()
-		return socket, "unix:" + path, err
+		l, err = net.Listen("unix", filepath.Join(dir, socketFile))
+	default:
+		err = fmt.Errorf("network %q; want tcp4, tcp6 or unix", network)
 	}
-	return nil, "", fmt.Errorf("network %q; want tcp4, tcp6 or unix", network)
-}
-
-// ready returns nil if nginx answers.
-func ready(ctx context.Context, client *http.Client, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	res, err := client.Do(req)
-	if err != nil {
-		return err
+	defer l.Close()
+	address = l.Addr().String()
+	if u, ok := l.(*net.UnixListener); ok {
+		u.SetUnlinkOnClose(false)
+		address = "unix:" + address
 	}
-	res.Body.Close()
-	if res.StatusCode != http.StatusNoContent {
-		return errors.New("GET " + url + ": " + res.Status)
-	}
-	return nil
+	socket, err = l.(interface{ File() (*os.File, error) }).File()
+	return socket, address, err
 }

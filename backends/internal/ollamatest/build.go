@@ -15,6 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/buildcache"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/debroot"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 )
 
 // Ollama's module. Its licence is MIT, and none of its code is linked into this module.
@@ -26,9 +27,6 @@ const (
 
 //go:embed packages.sha256
 var pins []byte
-
-// ErrUnavailable is wrapped by the errors that say why this machine cannot build or run Ollama.
-var ErrUnavailable = errors.New("no Ollama is available here")
 
 const (
 	name         = "ollamatest"     // name of its folders in the cache
@@ -62,40 +60,32 @@ func key() string {
 // find returns the path of the program if the cache has it.
 func find() (program string, err error) {
 	dir, found, err := buildcache.Find(name, key())
-	switch {
-	case errors.Is(err, buildcache.ErrNoFolder):
-		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
-	case err != nil:
-		return "", err
-	case !found:
-		return "", fmt.Errorf("%w: it is not built; build it in about three minutes of CPU time by: go run ./backends/internal/ollamatest/cmd/ollamaserver -build", ErrUnavailable)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: it is not built; build it in about three minutes of CPU time by: go run ./backends/internal/ollamatest/cmd/ollamaserver -build", need.ErrUnavailable)
 	}
-	return filepath.Join(dir, "ollama"), nil
+	return filepath.Join(dir, "ollama"), err
 }
 
 // Build builds Ollama if the cache does not have it, and returns the path of the program. The error
-// wraps [ErrUnavailable] if this machine cannot build it.
+// wraps [need.ErrUnavailable] if this machine cannot build it.
 func Build(ctx context.Context) (program string, err error) {
 	if program, err = find(); err == nil { // needs no compiler
 		return program, nil
 	}
 	for _, tool := range []string{"go", "gcc", "g++"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
+			return "", fmt.Errorf("%w: %w", need.ErrUnavailable, err)
 		}
 	}
 	headers, err := debroot.Build(name+"-headers", pins)
-	if errors.Is(err, debroot.ErrUnavailable) {
-		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
 	if err != nil {
 		return "", err
 	}
 	dir, err := buildcache.Get(ctx, name, key(), buildTimeout, func(ctx context.Context, dir string) error {
 		return build(ctx, filepath.Join(headers, "usr/include"), dir)
 	})
-	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUnavailable) { // while waiting for another build
-		err = fmt.Errorf("%w: another process builds it for longer than %v", ErrUnavailable, buildTimeout)
+	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, need.ErrUnavailable) { // while waiting for another build
+		err = fmt.Errorf("%w: another process builds it for longer than %v", need.ErrUnavailable, buildTimeout)
 	}
 	return filepath.Join(dir, "ollama"), err
 }
@@ -121,7 +111,7 @@ func build(ctx context.Context, include, dir string) error {
 		err = ctx.Err()
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w; the end of its output:\n%s", ErrUnavailable, strings.Join(recipe, " "), err, tail(string(out)))
+		return fmt.Errorf("%w: %s: %w; the end of its output:\n%s", need.ErrUnavailable, strings.Join(recipe, " "), err, tail(string(out)))
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package ollamatest
 
 import (
 	"debug/elf"
-	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -22,12 +21,7 @@ func Files(tb testing.TB) map[string]string {
 	if err == nil {
 		files, err = libraries(program)
 	}
-	if errors.Is(err, ErrUnavailable) {
-		need.Missing(tb, need.Ollama, err)
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	need.Check(tb, need.Ollama, err)
 	files["/bin/ollama"] = program
 	return files
 }
@@ -37,7 +31,7 @@ func Files(tb testing.TB) map[string]string {
 func libraries(program string) (map[string]string, error) {
 	out, err := exec.Command("ldd", program).Output()
 	if err != nil {
-		return nil, fmt.Errorf("%w: the libraries of %s cannot be found: ldd: %w", ErrUnavailable, program, err)
+		return nil, fmt.Errorf("%w: the libraries of %s cannot be found: ldd: %w", need.ErrUnavailable, program, err)
 	}
 	files := map[string]string{}
 	for line := range strings.Lines(string(out)) {
@@ -53,7 +47,7 @@ func libraries(program string) (map[string]string, error) {
 	}
 	defer f.Close()
 	if wanted, err := f.ImportedLibraries(); err != nil || len(files) < len(wanted) {
-		return nil, fmt.Errorf("%w: ldd found %d of the libraries %v of %s: %v", ErrUnavailable, len(files), wanted, program, err)
+		return nil, fmt.Errorf("%w: ldd found %d of the libraries %v of %s: %v", need.ErrUnavailable, len(files), wanted, program, err)
 	}
 	return files, nil
 }

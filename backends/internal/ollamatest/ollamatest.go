@@ -1,14 +1,13 @@
 package ollamatest
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 )
 
 // Start runs a server until tb ends and returns its base URL without a trailing slash. If the error of
-// [Run] wraps [ErrUnavailable], Start skips tb, or fails tb if LLMBENCH_REQUIRE lists ollama. Any other
+// [Run] wraps [need.ErrUnavailable], Start skips tb, or fails tb if LLMBENCH_REQUIRE lists ollama. Any other
 // error fails tb. If the server exits before tb ends, tb fails too. With -short, Start skips tb.
 func Start(tb testing.TB, o Options) (url string) {
 	tb.Helper()
@@ -16,12 +15,7 @@ func Start(tb testing.TB, o Options) (url string) {
 		tb.Skip("-short: a real server takes seconds")
 	}
 	s, err := Run(tb.Context(), o)
-	if errors.Is(err, ErrUnavailable) {
-		need.Missing(tb, need.Ollama, err)
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	need.Check(tb, need.Ollama, err)
 	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			tb.Error(err)

@@ -1,6 +1,7 @@
 package ollamatest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,19 +28,15 @@ type Server struct {
 }
 
 // Run starts a server and waits until its model is loaded. ctx bounds only the wait. The server runs until
-// [Server.Close] is called; on Linux it also ends with this process. The error wraps [ErrUnavailable] if
+// [Server.Close] is called; on Linux it also ends with this process. The error wraps [need.ErrUnavailable] if
 // Ollama is not built; see [Build].
 func Run(ctx context.Context, o Options) (*Server, error) {
 	program, err := find()
 	if err != nil {
 		return nil, err
 	}
-	if o.Parallel == 0 {
-		o.Parallel = 4
-	}
-	if o.Context == 0 {
-		o.Context = 4096
-	}
+	o.Parallel = cmp.Or(o.Parallel, 4)
+	o.Context = cmp.Or(o.Context, 4096)
 	o.Model.Context = max(o.Model.WithDefaults().Context, o.Context)
 	host, port, err := child.FreeAddr(o.Addr)
 	if err != nil {
@@ -76,13 +73,7 @@ func (s *Server) Done() <-chan struct{} { return s.process.Done }
 // itself.
 func (s *Server) Close() error {
 	s.close.Do(func() {
-		select {
-		case <-s.process.Done:
-			s.ended = fmt.Errorf("ollamatest: Ollama at %s ended by itself: %w; its last lines:\n%s", s.URL, s.process.Err, s.log)
-		default:
-		}
-		s.process.Stop()
-		s.ended = errors.Join(s.ended, os.RemoveAll(s.dir))
+		s.ended = errors.Join(s.process.Close("ollamatest: Ollama at "+s.URL, s.log), os.RemoveAll(s.dir))
 	})
 	return s.ended
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/buildcache"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 )
 
 // buildTimeout bounds the building of the program, and the wait for another process that builds it.
@@ -43,7 +44,7 @@ var built = sync.OnceValues(func() (*os.File, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
 	dir, err := buildcache.Get(ctx, "scenariostest", "program", buildTimeout, func(_ context.Context, dir string) error { return os.Mkdir(dir, 0o755) })
-	if errors.Is(err, buildcache.ErrNoFolder) {
+	if errors.Is(err, need.ErrUnavailable) {
 		if dir, err = os.MkdirTemp("", "scenariostest-"); err == nil {
 			defer os.RemoveAll(dir)
 		}

@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/ollamatest"
 )
 
@@ -24,7 +25,7 @@ func main() {
 	defer stop()
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "ollamaserver:", err)
-		if errors.Is(err, ollamatest.ErrUnavailable) {
+		if errors.Is(err, need.ErrUnavailable) {
 			os.Exit(3)
 		}
 		os.Exit(1)
