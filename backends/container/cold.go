@@ -15,8 +15,15 @@ type ColdStart = backends.ColdStart
 func Cold(tb testing.TB, server backends.Server) ColdStart {
 	tb.Helper()
 	llmbench.Watch(tb)
-	i := launchFor(tb, server)
-	if err := i.stop(); err != nil {
+	var i *instance
+	spec, err := server.Spec()
+	if err == nil {
+		i, err = start(llmbench.Context(tb), spec, tb.Logf)
+	}
+	if err == nil {
+		err = i.stop()
+	}
+	if err != nil {
 		tb.Fatalf("backends: %v", err)
 	}
 	if i.firstToken == 0 {

@@ -91,17 +91,3 @@ type reached struct {
 	Config     map[string]string
 	HasKey     bool // whether requests carry an API key
 }
-
-// launchFor launches server, or ends tb.
-func launchFor(tb testing.TB, server backends.Server) *instance {
-	tb.Helper()
-	spec, err := server.Spec()
-	if err != nil {
-		tb.Fatalf("backends: %v", err)
-	}
-	i, err := start(llmbench.Context(tb), spec, tb.Logf)
-	if err != nil {
-		tb.Fatalf("backends: %v", err)
-	}
-	return i
-}

@@ -20,7 +20,6 @@ import (
 // An instance is a server in a container.
 type instance struct {
 	journal
-	spec    launch.Spec
 	engine  *engine.Engine
 	network *engine.Network         // network of the containers if there are several, otherwise nil
 	beside  []part                  // the containers that run beside the main one
@@ -42,7 +41,7 @@ type instance struct {
 // newInstance returns an instance that is not started yet. Its messages go to logf, without secrets.
 func newInstance(spec launch.Spec, logf func(string, ...any)) *instance {
 	spec.Deadlines = spec.Deadlines.WithDefaults()
-	return &instance{spec: spec, journal: newJournal(spec, logf)}
+	return &instance{journal: newJournal(spec, logf)}
 }
 
 // openLog prepares the server's log, which hides secrets.
@@ -127,25 +126,12 @@ func (i *instance) remove() (err error) {
 // endedWithin reports whether a container of the server exits within d. On a busy machine, the last lines
 // of an exited container may arrive later; endedWithin then waits longer, to receive them.
 func (i *instance) endedWithin(d time.Duration) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	defer cancel()
 	boxes := i.boxes()
-	ended := make(chan struct{}, len(boxes))
-	for _, box := range boxes {
-		go func() {
-			select {
-			case <-box.Ended():
-				ended <- struct{}{}
-			case <-ctx.Done():
-			}
-		}()
+	for deadline := time.Now().Add(d); len(boxes) > 0 && i.end() == "" && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
 	}
-	if len(boxes) > 0 {
-		select {
-		case <-ended:
-			return true
-		case <-ctx.Done():
-		}
+	if i.end() != "" {
+		return true
 	}
 	for _, box := range boxes {
 		if !box.Exited() {

@@ -18,36 +18,30 @@ var engineFailures = []launch.Failure{
 
 // A journal is the log of a server, and the failures that are recognised in its lines.
 type journal struct {
-	backend  string
-	failures []launch.Failure
-	devices  launch.Devices
-	log      *serverlog.Log
-	note     string                           // text that is added to every failure; may be ""
-	logf     func(format string, args ...any) // for messages to the user
+	spec launch.Spec // of the server
+	log  *serverlog.Log
+	logf func(format string, args ...any) // for messages to the user
 }
 
 // newJournal returns an empty journal. Its messages go to logf, without secrets.
 func newJournal(spec launch.Spec, logf func(string, ...any)) journal {
 	log := &serverlog.Log{}
-	return journal{
-		backend: spec.Backend, failures: spec.Failures, devices: spec.Devices, log: log, note: spec.Unchecked,
-		logf: func(format string, args ...any) { logf("%s", log.Clean(fmt.Sprintf(format, args...))) },
-	}
+	return journal{spec, log, func(format string, args ...any) { logf("%s", log.Clean(fmt.Sprintf(format, args...))) }}
 }
 
 // failure returns the error of a stage. It adds the advice for a known failure,
 // and the last lines of the log.
 func (j journal) failure(stage string, err error) error {
-	text := fmt.Sprintf("%s: %s: %v", j.backend, stage, err)
-	known := slices.Concat(engineFailures, j.failures)
-	return j.log.Failure(text, launch.Advice(known, j.gpu(), append(j.log.Lines(), text)), j.note)
+	text := fmt.Sprintf("%s: %s: %v", j.spec.Backend, stage, err)
+	known := slices.Concat(engineFailures, j.spec.Failures)
+	return j.log.Failure(text, launch.Advice(known, j.gpu(), append(j.log.Lines(), text)), j.spec.Unchecked)
 }
 
 // isFailure reports whether a line of the log says that the server cannot start. Such a line counts even
 // while the server's process keeps running.
 func (j journal) isFailure(line string) bool {
-	return slices.ContainsFunc(j.failures, func(f launch.Failure) bool { return f.Shows(line, j.gpu()) })
+	return slices.ContainsFunc(j.spec.Failures, func(f launch.Failure) bool { return f.Shows(line, j.gpu()) })
 }
 
 // gpu reports whether the server was supposed to use a GPU.
-func (j journal) gpu() bool { return j.devices.Vendor != "" }
+func (j journal) gpu() bool { return j.spec.Devices.Vendor != "" }

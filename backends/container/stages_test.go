@@ -135,7 +135,7 @@ func TestKnownFailures(t *testing.T) {
 		{backends.TensorRTLLM{Container: gpu}, "RuntimeError: Executor worker died during initialization", "the cause is in the lines above"},
 	} {
 		j := newJournal(specOf(t, c.server), t.Logf)
-		assert.Equal(t, j.isFailure(c.line), c.advice != "", "%s: %s", j.backend, c.line)
+		assert.Equal(t, j.isFailure(c.line), c.advice != "", "%s: %s", j.spec.Backend, c.line)
 		if c.advice != "" {
 			err := j.failure("port", errors.New(c.line))
 			assert.ErrorContains(t, err, "what to do: ")
@@ -156,10 +156,10 @@ func TestReported(t *testing.T) {
 		assert.Equal(t, r.URL.Path, "/api/ps")
 		fmt.Fprint(w, answer)
 	})
-	i.readReported(t.Context())
+	i.report(t.Context(), "context", "context", i.spec.Reported["context"])
 	assert.Equal(t, i.describe()["context"], "8192")
 	answer = "{}"
-	i.readReported(t.Context()) // an old version cannot report it, which is only logged
+	i.report(t.Context(), "context", "context", i.spec.Reported["context"]) // an old version cannot report it, which is only logged
 }
 
 // TestCommit checks that the results name the commit of the model that was downloaded.

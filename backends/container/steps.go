@@ -106,7 +106,9 @@ func (i *instance) getHealth(ctx context.Context) error {
 func (i *instance) getSetup(ctx context.Context) error { return i.server.Take(ctx, i.spec.Setup) }
 
 func (i *instance) getModel(ctx context.Context) error {
-	i.readVersion(ctx)
+	if i.spec.Version.Path != "" {
+		i.report(ctx, "server-version", "version", i.spec.Version)
+	}
 	i.readCommit(ctx)
 	if i.spec.ListedModel != "" || i.spec.AdoptModel {
 		if err := i.wait(ctx, "model", i.findModel); err != nil {
@@ -115,20 +117,6 @@ func (i *instance) getModel(ctx context.Context) error {
 	}
 	i.ready = time.Since(i.started)
 	return nil
-}
-
-// readVersion asks the server for its version. If that fails, it only logs the error, because the image's
-// digest also identifies the version.
-func (i *instance) readVersion(ctx context.Context) {
-	if i.spec.Version.Path == "" {
-		return
-	}
-	v, err := i.server.Field(ctx, i.spec.Version)
-	if err != nil {
-		i.logf("%s: its version cannot be read: %v", i.spec.Backend, err)
-		return
-	}
-	i.spec.Config["server-version"] = v
 }
 
 // readCommit finds out which commit of the model the server has downloaded. If that fails, it only logs the
@@ -190,21 +178,21 @@ func (i *instance) getCompletion(ctx context.Context) error {
 	if s.Deltas > 0 {
 		i.firstToken = sent.Add(s.First).Sub(i.started)
 	}
-	i.readReported(ctx)
+	for _, name := range slices.Sorted(maps.Keys(i.spec.Reported)) {
+		i.report(ctx, name, name, i.spec.Reported[name])
+	}
 	return i.checkResidency(ctx)
 }
 
-// readReported asks the server for settings that the server has chosen. If that fails, it only logs the
-// error, because the server has already answered a completion.
-func (i *instance) readReported(ctx context.Context) {
-	for _, name := range slices.Sorted(maps.Keys(i.spec.Reported)) {
-		v, err := i.server.Field(ctx, i.spec.Reported[name])
-		if err != nil {
-			i.logf("%s: its %s cannot be read: %v", i.spec.Backend, name, err)
-			continue
-		}
-		i.spec.Config[name] = v
+// report adds the value of a field of the server to the configuration lines. If that fails, report only logs
+// the error, because the image's digest also identifies the version, and the server works.
+func (i *instance) report(ctx context.Context, key, what string, f probe.Field) {
+	v, err := i.server.Field(ctx, f)
+	if err != nil {
+		i.logf("%s: its %s cannot be read: %v", i.spec.Backend, what, err)
+		return
 	}
+	i.spec.Config[key] = v
 }
 
 // checkResidency returns an error if a GPU was requested and the server reports that part of the model is

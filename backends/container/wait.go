@@ -40,7 +40,7 @@ func (j journal) wait(ctx context.Context, stage string, try func(context.Contex
 			if lines := j.log.Lines(); len(lines) > 0 {
 				last = lines[len(lines)-1]
 			}
-			j.logf("%s: %s: not yet after %v: %v; its log says: %s", j.backend, stage, time.Since(began).Round(time.Second), err, last)
+			j.logf("%s: %s: not yet after %v: %v; its log says: %s", j.spec.Backend, stage, time.Since(began).Round(time.Second), err, last)
 			reported = time.Now()
 		}
 		return err != nil, err

@@ -1,6 +1,9 @@
 package metrics
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A snapshot holds the values of a server's metrics at one instant, or the differences between two
 // snapshots. A metric that the server does not have is nil.
@@ -19,12 +22,8 @@ func (s *snapshot) counters() []**float64 {
 
 // empty reports whether the server has none of the metrics.
 func (s *snapshot) empty() bool {
-	for _, v := range append(s.counters(), &s.cacheHitRate, &s.kvUsage, &s.openRequests, &s.acceptLength) {
-		if *v != nil {
-			return false
-		}
-	}
-	return true
+	all := append(s.counters(), &s.cacheHitRate, &s.kvUsage, &s.openRequests, &s.acceptLength)
+	return !slices.ContainsFunc(all, func(v **float64) bool { return *v != nil })
 }
 
 // snapshot returns the values of the metrics that have these names.

@@ -42,14 +42,13 @@ func (s Spec) String() string {
 	if s.Memory > 0 {
 		option("--memory=" + strconv.FormatInt(s.Memory, 10))
 	}
-	for _, c := range s.Capabilities {
-		option("--cap-add=" + c)
-	}
-	for _, o := range s.SecurityOptions {
-		option("--security-opt=" + o)
-	}
-	for _, g := range s.Groups {
-		option("--group-add=" + g)
+	for _, o := range []struct {
+		flag   string
+		values []string
+	}{{"--cap-add=", s.Capabilities}, {"--security-opt=", s.SecurityOptions}, {"--group-add=", s.Groups}} {
+		for _, v := range o.values {
+			option(o.flag + v)
+		}
 	}
 	for _, u := range s.Ulimits {
 		option(fmt.Sprintf("--ulimit=%s=%d:%d", u.Name, u.Soft, u.Hard))

@@ -3,6 +3,7 @@
 package launch
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -94,17 +95,12 @@ type Deadlines struct {
 
 // WithDefaults returns d with the defaults filled in.
 func (d Deadlines) WithDefaults() Deadlines {
-	set := func(v *time.Duration, to time.Duration) {
-		if *v == 0 {
-			*v = to
-		}
-	}
-	set(&d.Image, time.Hour)
-	set(&d.Running, time.Minute)
-	set(&d.Port, 30*time.Minute)
-	set(&d.Health, 30*time.Minute)
-	set(&d.Setup, time.Hour)
-	set(&d.Model, time.Minute)
-	set(&d.Completion, 5*time.Minute)
+	d.Image = cmp.Or(d.Image, time.Hour)
+	d.Running = cmp.Or(d.Running, time.Minute)
+	d.Port = cmp.Or(d.Port, 30*time.Minute)
+	d.Health = cmp.Or(d.Health, 30*time.Minute)
+	d.Setup = cmp.Or(d.Setup, time.Hour)
+	d.Model = cmp.Or(d.Model, time.Minute)
+	d.Completion = cmp.Or(d.Completion, 5*time.Minute)
 	return d
 }

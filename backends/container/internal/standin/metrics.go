@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -54,12 +55,7 @@ func (s *server) metrics() []byte {
 // servers commonly use.
 func amountOf(name string, requests, prompt, output int) int {
 	has := func(words ...string) bool {
-		for _, word := range words {
-			if strings.Contains(name, word) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
 	}
 	switch {
 	case has("preempt", "retract", "error", "fail", "abort"):
