@@ -17,14 +17,14 @@ import (
 // not emptied between passes. A revision cannot be chosen.
 type ATOM struct {
 	Container
-	TensorParallel       int     // GPUs that share each layer; by default all GPUs listed by id
-	MaxModelLen          int     // tokens of a request, prompt and output together
-	MaxNumSeqs           int     // requests in a batch; default 512
-	MaxNumBatchedTokens  int     // tokens in a step; default 16384
-	GPUMemoryUtilization float64 // share of each GPU's memory; default 0.9
-	KVCacheDType         string  // bf16 or fp8
-	PrefixCaching        Toggle  // default on
-	EnforceEager         bool    // no CUDA graphs
+	TensorParallel       int     `gpus:"--tensor-parallel-size"`   // GPUs that share each layer; by default all GPUs listed by id
+	MaxModelLen          int     `flag:"--max-model-len"`          // tokens of a request, prompt and output together
+	MaxNumSeqs           int     `flag:"--max-num-seqs"`           // requests in a batch; default 512
+	MaxNumBatchedTokens  int     `flag:"--max-num-batched-tokens"` // tokens in a step; default 16384
+	GPUMemoryUtilization float64 `flag:"--gpu-memory-utilization"` // share of each GPU's memory; default 0.9
+	KVCacheDType         string  `flag:"--kv_cache_dtype" values:"bf16 fp8"`
+	PrefixCaching        Toggle  `flag:"--enable_prefix_caching" off:"--no-enable_prefix_caching"` // default on
+	EnforceEager         bool    `flag:"--enforce-eager"`                                          // no CUDA graphs
 }
 
 // Spec describes how the server is launched; the error names each invalid field.
@@ -38,22 +38,11 @@ func (a ATOM) Spec() (launch.Spec, error) {
 	b.Ulimits = []launch.Ulimit{{Name: "memlock", Soft: -1, Hard: -1}, {Name: "stack", Soft: 67108864, Hard: 67108864}}
 	b.Entrypoint = []string{"python3", "-m", "atom.entrypoints.openai_server"} // the image runs a shell
 	b.args("--model", b.path, "--served-model-name", b.Model, "--host", "0.0.0.0", "--server-port", fmt.Sprint(b.Port))
-	b.downloadTo("huggingface", "/root/.cache/huggingface", "HF_TOKEN")
-	b.commitIn("/root/.cache/huggingface/hub")
-	b.withOffline()
-	b.withChatTemplate("--chat-template")
-	b.withTrustRemoteCode("--trust-remote-code")
+	b.withHub("huggingface", "/root/.cache/huggingface", "", "--chat-template", "--trust-remote-code")
 	if a.Quantization != "" {
 		b.invalid("Quantization", "%q: want none, because the server finds it in the model's files", a.Quantization)
 	}
-	b.parallelOptions(parallelism{"TensorParallel", "--tensor-parallel-size", a.TensorParallel, []string{"-tp", "--pipeline-parallel-size", "-pp", "--data-parallel-size", "-dp", "--prefill-context-parallel-size", "-pcp"}})
-	b.intOption("MaxModelLen", "--max-model-len", a.MaxModelLen)
-	b.intOption("MaxNumSeqs", "--max-num-seqs", a.MaxNumSeqs)
-	b.intOption("MaxNumBatchedTokens", "--max-num-batched-tokens", a.MaxNumBatchedTokens)
-	b.shareOption("GPUMemoryUtilization", "--gpu-memory-utilization", a.GPUMemoryUtilization)
-	b.choiceOption("KVCacheDType", "--kv_cache_dtype", a.KVCacheDType, "bf16", "fp8")
-	b.toggleOption("PrefixCaching", a.PrefixCaching, []string{"--enable_prefix_caching"}, []string{"--no-enable_prefix_caching"})
-	b.switchOption("--enforce-eager", a.EnforceEager)
+	b.fields(a, "-tp", "--pipeline-parallel-size", "-pp", "--data-parallel-size", "-dp", "--prefill-context-parallel-size", "-pcp")
 	b.Metrics = a.Metrics()
 	b.Failures = append([]launch.Failure{
 		{Log: `Not enough memory for KV cache`, Advice: "raise GPUMemoryUtilization, lower MaxNumSeqs or MaxModelLen, or spread the model over more GPUs with TensorParallel"},

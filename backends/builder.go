@@ -1,17 +1,19 @@
 package backends
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/kballard/go-shellquote"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
@@ -31,7 +33,7 @@ type builder struct {
 func newBuilder(c Container, backend, defaultImage string, port int) *builder {
 	b := &builder{from: c, path: c.Model, Spec: launch.Spec{
 		Backend:     backend,
-		Image:       c.Image,
+		Image:       cmp.Or(c.Image, defaultImage),
 		Env:         map[string]string{},
 		PassEnv:     map[string]string{},
 		Port:        port,
@@ -47,9 +49,6 @@ func newBuilder(c Container, backend, defaultImage string, port int) *builder {
 		Deadlines:   launch.Deadlines(c.Ready),
 		LogDir:      c.LogDir,
 	}}
-	if b.Image == "" {
-		b.Image = defaultImage
-	}
 	b.checkContainer()
 	if c.Quantization != "" {
 		b.Config["quantization"] = c.Quantization
@@ -86,24 +85,17 @@ func (b *builder) checkContainer() {
 	if c.Memory < 0 {
 		b.invalid("Memory", "%d: want bytes, at least 0", c.Memory)
 	}
-	d := c.Ready
-	for _, v := range []struct {
-		name  string
-		limit time.Duration
-	}{{"Image", d.Image}, {"Running", d.Running}, {"Port", d.Port}, {"Health", d.Health}, {"Setup", d.Setup}, {"Model", d.Model}, {"Completion", d.Completion}} {
-		if v.limit < 0 {
-			b.invalid("Ready."+v.name, "%v: want a duration above 0, or 0 for the default", v.limit)
+	for f, limit := range reflect.ValueOf(c.Ready).Fields() {
+		if limit.Int() < 0 {
+			b.invalid("Ready."+f.Name, "%v: want a duration above 0, or 0 for the default", limit)
 		}
 	}
 }
 
 // isPinned reports whether an image's name fixes its version.
 func isPinned(image string) bool {
-	if strings.Contains(image, "@sha256:") {
-		return true
-	}
-	_, tag, tagged := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
-	return tagged && tag != "" && tag != "latest"
+	tag := facts.Tag(image)
+	return strings.Contains(image, "@sha256:") || tag != "" && tag != "latest"
 }
 
 // invalid records an error in a field. The error's text is the field's name, a space, and format with args.
@@ -129,10 +121,7 @@ func (b *builder) finish() (launch.Spec, error) {
 			b.Secrets = append(b.Secrets, value)
 		}
 	}
-	b.APIKey = b.from.APIKey.Reveal()
-	if b.APIKey == "" {
-		b.APIKey = secret.APIKey(b.from.Args, b.from.Env)
-	}
+	b.APIKey = cmp.Or(b.from.APIKey.Reveal(), secret.APIKey(b.from.Args, b.from.Env))
 	b.Secrets = append(b.Secrets, b.APIKey)
 	b.checkTaken()
 	b.noteUnchecked()
@@ -211,7 +200,5 @@ func (b *builder) allowNUMA() {
 // servers' documentation recommends --ipc=host instead, but then the files of a killed server would stay in
 // the host's /dev/shm.
 func (b *builder) enlargeShm() {
-	if b.ShmSize == 0 {
-		b.ShmSize = 16 << 30 // a limit: memory is taken only when it is used
-	}
+	b.ShmSize = cmp.Or(b.ShmSize, 16<<30) // a limit: memory is taken only when it is used
 }

@@ -97,21 +97,19 @@ func ReadFrom(r *env.Reader) Config {
 		r.Requires(name, "LLMBENCH_BACKEND")
 	}
 	readProcess(r, &c)
-	if !slices.Contains(c.Backends, processName) {
-		r.Requires("LLMBENCH_NAME", "LLMBENCH_URL")
-		r.Requires("LLMBENCH_HEADER", "LLMBENCH_URL")
-	}
 	env.Read(r, &c.Compressed, "LLMBENCH_COMPRESSED", strconv.ParseBool, "true or false")
 	r.Requires("LLMBENCH_COMPRESSED", "LLMBENCH_URL")
 	env.ReadHidden(r, &c.Proxy, "LLMBENCH_PROXY", parseProxy, "the URL of a proxy like http://proxy:3128")
 	r.Requires("LLMBENCH_PROXY", "LLMBENCH_URL")
-	if slices.Contains(c.Backends, processName) && !r.IsSet("LLMBENCH_NAME") {
+	switch {
+	case !slices.Contains(c.Backends, processName):
+		for _, name := range []string{"LLMBENCH_NAME", "LLMBENCH_HEADER", "LLMBENCH_ECHO"} {
+			r.Requires(name, "LLMBENCH_URL")
+		}
+	case !r.IsSet("LLMBENCH_NAME"):
 		c.Name = processName
 	}
 	env.Read(r, &c.Echo, "LLMBENCH_ECHO", env.List(parseFieldName), "a comma list of names of header fields, like x-session-token,set-cookie")
-	if !slices.Contains(c.Backends, processName) {
-		r.Requires("LLMBENCH_ECHO", "LLMBENCH_URL")
-	}
 	readMetrics(r, &c)
 	c.TLS = readTLS(r, c.URL, c.Metrics)
 	if name, _ := dialect.KeyHeader(c.Dialect, ""); c.APIKey.Reveal() != "" && c.Header[name] != nil {

@@ -19,14 +19,14 @@ import (
 // worker. The prefix cache is not emptied between passes.
 type Dynamo struct {
 	Container
-	DType                string  // float16, bfloat16, float32 or auto
-	TensorParallel       int     // GPUs that share each layer; by default all GPUs listed by id
-	MaxModelLen          int     // tokens of a request, prompt and output together
-	MaxNumSeqs           int     // requests in a batch
-	MaxNumBatchedTokens  int     // tokens in a step
-	GPUMemoryUtilization float64 // share of each GPU's memory
-	PrefixCaching        Toggle  // default on
-	EnforceEager         bool    // no CUDA graphs
+	DType                string  `flag:"--dtype" values:"auto float16 bfloat16 float32"`
+	TensorParallel       int     `gpus:"--tensor-parallel-size"`                                   // GPUs that share each layer; by default all GPUs listed by id
+	MaxModelLen          int     `flag:"--max-model-len"`                                          // tokens of a request, prompt and output together
+	MaxNumSeqs           int     `flag:"--max-num-seqs"`                                           // requests in a batch
+	MaxNumBatchedTokens  int     `flag:"--max-num-batched-tokens"`                                 // tokens in a step
+	GPUMemoryUtilization float64 `flag:"--gpu-memory-utilization"`                                 // share of each GPU's memory
+	PrefixCaching        Toggle  `flag:"--enable-prefix-caching" off:"--no-enable-prefix-caching"` // default on
+	EnforceEager         bool    `flag:"--enforce-eager"`                                          // no CUDA graphs
 }
 
 // dynamoScript runs the front-end beside the worker. The script's arguments are the worker's command. The
@@ -63,14 +63,7 @@ func (d Dynamo) Spec() (launch.Spec, error) {
 	b.withChatTemplate("--custom-jinja-template")
 	b.withTrustRemoteCode("--trust-remote-code")
 	b.choiceOption("Quantization", "--quantization", d.Quantization, vllmQuantizations...)
-	b.choiceOption("DType", "--dtype", d.DType, "auto", "float16", "bfloat16", "float32")
-	b.parallelOptions(parallelism{"TensorParallel", "--tensor-parallel-size", d.TensorParallel, []string{"-tp", "--pipeline-parallel-size", "-pp", "--data-parallel-size", "-dp"}})
-	b.intOption("MaxModelLen", "--max-model-len", d.MaxModelLen)
-	b.intOption("MaxNumSeqs", "--max-num-seqs", d.MaxNumSeqs)
-	b.intOption("MaxNumBatchedTokens", "--max-num-batched-tokens", d.MaxNumBatchedTokens)
-	b.shareOption("GPUMemoryUtilization", "--gpu-memory-utilization", d.GPUMemoryUtilization)
-	b.toggleOption("PrefixCaching", d.PrefixCaching, []string{"--enable-prefix-caching"}, []string{"--no-enable-prefix-caching"})
-	b.switchOption("--enforce-eager", d.EnforceEager)
+	b.fields(d, "-tp", "--pipeline-parallel-size", "-pp", "--data-parallel-size", "-dp")
 	b.Metrics = d.Metrics()
 	b.Failures = vllmFailures
 	if d.PrefixCaching != Off {

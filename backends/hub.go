@@ -1,9 +1,10 @@
 package backends
 
 import (
-	"fmt"
+	"cmp"
 	"path"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -52,9 +53,7 @@ func (b *builder) commitIn(hub string) {
 	case commitID.MatchString(r):
 		b.Config["model-commit"] = r
 	default:
-		if r == "" {
-			r = "main"
-		}
+		r = cmp.Or(r, "main")
 		b.CommitFile = path.Join(hub, "models--"+strings.ReplaceAll(b.from.Model, "/", "--"), "refs", r)
 	}
 }
@@ -113,35 +112,30 @@ func (b *builder) withOfflineOption(flag string) {
 	b.switchOption(flag, b.from.Offline)
 }
 
-// withHub applies all settings of a server that downloads models with the Hub's library and has an option
-// for each setting. The server keeps the library's cache in volume, mounted at target. If the server has no
-// option for a chat template, chatTemplate is "".
+// withHub applies all settings of a server that downloads models with the Hub's library. The server keeps
+// the library's cache in volume, mounted at target. The other arguments are the server's options for a
+// revision, a chat template, and code that comes with the model; "" means that it has none.
 func (b *builder) withHub(volume, target, revision, chatTemplate, trustRemoteCode string) {
 	b.downloadTo(volume, target, "HF_TOKEN")
 	b.commitIn(path.Join(target, "hub"))
 	b.withOffline()
-	b.withRevision(revision)
+	if revision != "" {
+		b.withRevision(revision)
+	}
 	if chatTemplate != "" {
 		b.withChatTemplate(chatTemplate)
 	}
-	b.withTrustRemoteCode(trustRemoteCode)
+	if trustRemoteCode != "" {
+		b.withTrustRemoteCode(trustRemoteCode)
+	}
 }
 
 // checkTaken records an error for each setting that is set and that the server does not support.
 func (b *builder) checkTaken() {
-	c := b.from
-	for _, s := range []struct {
-		field string
-		set   bool
-		value any
-	}{
-		{"Revision", c.Revision != "", fmt.Sprintf("%q", c.Revision)},
-		{"ChatTemplate", c.ChatTemplate != "", fmt.Sprintf("%q", c.ChatTemplate)},
-		{"TrustRemoteCode", c.TrustRemoteCode, c.TrustRemoteCode},
-		{"Offline", c.Offline, c.Offline},
-	} {
-		if s.set && !slices.Contains(b.taken, s.field) {
-			b.invalid(s.field, "%v: want none, because this server has no such setting", s.value)
+	for _, field := range []string{"Revision", "ChatTemplate", "TrustRemoteCode", "Offline"} {
+		v := reflect.ValueOf(b.from).FieldByName(field)
+		if !v.IsZero() && !slices.Contains(b.taken, field) {
+			b.invalid(field, "%#v: want none, because this server has no such setting", v)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 )
 
 // List describes, for people, the servers that LLMBENCH_BACKEND can name: their default images, the units
@@ -70,28 +72,31 @@ func defaultImages(server func(Container) Server) (images []string) {
 
 // arguments says, for List, whether a server takes further arguments.
 func arguments(server func(Container) Server) string {
-	for _, gpus := range []GPUs{"ascend:0", "0,1", "amd:0"} {
-		c := typical(gpus, "any:1")
-		c.Args = []string{"--any"}
-		if _, err := server(c).Spec(); err == nil {
-			return "options of the server"
+	if _, err := typicalSpec(server, "--any"); err != nil {
+		return "none; it takes its settings from variables"
+	}
+	return "options of the server"
+}
+
+// typicalSpec returns the Spec of a server with typical settings: without devices if it can do without, and
+// of the default image if it has one.
+func typicalSpec(server func(Container) Server, args ...string) (spec launch.Spec, err error) {
+	for _, image := range []string{"", "any:1"} {
+		for _, gpus := range []GPUs{"", "ascend:0", "0,1", "amd:0"} {
+			c := typical(gpus, image)
+			c.Args = args
+			if spec, err = server(c).Spec(); err == nil {
+				return spec, nil
+			}
 		}
 	}
-	return "none; it takes its settings from variables"
+	return spec, err
 }
 
 // units returns the units that are computed from the metrics of a server. It asks the server's default
 // image, if there is one.
 func units(server func(Container) Server) (all []string) {
-	spec, err := server(typical("", "")).Spec()
-	for _, c := range []Container{typical("ascend:0", ""), typical("ascend:0", "any:1"), typical("0,1", ""), typical("amd:0", "")} {
-		if err != nil {
-			spec, err = server(c).Spec()
-		}
-	}
-	if err != nil {
-		return nil
-	}
+	spec, _ := typicalSpec(server) // an empty one, without metrics, if there is an error
 	n := spec.Metrics
 	for _, u := range []struct {
 		has  bool

@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
@@ -19,18 +20,19 @@ import (
 // server does not keep prompts in the host's memory. Its slots are emptied before each pass.
 type LlamaCPP struct {
 	Container
-	Context       int    // tokens of all slots together
-	Parallel      int    // slots: requests served at once
-	Threads       int    // CPU threads
-	GPULayers     int    // layers on the GPU; all if GPUs is set
-	Batch, UBatch int    // tokens in a logical and in a physical batch
-	FlashAttn     string // on, off or auto
-	KVUnified     bool   // one KV cache for all slots
-	CacheReuse    int    // shortest piece of the cache, in tokens, that is shifted to be reused
-	CacheTypeK    string // type of the KV cache's keys: f16, q8_0, q4_0 …
-	CacheTypeV    string // type of the KV cache's values
-	SplitMode     string // how the model is split among GPUs: none, layer, row or tensor
-	PromptCache   Toggle // default on
+	Context     int    // tokens of all slots together
+	Parallel    int    `flag:"-np"`  // slots: requests served at once
+	Threads     int    `flag:"-t"`   // CPU threads
+	GPULayers   int    `flag:"-ngl"` // layers on the GPU; all if GPUs is set
+	Batch       int    `flag:"-b"`   // tokens in a logical batch
+	UBatch      int    `flag:"-ub"`  // tokens in a physical batch
+	FlashAttn   string `flag:"-fa" values:"on off auto"`
+	KVUnified   bool   `flag:"--kv-unified"`                       // one KV cache for all slots
+	CacheReuse  int    `flag:"--cache-reuse"`                      // shortest piece of the cache, in tokens, that is shifted to be reused
+	CacheTypeK  string `flag:"-ctk"`                               // type of the KV cache's keys: f16, q8_0, q4_0 …
+	CacheTypeV  string `flag:"-ctv"`                               // type of the KV cache's values
+	SplitMode   string `flag:"-sm" values:"none layer row tensor"` // how the model is split among GPUs
+	PromptCache Toggle `off:"--no-cache-prompt"`                   // default on
 }
 
 // Spec describes how the server is launched; the error names each invalid field.
@@ -55,25 +57,16 @@ func (l LlamaCPP) Spec() (launch.Spec, error) {
 	b.Model = strings.ReplaceAll(b.Model, ",", "_") // a comma would separate two aliases
 	b.ListedModel = b.Model
 	b.args("--alias", b.Model, "--host", "0.0.0.0", "--port", "8080", "--metrics", "--cache-ram", "0", "--slot-save-path", "/tmp")
-	b.intOption("Context", "-c", l.Context)
+	if b.isPositive("Context", l.Context) {
+		b.args("-c", strconv.Itoa(l.Context))
+	}
 	if l.Context > 0 || b.hasArg("-c", "--ctx-size") { // else the context is the model's, which may be far too large for the memory
 		b.args("--fit", "off")
 	}
-	b.intOption("Parallel", "-np", l.Parallel)
-	b.intOption("Threads", "-t", l.Threads)
-	b.intOption("GPULayers", "-ngl", l.GPULayers)
 	if l.GPULayers == 0 && b.Devices.Vendor != "" {
-		b.args("-ngl", "999")
+		l.GPULayers = 999
 	}
-	b.intOption("Batch", "-b", l.Batch)
-	b.intOption("UBatch", "-ub", l.UBatch)
-	b.choiceOption("FlashAttn", "-fa", l.FlashAttn, "on", "off", "auto")
-	b.switchOption("--kv-unified", l.KVUnified)
-	b.intOption("CacheReuse", "--cache-reuse", l.CacheReuse)
-	b.textOption("-ctk", l.CacheTypeK)
-	b.textOption("-ctv", l.CacheTypeV)
-	b.choiceOption("SplitMode", "-sm", l.SplitMode, "none", "layer", "row", "tensor")
-	b.toggleOption("PromptCache", l.PromptCache, nil, []string{"--no-cache-prompt"})
+	b.fields(l)
 	b.withChatTemplate("--chat-template-file")
 	b.withOfflineOption("--offline")
 	b.Version = probe.Field{Path: "/props", Name: "build_info"}

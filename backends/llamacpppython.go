@@ -20,10 +20,10 @@ import "github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 // no token usage in streams, so a tokenizer is needed.
 type LlamaCPPPython struct {
 	Container
-	Context   int  // tokens of a request, prompt and output together; default 2048
-	GPULayers int  // layers on the GPU; all if GPUs is set
-	Batch     int  // tokens in a batch
-	Threads   int  // CPU threads
+	Context   int  `env:"N_CTX"`        // tokens of a request, prompt and output together; default 2048
+	GPULayers int  `env:"N_GPU_LAYERS"` // layers on the GPU; all if GPUs is set
+	Batch     int  `env:"N_BATCH"`      // tokens in a batch
+	Threads   int  `env:"N_THREADS"`    // CPU threads
 	FlashAttn bool // off by default
 }
 
@@ -49,10 +49,7 @@ func (l LlamaCPPPython) Spec() (launch.Spec, error) {
 	b.Env["HOST"], b.Env["PORT"] = "0.0.0.0", "8000"
 	b.Env["INTERRUPT_REQUESTS"] = "false"
 	b.Env["LOGITS_ALL"] = "false" // true would keep one row of logits for each token of the context
-	b.intVariable("Context", "N_CTX", l.Context)
-	b.intVariable("Batch", "N_BATCH", l.Batch)
-	b.intVariable("Threads", "N_THREADS", l.Threads)
-	b.intVariable("GPULayers", "N_GPU_LAYERS", l.GPULayers)
+	b.fields(l)
 	if l.GPULayers == 0 && b.Devices.Vendor != "" {
 		b.Env["N_GPU_LAYERS"] = "-1"
 	}

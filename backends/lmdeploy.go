@@ -1,8 +1,6 @@
 package backends
 
 import (
-	"strconv"
-
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 )
@@ -17,14 +15,14 @@ import (
 type LMDeploy struct {
 	Container
 	Engine             string  // turbomind or pytorch; turbomind if it supports the model
-	DType              string  // auto, float16 or bfloat16
-	TensorParallel     int     // GPUs that share each layer; by default all GPUs listed by id
-	SessionLen         int     // tokens of a request, prompt and output together
-	MaxBatchSize       int     // requests in a batch
-	CacheMaxEntryCount float64 // share of free memory for the KV cache; default 0.8
-	KVQuant            int     // bits of each value in the KV cache: 4 or 8
-	PrefixCaching      bool    // off by default; the cache cannot be emptied
-	MaxPrefillTokens   int     // prompt tokens in a step
+	DType              string  `flag:"--dtype" values:"auto float16 bfloat16"`
+	TensorParallel     int     `gpus:"--tp"`                        // GPUs that share each layer; by default all GPUs listed by id
+	SessionLen         int     `flag:"--session-len"`               // tokens of a request, prompt and output together
+	MaxBatchSize       int     `flag:"--max-batch-size"`            // requests in a batch
+	CacheMaxEntryCount float64 `flag:"--cache-max-entry-count"`     // share of free memory for the KV cache; default 0.8
+	KVQuant            int     `flag:"--quant-policy" values:"4 8"` // bits of each value in the KV cache
+	PrefixCaching      bool    `flag:"--enable-prefix-caching"`     // off by default; the cache cannot be emptied
+	MaxPrefillTokens   int     `flag:"--max-prefill-token-num"`     // prompt tokens in a step
 }
 
 // Spec describes how the server is launched; the error names each invalid field.
@@ -37,20 +35,7 @@ func (l LMDeploy) Spec() (launch.Spec, error) {
 	b.withHub("huggingface", "/root/.cache/huggingface", "--revision", "", "--trust-remote-code")
 	b.choiceOption("Engine", "--backend", l.Engine, "turbomind", "pytorch")
 	b.choiceOption("Quantization", "--model-format", l.Quantization, "hf", "awq", "gptq", "compressed-tensors", "fp8", "mxfp4")
-	b.choiceOption("DType", "--dtype", l.DType, "auto", "float16", "bfloat16")
-	b.parallelOptions(parallelism{"TensorParallel", "--tp", l.TensorParallel, []string{"--dp", "--ep"}})
-	b.intOption("SessionLen", "--session-len", l.SessionLen)
-	b.intOption("MaxBatchSize", "--max-batch-size", l.MaxBatchSize)
-	b.shareOption("CacheMaxEntryCount", "--cache-max-entry-count", l.CacheMaxEntryCount)
-	switch l.KVQuant {
-	case 0:
-	case 4, 8:
-		b.args("--quant-policy", strconv.Itoa(l.KVQuant))
-	default:
-		b.invalid("KVQuant", "%d: want 4 or 8, or 0 for the server's default", l.KVQuant)
-	}
-	b.switchOption("--enable-prefix-caching", l.PrefixCaching)
-	b.intOption("MaxPrefillTokens", "--max-prefill-token-num", l.MaxPrefillTokens)
+	b.fields(l, "--dp", "--ep")
 	if l.PrefixCaching {
 		b.keepsPrompts()
 	}

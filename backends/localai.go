@@ -18,10 +18,10 @@ import (
 // LocalAI's image for the vendor of GPUs; the image for NVIDIA is built for CUDA 12.
 type LocalAI struct {
 	Container
-	Context   int // tokens of a request, prompt and output together
+	Context   int `flag:"--context-size"` // tokens of a request, prompt and output together
 	Parallel  int // requests served at once, which share Context; by default 1 without a GPU, and with a GPU 2, 4 or 8, depending on the GPU's memory
 	GPULayers int // layers on the GPU
-	Threads   int // CPU threads
+	Threads   int `flag:"--threads"` // CPU threads
 }
 
 // localAIModel is the path of the model's configuration in the container.
@@ -36,8 +36,7 @@ func (l LocalAI) Spec() (launch.Spec, error) {
 	b.args("run", "--address", fmt.Sprintf("0.0.0.0:%d", b.Port))
 	b.keepAt("localai-backends", "/backends")
 	b.PassEnv["HF_TOKEN"] = "HF_TOKEN"
-	b.intOption("Context", "--context-size", l.Context)
-	b.intOption("Threads", "--threads", l.Threads)
+	b.fields(l)
 	b.isPositive("Parallel", l.Parallel)
 	b.isPositive("GPULayers", l.GPULayers)
 	if l.ModelsDir != "" {

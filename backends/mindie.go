@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -73,9 +74,7 @@ func (i MindIE) Spec() (launch.Spec, error) {
 	for _, dir := range []string{"/usr/local/Ascend/driver", "/usr/local/sbin", "/usr/local/dcmi", "/usr/local/bin/npu-smi"} {
 		b.Mounts = append(b.Mounts, launch.Mount{Source: dir, Target: dir, ReadOnly: true})
 	}
-	if b.ShmSize == 0 {
-		b.ShmSize = 1 << 30
-	}
+	b.ShmSize = cmp.Or(b.ShmSize, 1<<30)
 	b.imageFor(map[string]string{launch.Ascend: b.Image})
 	b.Model = strings.ReplaceAll(b.Model, "/", "_") // a slash would end the name in the server's paths
 	b.ListedModel = b.Model

@@ -22,11 +22,11 @@ type Ollama struct {
 	// Context is the maximum number of tokens of a request, prompt and output together. If it is 0, the
 	// server chooses a number, and chooses a smaller one if the model does not fit into memory. The
 	// configuration line "context" in the results has the number in use.
-	Context   int
-	Parallel  int    // requests served at once; default 1
-	MaxQueue  int    // waiting requests; the server refuses further ones; default 512
-	FlashAttn Toggle // default on if the model allows it
-	KVCache   string // type of the KV cache: f16, q8_0 or q4_0
+	Context   int    `env:"OLLAMA_CONTEXT_LENGTH"`
+	Parallel  int    `env:"OLLAMA_NUM_PARALLEL"`                         // requests served at once; default 1
+	MaxQueue  int    `env:"OLLAMA_MAX_QUEUE"`                            // waiting requests; the server refuses further ones; default 512
+	FlashAttn Toggle `env:"OLLAMA_FLASH_ATTENTION"`                      // default on if the model allows it
+	KVCache   string `env:"OLLAMA_KV_CACHE_TYPE" values:"f16 q8_0 q4_0"` // type of the KV cache
 }
 
 // Spec describes how the server is launched; the error names each invalid field.
@@ -41,13 +41,7 @@ func (o Ollama) Spec() (launch.Spec, error) {
 	b.HealthPath = "/api/version"
 	b.Env["OLLAMA_HOST"] = "0.0.0.0:11434"
 	b.Env["OLLAMA_KEEP_ALIVE"] = "-1"
-	b.intVariable("Context", "OLLAMA_CONTEXT_LENGTH", o.Context)
-	b.intVariable("Parallel", "OLLAMA_NUM_PARALLEL", o.Parallel)
-	b.intVariable("MaxQueue", "OLLAMA_MAX_QUEUE", o.MaxQueue)
-	b.toggleVariable("FlashAttn", o.FlashAttn, "OLLAMA_FLASH_ATTENTION")
-	if b.isOneOf("KVCache", o.KVCache, "f16", "q8_0", "q4_0") {
-		b.Env["OLLAMA_KV_CACHE_TYPE"] = o.KVCache
-	}
+	b.fields(o)
 	b.forbidArgs("`ollama serve` takes its settings from Env")
 	if o.ModelsDir != "" {
 		b.Model = ollamaName(o.Model)

@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,25 +10,78 @@ import (
 // args appends words to the command line.
 func (b *builder) args(words ...string) { b.Cmd = append(b.Cmd, words...) }
 
+// fields appends options to the command line, and sets variables of the container, as the tags of the
+// server's fields say, in the order of the fields. A field whose value is the zero value is left to the
+// server. The tags are:
+//
+//	flag:"--max-num-seqs"   the option for the value; for a bool and for a Toggle that is on, all the words
+//	off:"--no-cache"        all the words for a Toggle that is off
+//	env:"N_CTX"             the variable for the value; a Toggle sets it to 1 or 0
+//	gpus:"--tp-size"        the option for a number of devices; see parallelOptions
+//	values:"auto float16"   the only values that are allowed
+//	also:"-1"               a number that is allowed although it is not above 0
+//
+// Fields with the tag gpus come together, tensor parallelism first, and not last. Others are further names
+// of their options, and other options that change how many devices the server uses.
+func (b *builder) fields(server Server, others ...string) {
+	var ways []parallelism
+	for f, value := range reflect.ValueOf(server).Fields() {
+		if flag := f.Tag.Get("gpus"); flag != "" {
+			ways, others = append(ways, parallelism{f.Name, flag, int(value.Int())}), append(others, flag)
+			continue
+		}
+		if ways != nil {
+			b.parallelOptions(ways, others)
+			ways = nil
+		}
+		b.field(f, value.Interface())
+	}
+}
+
+// field does the work of fields for one field, which has not the tag gpus.
+func (b *builder) field(f reflect.StructField, value any) {
+	flag, off, variable := f.Tag.Get("flag"), f.Tag.Get("off"), f.Tag.Get("env")
+	values := strings.Fields(f.Tag.Get("values"))
+	set, text := false, ""
+	if flag+off+variable == "" {
+		return
+	}
+	switch v := value.(type) {
+	case bool:
+		b.switchOption(flag, v)
+	case Toggle:
+		if set = b.isSet(f.Name, v); set && variable == "" {
+			b.args(strings.Fields(map[Toggle]string{On: flag, Off: off}[v])...)
+			return
+		}
+		text = map[Toggle]string{On: "1", Off: "0"}[v]
+	case string:
+		set, text = v != "", v
+		if len(values) > 0 {
+			b.isOneOf(f.Name, v, values...)
+		}
+	case float64:
+		set, text = b.isShare(f.Name, v), strconv.FormatFloat(v, 'g', -1, 64)
+	case int:
+		text = strconv.Itoa(v)
+		set = text == f.Tag.Get("also") || b.isPositive(f.Name, v)
+		if v > 0 && len(values) > 0 && !slices.Contains(values, text) {
+			b.invalid(f.Name, "%d: want %s, or 0 for the server's default", v, strings.Join(values, " or "))
+		}
+	}
+	switch {
+	case !set:
+	case variable != "":
+		b.Env[variable] = text
+	default:
+		b.args(flag, text)
+	}
+}
+
 // textOption appends an option, unless value is "".
 func (b *builder) textOption(flag, value string) {
 	if value != "" {
 		b.args(flag, value)
-	}
-}
-
-// intOption appends an option, unless n is 0, which means the server's default.
-func (b *builder) intOption(field, flag string, n int) {
-	if b.isPositive(field, n) {
-		b.args(flag, strconv.Itoa(n))
-	}
-}
-
-// shareOption appends an option whose value is above 0 and at most 1, unless v is 0, which means the
-// server's default.
-func (b *builder) shareOption(field, flag string, v float64) {
-	if b.isShare(field, v) {
-		b.args(flag, strconv.FormatFloat(v, 'g', -1, 64))
 	}
 }
 
@@ -42,33 +96,6 @@ func (b *builder) choiceOption(field, flag, value string, allowed ...string) {
 func (b *builder) switchOption(flag string, set bool) {
 	if set {
 		b.args(flag)
-	}
-}
-
-// toggleOption appends the words in on or in off, or nothing if t is "".
-func (b *builder) toggleOption(field string, t Toggle, on, off []string) {
-	if !b.isSet(field, t) {
-		return
-	}
-	if t == On {
-		b.args(on...)
-	} else {
-		b.args(off...)
-	}
-}
-
-// intVariable sets an environment variable of the container, unless n is 0, which means the server's
-// default.
-func (b *builder) intVariable(field, name string, n int) {
-	if b.isPositive(field, n) {
-		b.Env[name] = strconv.Itoa(n)
-	}
-}
-
-// toggleVariable sets an environment variable of the container to 1 or 0, or not at all if t is "".
-func (b *builder) toggleVariable(field string, t Toggle, name string) {
-	if b.isSet(field, t) {
-		b.Env[name] = map[Toggle]string{On: "1", Off: "0"}[t]
 	}
 }
 

@@ -1,7 +1,6 @@
 package backends
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -44,23 +43,22 @@ func (b *builder) imageFor(images map[string]string) {
 // A parallelism is one way in which a server spreads a model over devices.
 type parallelism struct {
 	field, flag string
-	n           int      // number of devices; 0 if not set
-	aliases     []string // other names of the option flag
+	n           int // number of devices; 0 if not set
 }
 
 // parallelOptions appends the options that spread the model over devices. The first of ways is tensor
-// parallelism.
+// parallelism. The argument options has every option that changes how many devices the server uses.
 //
 // If neither a field nor Args sets any of the options, and GPUs lists several ids, tensor parallelism
 // spreads the model over all of them. If a field sets an option, the number of devices that the server uses
 // must equal the number of ids, because a result must not name devices that were idle. If GPUs is "all",
 // that number is checked when the container runs. If Args set one of the options, nothing is checked.
-func (b *builder) parallelOptions(ways ...parallelism) {
+func (b *builder) parallelOptions(ways []parallelism, options []string) {
 	set, used := false, 1
+	if b.hasArg(options...) {
+		set, used = true, 0
+	}
 	for i, w := range ways {
-		if b.hasArg(append(slices.Clone(w.aliases), w.flag)...) {
-			set, used = true, 0
-		}
 		if w.n < 0 {
 			b.invalid(w.field, "%d: want a whole number above 0, or 0 for all GPUs that are named", w.n)
 			ways[i].n = 0

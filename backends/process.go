@@ -177,10 +177,7 @@ func (p Program) names(placeholder string) bool {
 
 // target returns the server without its address and without a model that it lists.
 func (p Process) target() llmbench.Target {
-	key := p.APIKey.Reveal()
-	if key == "" {
-		key = secret.APIKey(p.Command, p.Env)
-	}
+	key := cmp.Or(p.APIKey.Reveal(), secret.APIKey(p.Command, p.Env))
 	t := URL{Model: p.Model, Dialect: p.Dialect, Header: p.Header, Body: p.Body, Echo: p.Echo}.target()
 	if key != "" { // whatever the dialect, because engines such as vLLM only accept a bearer token
 		t.Header.Set("Authorization", "Bearer "+key)

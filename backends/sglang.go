@@ -21,19 +21,19 @@ import (
 // requests.
 type SGLang struct {
 	Container
-	DType              string  // auto, half, float16, bfloat16 or float32
-	TensorParallel     int     // GPUs that share each layer; by default all GPUs listed by id
-	DataParallel       int     // copies of the model
-	ContextLength      int     // tokens of a request, prompt and output together
-	MemFractionStatic  float64 // share of memory for weights and KV cache
-	MaxRunningRequests int     // requests in a batch
-	MaxQueuedRequests  int     // waiting requests; the server refuses further ones
-	ChunkedPrefillSize int     // prompt tokens in a step; -1 means whole prompts
-	RadixCache         Toggle  // prefix cache; default on
-	KVCacheDType       string  // auto, fp8_e4m3 or fp8_e5m2
-	AttentionBackend   string  // e.g. flashinfer
-	CUDAGraph          Toggle  // default on
-	SchedulePolicy     string  // e.g. lpm or fcfs
+	DType              string  `flag:"--dtype" values:"auto half float16 bfloat16 float32"`
+	TensorParallel     int     `gpus:"--tp-size"`                        // GPUs that share each layer; by default all GPUs listed by id
+	DataParallel       int     `gpus:"--dp-size"`                        // copies of the model
+	ContextLength      int     `flag:"--context-length"`                 // tokens of a request, prompt and output together
+	MemFractionStatic  float64 `flag:"--mem-fraction-static"`            // share of memory for weights and KV cache
+	MaxRunningRequests int     `flag:"--max-running-requests"`           // requests in a batch
+	MaxQueuedRequests  int     `flag:"--max-queued-requests"`            // waiting requests; the server refuses further ones
+	ChunkedPrefillSize int     `flag:"--chunked-prefill-size" also:"-1"` // prompt tokens in a step; -1 means whole prompts
+	RadixCache         Toggle  `off:"--disable-radix-cache"`             // prefix cache; default on
+	KVCacheDType       string  `flag:"--kv-cache-dtype" values:"auto bf16 bfloat16 fp8_e4m3 fp8_e5m2 mxfp8 nvfp4 fp4_mx_block16 fp4_e2m1"`
+	AttentionBackend   string  `flag:"--attention-backend"` // e.g. flashinfer
+	CUDAGraph          Toggle  `off:"--disable-cuda-graph"` // default on
+	SchedulePolicy     string  `flag:"--schedule-policy" values:"lpm random fcfs dfs-weight lof priority routing-key"`
 }
 
 // Spec describes how the server is launched; the error names each invalid field.
@@ -53,25 +53,7 @@ func (s SGLang) Spec() (launch.Spec, error) {
 	}
 	b.withHub("huggingface", "/root/.cache/huggingface", "--revision", "--chat-template", "--trust-remote-code")
 	b.choiceOption("Quantization", "--quantization", s.Quantization, sglangQuantizations...)
-	b.choiceOption("DType", "--dtype", s.DType, "auto", "half", "float16", "bfloat16", "float32")
-	b.parallelOptions(
-		parallelism{"TensorParallel", "--tp-size", s.TensorParallel, []string{"--tp", "--tensor-parallel-size", "--pp-size", "--pp", "--pipeline-parallel-size"}},
-		parallelism{"DataParallel", "--dp-size", s.DataParallel, []string{"--dp", "--data-parallel-size", "--enable-dp-attention"}},
-	)
-	b.intOption("ContextLength", "--context-length", s.ContextLength)
-	b.shareOption("MemFractionStatic", "--mem-fraction-static", s.MemFractionStatic)
-	b.intOption("MaxRunningRequests", "--max-running-requests", s.MaxRunningRequests)
-	b.intOption("MaxQueuedRequests", "--max-queued-requests", s.MaxQueuedRequests)
-	if s.ChunkedPrefillSize == -1 {
-		b.args("--chunked-prefill-size", "-1")
-	} else {
-		b.intOption("ChunkedPrefillSize", "--chunked-prefill-size", s.ChunkedPrefillSize)
-	}
-	b.toggleOption("RadixCache", s.RadixCache, nil, []string{"--disable-radix-cache"})
-	b.choiceOption("KVCacheDType", "--kv-cache-dtype", s.KVCacheDType, "auto", "bf16", "bfloat16", "fp8_e4m3", "fp8_e5m2", "mxfp8", "nvfp4", "fp4_mx_block16", "fp4_e2m1")
-	b.textOption("--attention-backend", s.AttentionBackend)
-	b.toggleOption("CUDAGraph", s.CUDAGraph, nil, []string{"--disable-cuda-graph"})
-	b.choiceOption("SchedulePolicy", "--schedule-policy", s.SchedulePolicy, "lpm", "random", "fcfs", "dfs-weight", "lof", "priority", "routing-key")
+	b.fields(s, "--tp", "--tensor-parallel-size", "--pp-size", "--pp", "--pipeline-parallel-size", "--dp", "--data-parallel-size", "--enable-dp-attention")
 	b.Version = probe.Field{Path: "/server_info", Name: "version"}
 	b.Metrics = s.Metrics()
 	if s.RadixCache != Off {

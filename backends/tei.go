@@ -16,14 +16,14 @@ import (
 // tei-rerank do. It has no default image for AMD.
 type TEI struct {
 	Container
-	DType                 string // float16 or float32; default float32 on a CPU, float16 otherwise
-	Pooling               string // cls, mean, splade or last-token; default as the model says
-	MaxConcurrentRequests int    // requests waiting or running; the server refuses further ones; default 512
-	MaxBatchTokens        int    // tokens in a batch; default 16384
-	MaxBatchRequests      int    // inputs in a batch; by default no limit
-	MaxClientBatchSize    int    // inputs of a request; default 32
-	TokenizationWorkers   int    // threads that split texts into tokens; default one for each core
-	AutoTruncate          Toggle // default on; with off the server does not start if MaxBatchTokens is less than a text may have
+	DType                 string `flag:"--dtype" values:"float16 float32"`                 // default float32 on a CPU, float16 otherwise
+	Pooling               string `flag:"--pooling" values:"cls mean splade last-token"`    // default as the model says
+	MaxConcurrentRequests int    `flag:"--max-concurrent-requests"`                        // requests waiting or running; the server refuses further ones; default 512
+	MaxBatchTokens        int    `flag:"--max-batch-tokens"`                               // tokens in a batch; default 16384
+	MaxBatchRequests      int    `flag:"--max-batch-requests"`                             // inputs in a batch; by default no limit
+	MaxClientBatchSize    int    `flag:"--max-client-batch-size"`                          // inputs of a request; default 32
+	TokenizationWorkers   int    `flag:"--tokenization-workers"`                           // threads that split texts into tokens; default one for each core
+	AutoTruncate          Toggle `flag:"--auto-truncate true" off:"--auto-truncate false"` // default on; with off the server does not start if MaxBatchTokens is less than a text may have
 }
 
 // Spec describes how the server is launched; the error names each invalid field.
@@ -50,14 +50,7 @@ func (t TEI) Spec() (launch.Spec, error) {
 	if t.Quantization != "" {
 		b.invalid("Quantization", "%q: want none, because this server has no such setting", t.Quantization)
 	}
-	b.choiceOption("DType", "--dtype", t.DType, "float16", "float32")
-	b.choiceOption("Pooling", "--pooling", t.Pooling, "cls", "mean", "splade", "last-token")
-	b.intOption("MaxConcurrentRequests", "--max-concurrent-requests", t.MaxConcurrentRequests)
-	b.intOption("MaxBatchTokens", "--max-batch-tokens", t.MaxBatchTokens)
-	b.intOption("MaxBatchRequests", "--max-batch-requests", t.MaxBatchRequests)
-	b.intOption("MaxClientBatchSize", "--max-client-batch-size", t.MaxClientBatchSize)
-	b.intOption("TokenizationWorkers", "--tokenization-workers", t.TokenizationWorkers)
-	b.toggleOption("AutoTruncate", t.AutoTruncate, []string{"--auto-truncate", "true"}, []string{"--auto-truncate", "false"})
+	b.fields(t)
 	b.Version = probe.Field{Path: "/info", Name: "version"}
 	b.Metrics = t.Metrics()
 	b.Failures = []launch.Failure{

@@ -18,16 +18,16 @@ import (
 // KV cache can be read from version 1.3.0rc5 on.
 type TensorRTLLM struct {
 	Container
-	TensorParallel     int     // GPUs that share each layer; by default all GPUs listed by id
-	PipelineParallel   int     // groups of GPUs that share the layers
-	MaxBatchSize       int     // requests in a batch
-	MaxNumTokens       int     // tokens in a step
-	MaxSeqLen          int     // tokens of a request, prompt and output together
+	TensorParallel     int     `gpus:"--tp_size"`        // GPUs that share each layer; by default all GPUs listed by id
+	PipelineParallel   int     `gpus:"--pp_size"`        // groups of GPUs that share the layers
+	MaxBatchSize       int     `flag:"--max_batch_size"` // requests in a batch
+	MaxNumTokens       int     `flag:"--max_num_tokens"` // tokens in a step
+	MaxSeqLen          int     `flag:"--max_seq_len"`    // tokens of a request, prompt and output together
 	FreeGPUMemory      float64 // share of free memory for the KV cache; default 0.9
 	BlockReuse         Toggle  // prefix cache; default on
 	KVCacheDType       string  // auto or fp8
 	ChunkedPrefill     Toggle
-	PostprocessWorkers int // processes that turn tokens into text
+	PostprocessWorkers int `flag:"--num_postprocess_workers"` // processes that turn tokens into text
 }
 
 // Spec describes how the server is launched; the error names each invalid field.
@@ -39,18 +39,8 @@ func (t TensorRTLLM) Spec() (launch.Spec, error) {
 	b.Ulimits = []launch.Ulimit{{Name: "memlock", Soft: -1, Hard: -1}, {Name: "stack", Soft: 64 << 20, Hard: 64 << 20}}
 	const settings = "/llmbench/config.yml"
 	b.args("trtllm-serve", b.path, "--host", "0.0.0.0", "--port", "8000", "--config", settings)
-	b.downloadTo("huggingface", "/root/.cache/huggingface", "HF_TOKEN")
-	b.commitIn("/root/.cache/huggingface/hub")
-	b.withOffline()
-	b.withChatTemplate("--chat_template")
-	b.parallelOptions(
-		parallelism{"TensorParallel", "--tp_size", t.TensorParallel, []string{"--tensor_parallel_size"}},
-		parallelism{"PipelineParallel", "--pp_size", t.PipelineParallel, []string{"--pipeline_parallel_size"}},
-	)
-	b.intOption("MaxBatchSize", "--max_batch_size", t.MaxBatchSize)
-	b.intOption("MaxNumTokens", "--max_num_tokens", t.MaxNumTokens)
-	b.intOption("MaxSeqLen", "--max_seq_len", t.MaxSeqLen)
-	b.intOption("PostprocessWorkers", "--num_postprocess_workers", t.PostprocessWorkers)
+	b.withHub("huggingface", "/root/.cache/huggingface", "", "--chat_template", "")
+	b.fields(t, "--tensor_parallel_size", "--pipeline_parallel_size")
 	text := t.settings(b)
 	b.Files = []launch.File{{Path: settings, Content: text + "\n"}}
 	b.Config["settings"] = strings.Join(strings.Fields(text), " ")

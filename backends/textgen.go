@@ -30,10 +30,10 @@ import (
 type TextGen struct {
 	Container
 	Loader    string // Transformers, ExLlamav2, ExLlamav3 or llama.cpp; "" lets the server choose
-	Context   int    // tokens of a request, prompt and output together
-	GPULayers int    // layers on the GPU, with the loader llama.cpp
-	Parallel  int    // requests served at once, with the loader llama.cpp
-	Attention string // sdpa, eager or flash_attention_2, with the loader Transformers
+	Context   int    `flag:"--ctx-size"`                                                  // tokens of a request, prompt and output together
+	GPULayers int    `flag:"--gpu-layers"`                                                // layers on the GPU, with the loader llama.cpp
+	Parallel  int    `flag:"--parallel"`                                                  // requests served at once, with the loader llama.cpp
+	Attention string `flag:"--attn-implementation" values:"sdpa eager flash_attention_2"` // with the loader Transformers
 }
 
 // textgenModel matches names that need no quoting in a shell.
@@ -61,13 +61,10 @@ func (t TextGen) Spec() (launch.Spec, error) {
 	} else {
 		b.checkGGUF()
 	}
-	b.intOption("Context", "--ctx-size", t.Context)
-	b.intOption("GPULayers", "--gpu-layers", t.GPULayers)
-	b.intOption("Parallel", "--parallel", t.Parallel)
+	b.fields(t)
 	if (t.GPULayers > 0 || t.Parallel > 0) && !llama {
 		b.invalid("Loader", "%q: want llama.cpp with GPULayers or Parallel", t.Loader)
 	}
-	b.choiceOption("Attention", "--attn-implementation", t.Attention, "sdpa", "eager", "flash_attention_2")
 	if t.Attention != "" && !transformers {
 		b.invalid("Loader", "%q: want Transformers with Attention", t.Loader)
 	}

@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -17,18 +18,18 @@ import (
 // The default image for AMD is 3.3.5-rocm, the newest one that the project's documentation names.
 type TGI struct {
 	Container
-	DType                 string  // float16 or bfloat16; must be "" with a Quantization
-	NumShard              int     // GPUs that share each layer; by default all
-	MaxConcurrentRequests int     // requests waiting or running; the server refuses further ones; default 128
-	MaxInputTokens        int     // tokens of a prompt
-	MaxTotalTokens        int     // tokens of a request, prompt and output together
-	MaxBatchPrefillTokens int     // prompt tokens in a step
-	MaxBatchTotalTokens   int     // tokens in a batch
-	MaxWaitingTokens      int     // steps before waiting requests join the batch; default 20
-	CUDAMemoryFraction    float64 // share of each GPU's memory; default 1
-	KVCacheDType          string  // fp8_e4m3fn or fp8_e5m2
-	Speculate             int     // speculative tokens
-	PrefixCaching         Toggle  // default on if the model allows it
+	DType                 string  `flag:"--dtype" values:"float16 bfloat16"` // must be "" with a Quantization
+	NumShard              int     `flag:"--num-shard"`                       // GPUs that share each layer; by default all
+	MaxConcurrentRequests int     `flag:"--max-concurrent-requests"`         // requests waiting or running; the server refuses further ones; default 128
+	MaxInputTokens        int     `flag:"--max-input-tokens"`                // tokens of a prompt
+	MaxTotalTokens        int     `flag:"--max-total-tokens"`                // tokens of a request, prompt and output together
+	MaxBatchPrefillTokens int     `flag:"--max-batch-prefill-tokens"`        // prompt tokens in a step
+	MaxBatchTotalTokens   int     `flag:"--max-batch-total-tokens"`          // tokens in a batch
+	MaxWaitingTokens      int     `flag:"--max-waiting-tokens"`              // steps before waiting requests join the batch; default 20
+	CUDAMemoryFraction    float64 `flag:"--cuda-memory-fraction"`            // share of each GPU's memory; default 1
+	KVCacheDType          string  `flag:"--kv-cache-dtype" values:"fp8_e4m3fn fp8_e5m2"`
+	Speculate             int     `flag:"--speculate"`   // speculative tokens
+	PrefixCaching         Toggle  `env:"PREFIX_CACHING"` // default on if the model allows it
 }
 
 // Spec describes how the server is launched; the error names each invalid field.
@@ -36,10 +37,8 @@ func (t TGI) Spec() (launch.Spec, error) {
 	b := newBuilder(t.Container, "tgi", "ghcr.io/huggingface/text-generation-inference:3.3.7", 80)
 	b.grantGPUs(launch.NVIDIA)
 	b.imageFor(map[string]string{launch.NVIDIA: b.Image, launch.AMD: "ghcr.io/huggingface/text-generation-inference:3.3.5-rocm"})
-	if b.ShmSize == 0 {
-		b.ShmSize = 1 << 30 // NCCL needs it between shards; the launcher dies with signal 9 without it
-	}
-	b.ListedModel = b.path // TGI lists the value of --model-id, and accepts any name in requests
+	b.ShmSize = cmp.Or(b.ShmSize, 1<<30) // NCCL needs it between shards; the launcher dies with signal 9 without it
+	b.ListedModel = b.path               // TGI lists the value of --model-id, and accepts any name in requests
 	b.args("--model-id", b.path, "--port", "80")
 	b.withHub("tgi", "/data", "--revision", "", "--trust-remote-code")
 	if t.ModelsDir == "" {
@@ -47,22 +46,11 @@ func (t TGI) Spec() (launch.Spec, error) {
 		b.CommitFile, b.Commit = "", probe.Field{Path: "/info", Name: "model_sha"}
 	}
 	b.choiceOption("Quantization", "--quantize", t.Quantization, "awq", "eetq", "gptq", "marlin", "exl2", "compressed-tensors", "bitsandbytes", "bitsandbytes-nf4", "bitsandbytes-fp4", "fp8")
-	b.choiceOption("DType", "--dtype", t.DType, "float16", "bfloat16")
+	b.fields(t)
 	if t.DType != "" && t.Quantization != "" {
 		b.invalid("DType", "%q: want none with Quantization %q, because the launcher takes only one of the two", t.DType, t.Quantization)
 	}
-	b.intOption("NumShard", "--num-shard", t.NumShard)
 	b.useDevices("NumShard", max(0, t.NumShard))
-	b.intOption("MaxConcurrentRequests", "--max-concurrent-requests", t.MaxConcurrentRequests)
-	b.intOption("MaxInputTokens", "--max-input-tokens", t.MaxInputTokens)
-	b.intOption("MaxTotalTokens", "--max-total-tokens", t.MaxTotalTokens)
-	b.intOption("MaxBatchPrefillTokens", "--max-batch-prefill-tokens", t.MaxBatchPrefillTokens)
-	b.intOption("MaxBatchTotalTokens", "--max-batch-total-tokens", t.MaxBatchTotalTokens)
-	b.intOption("MaxWaitingTokens", "--max-waiting-tokens", t.MaxWaitingTokens)
-	b.shareOption("CUDAMemoryFraction", "--cuda-memory-fraction", t.CUDAMemoryFraction)
-	b.choiceOption("KVCacheDType", "--kv-cache-dtype", t.KVCacheDType, "fp8_e4m3fn", "fp8_e5m2")
-	b.intOption("Speculate", "--speculate", t.Speculate)
-	b.toggleVariable("PrefixCaching", t.PrefixCaching, "PREFIX_CACHING")
 	b.Version = probe.Field{Path: "/info", Name: "version"}
 	b.Metrics = t.Metrics()
 	if t.PrefixCaching != Off {

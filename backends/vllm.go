@@ -22,24 +22,24 @@ import (
 // is emptied before each pass.
 type VLLM struct {
 	Container
-	DType                string  // float16, bfloat16, float32 or auto
-	TensorParallel       int     // GPUs that share each layer; by default all GPUs listed by id
-	PipelineParallel     int     // groups of GPUs that share the layers
-	MaxModelLen          int     // tokens of a request, prompt and output together
-	MaxNumSeqs           int     // requests in a batch
-	MaxNumBatchedTokens  int     // tokens in a step
-	GPUMemoryUtilization float64 // share of each GPU's memory; default 0.92
-	KVCacheDType         string  // auto, fp8, fp8_e4m3 or fp8_e5m2
-	PrefixCaching        Toggle  // default on
-	ChunkedPrefill       Toggle  // default on
-	EnforceEager         bool    // no CUDA graphs
-	AttentionBackend     string  // e.g. FLASH_ATTN
-	Speculative          string  // JSON value of --speculative-config
-	LoadFormat           string  // auto, or dummy for random weights
+	DType                string  `flag:"--dtype" values:"auto float16 bfloat16 float32"`
+	TensorParallel       int     `gpus:"--tensor-parallel-size"`   // GPUs that share each layer; by default all GPUs listed by id
+	PipelineParallel     int     `gpus:"--pipeline-parallel-size"` // groups of GPUs that share the layers
+	MaxModelLen          int     `flag:"--max-model-len"`          // tokens of a request, prompt and output together
+	MaxNumSeqs           int     `flag:"--max-num-seqs"`           // requests in a batch
+	MaxNumBatchedTokens  int     `flag:"--max-num-batched-tokens"` // tokens in a step
+	GPUMemoryUtilization float64 `flag:"--gpu-memory-utilization"` // share of each GPU's memory; default 0.92
+	KVCacheDType         string  `flag:"--kv-cache-dtype" values:"auto fp8 fp8_e4m3 fp8_e5m2"`
+	PrefixCaching        Toggle  `flag:"--enable-prefix-caching" off:"--no-enable-prefix-caching"`   // default on
+	ChunkedPrefill       Toggle  `flag:"--enable-chunked-prefill" off:"--no-enable-chunked-prefill"` // default on
+	EnforceEager         bool    `flag:"--enforce-eager"`                                            // no CUDA graphs
+	AttentionBackend     string  `flag:"--attention-backend"`                                        // e.g. FLASH_ATTN
+	Speculative          string  `flag:"--speculative-config"`                                       // JSON value of --speculative-config
+	LoadFormat           string  `flag:"--load-format" values:"auto dummy"`                          // dummy is for random weights
 	CompileCache         Toggle  // keep the output of torch.compile in a volume, for later starts; default off
 	// CPUKVCache is the size of the KV cache in GiB, for an image for CPUs
 	// (vllm/vllm-openai-cpu). 0 means the image's default.
-	CPUKVCache int
+	CPUKVCache int `env:"VLLM_CPU_KVCACHE_SPACE"`
 }
 
 // Spec describes how the server is launched; the error names each invalid field.
@@ -55,23 +55,7 @@ func (v VLLM) Spec() (launch.Spec, error) {
 	b.args(b.path, "--host", "0.0.0.0", "--port", "8000", "--served-model-name", b.Model, "--generation-config", "vllm")
 	b.withHub("huggingface", "/root/.cache/huggingface", "--revision", "--chat-template", "--trust-remote-code")
 	b.choiceOption("Quantization", "--quantization", v.Quantization, vllmQuantizations...)
-	b.choiceOption("DType", "--dtype", v.DType, "auto", "float16", "bfloat16", "float32")
-	b.parallelOptions(
-		parallelism{"TensorParallel", "--tensor-parallel-size", v.TensorParallel, []string{"-tp"}},
-		parallelism{"PipelineParallel", "--pipeline-parallel-size", v.PipelineParallel, []string{"-pp", "--data-parallel-size", "-dp"}},
-	)
-	b.intOption("MaxModelLen", "--max-model-len", v.MaxModelLen)
-	b.intOption("MaxNumSeqs", "--max-num-seqs", v.MaxNumSeqs)
-	b.intOption("MaxNumBatchedTokens", "--max-num-batched-tokens", v.MaxNumBatchedTokens)
-	b.shareOption("GPUMemoryUtilization", "--gpu-memory-utilization", v.GPUMemoryUtilization)
-	b.choiceOption("KVCacheDType", "--kv-cache-dtype", v.KVCacheDType, "auto", "fp8", "fp8_e4m3", "fp8_e5m2")
-	b.toggleOption("PrefixCaching", v.PrefixCaching, []string{"--enable-prefix-caching"}, []string{"--no-enable-prefix-caching"})
-	b.toggleOption("ChunkedPrefill", v.ChunkedPrefill, []string{"--enable-chunked-prefill"}, []string{"--no-enable-chunked-prefill"})
-	b.switchOption("--enforce-eager", v.EnforceEager)
-	b.textOption("--attention-backend", v.AttentionBackend)
-	b.textOption("--speculative-config", v.Speculative)
-	b.choiceOption("LoadFormat", "--load-format", v.LoadFormat, "auto", "dummy")
-	b.intVariable("CPUKVCache", "VLLM_CPU_KVCACHE_SPACE", v.CPUKVCache)
+	b.fields(v, "-tp", "-pp", "--data-parallel-size", "-dp")
 	if strings.Contains(b.Image, "-cpu") || v.CPUKVCache > 0 {
 		b.allowNUMA()
 	}

@@ -114,9 +114,7 @@ func (v VLLMDisagg) describe(b *builder) {
 		b.Config["gpus-used"] = fmt.Sprint(len(b.Beside) * s.DevicesUsed)
 		b.APIKey = cmp.Or(b.APIKey, s.APIKey)
 		b.Weights, b.ChatTemplate = s.Weights, s.ChatTemplate
-		if b.Unchecked == "" {
-			b.Unchecked = s.Unchecked
-		}
+		b.Unchecked = cmp.Or(b.Unchecked, s.Unchecked)
 	}
 }
 

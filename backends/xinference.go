@@ -2,6 +2,7 @@ package backends
 
 import (
 	"encoding/json"
+	"maps"
 	"path"
 	"strings"
 
@@ -59,9 +60,7 @@ func (x Xinference) Spec() (launch.Spec, error) {
 	b.withTrustRemoteCodeVariable("XINFERENCE_TRUST_REMOTE_CODE")
 	b.args("xinference-local", "-H", "0.0.0.0", "--port", "9997", "--log-level", "info")
 	request := map[string]any{"model_uid": b.Model, "model_name": b.Model}
-	for name, v := range x.Kwargs {
-		request[name] = v
-	}
+	maps.Copy(request, x.Kwargs)
 	set := func(field, name, value string, allowed ...string) {
 		if b.isOneOf(field, value, allowed...) {
 			request[name] = value
