@@ -27,10 +27,7 @@ func agreement(b *testing.B, s server) {
 	if s.answers != "" {
 		s.salt = 0 // the prompts of the file
 	}
-	many, few := pick(s, 64, 16), pick(s, 128, 32)
-	if s.quick() {
-		many, few = 8, 8
-	}
+	many, few := pick(s, 64, 16, 8), pick(s, 128, 32, 8)
 	users := s.concurrencies(1, many)
 	n := s.requests(max(few, slices.Max(users)))
 	requests, err := s.prompts(in, out, s.options.Seed).Requests(n)
@@ -40,12 +37,10 @@ func agreement(b *testing.B, s server) {
 	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {
 		references, config := s.references(b, requests)
 		s := s.withConfig(map[string]string{"references": config})
-		for _, users := range users {
-			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-				l := llmbench.Load{Concurrency: users, KeepText: true, Requests: requests}
-				s.reportAgreement(b, references, requests, s.run(b, l))
-			})
-		}
+		s.perUsers(b, users, func(b *testing.B, users int) {
+			l := llmbench.Load{Concurrency: users, KeepText: true, Requests: requests}
+			s.reportAgreement(b, references, requests, s.run(b, l))
+		})
 	})
 }
 
@@ -141,13 +136,11 @@ func (s server) reportAgreement(b *testing.B, references agree.References, reque
 
 // prepareAccuracy uses LLMBENCH_DATASET if its questions have answers.
 func prepareAccuracy(o Options, c config) (Options, error) {
-	if o.Dataset == "" && hasAnswers(c.Serve.Dataset) {
-		o.Dataset = c.Serve.Dataset
-		o.Input, o.Output = cmp.Or(o.Input, c.Serve.Input), cmp.Or(o.Output, c.Serve.Output)
+	if o.Dataset == "" && hasAnswers(c.Dataset) {
+		o.Dataset = c.Dataset
+		o.Input, o.Output = cmp.Or(o.Input, c.Input), cmp.Or(o.Output, c.Output)
 	}
-	if o.Dataset == "" {
-		o.Dataset = "arithmetic"
-	}
+	o.Dataset = cmp.Or(o.Dataset, "arithmetic")
 	if _, err := (server{options: o}).dataset(0, 0); err != nil {
 		return o, err
 	}
@@ -174,19 +167,13 @@ func hasAnswers(dataset string) bool {
 func accuracy(b *testing.B, s server) {
 	set := questionSet(s.options.Seed, llmbench.Target{}.Salt("questions")) // the target is empty, so that the salt differs between processes but not between servers
 	b.Run("workload="+workloadName(s.options)+"/stream=true", func(b *testing.B) {
-		for _, users := range s.concurrencies(1, 64) {
-			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) { s.ask(b, users, set) })
-		}
+		s.perUsers(b, []int{1, 64}, func(b *testing.B, users int) { s.ask(b, users, set) })
 	})
 }
 
 // ask measures the given number of users with questions from a set.
 func (s server) ask(b *testing.B, users int, set uint64) {
-	few := 64
-	if s.quick() {
-		few = 16
-	}
-	n := s.requests(max(pick(s, 200, few), 4*users))
+	n := s.requests(max(pick(s, 200, 64, 16), 4*users))
 	draw := func(n int, seed uint64) ([]llmbench.Request, error) {
 		w, err := s.dataset(seed, s.target.Salt(seed))
 		if err != nil {

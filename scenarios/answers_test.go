@@ -172,7 +172,7 @@ func TestAccuracyDataset(t *testing.T) {
 	} {
 		c := parse(t)
 		if tt.env != "" {
-			c.Serve.Dataset = tt.env
+			c.Dataset = tt.env
 		}
 		o, err := scenario("Accuracy").prepare(Options{Dataset: tt.option}, c)
 		if tt.err != "" {

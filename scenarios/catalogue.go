@@ -97,12 +97,7 @@ func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
 	if d, items := target.Dialect.(dialect.ItemsDialect); items && !sc.items {
 		llmbench.Skip(b, d.Name()+" generates no text")
 	}
-	var s server
-	if sc.items {
-		s = connectItems(b, o, target)
-	} else {
-		s = connect(b, o, target, sc.asksLengths(o, cells))
-	}
+	s := connect(b, o, target, sc.asksLengths(o, cells), !sc.items)
 	if sc.study != nil {
 		sc.study.measure(b, s, cells)
 		return

@@ -14,42 +14,42 @@ import (
 )
 
 func TestParseConfig(t *testing.T) {
-	usual := serveConfig{
-		Concurrency: []int{1, 8}, Burstiness: 1, Input: 512, Output: 128, Dataset: "random", Stream: true,
-		Warmup: -1, Timeout: 10 * time.Minute, IdleTimeout: time.Minute, Seed: 1,
+	usual := Options{
+		Batches: []int{1, 8, 32}, Cosine: leastCosine, Burstiness: 1, Dataset: "random",
+		Timeout: 10 * time.Minute, IdleTimeout: time.Minute, Seed: 1,
 	}
-	with := func(change func(*serveConfig)) serveConfig { c := usual; change(&c); return c }
+	with := func(change func(*Options)) Options { c := usual; change(&c); return c }
 	for _, tt := range []struct {
 		environ []string
-		want    serveConfig
+		want    Options
 	}{
 		{[]string{"PATH=/bin", "LLMBENCH_RATE="}, usual},
 		{
 			[]string{"LLMBENCH_RATE=0.5, 32", "LLMBENCH_BURSTINESS=0.7", "LLMBENCH_REQUESTS=100", "LLMBENCH_OUTPUT=20", "LLMBENCH_DATASET=sharegpt:a:b.json",
 				"LLMBENCH_STREAM=true", "LLMBENCH_WARMUP=0", "LLMBENCH_TIMEOUT=1m", "LLMBENCH_IDLE_TIMEOUT=5s", "LLMBENCH_MAX_FAIL=0.25", "LLMBENCH_MAX_SHED=0.5", "LLMBENCH_SLO=ttft=1s", "LLMBENCH_SEED=9"},
-			serveConfig{
-				Concurrency: []int{1, 8}, Rate: []float64{0.5, 32}, LoadSet: true, Burstiness: 0.7, Requests: 100, Output: 20,
-				Dataset: "sharegpt:a:b.json", Stream: true, Timeout: time.Minute, IdleTimeout: 5 * time.Second, MaxFail: 0.25, MaxShed: 0.5,
-				SLO: sample.SLO{TTFT: time.Second}, Seed: 9,
+			Options{
+				Batches: []int{1, 8, 32}, Cosine: leastCosine, Rates: []float64{0.5, 32}, Burstiness: 0.7, Requests: 100, Output: 20,
+				Dataset: "sharegpt:a:b.json", Warmup: -1, Timeout: time.Minute, IdleTimeout: 5 * time.Second, MaxFail: 0.25, MaxShed: 0.5,
+				Limits: sample.SLO{TTFT: time.Second}, Seed: 9,
 			},
 		},
-		{[]string{"LLMBENCH_STAGES=10:1m,10..50:30s:exp", "LLMBENCH_BURSTINESS=2"}, with(func(c *serveConfig) {
-			c.LoadSet, c.Burstiness = true, 2
+		{[]string{"LLMBENCH_STAGES=10:1m,10..50:30s:exp", "LLMBENCH_BURSTINESS=2"}, with(func(c *Options) {
+			c.Burstiness = 2
 			c.Stages = []arrivals.Stage{{For: time.Minute, Rate: 10}, {For: 30 * time.Second, Rate: 10, Ramp: arrivals.Exponential, To: 50}}
 		})},
-		{[]string{"LLMBENCH_CANCEL=0.25:2s", "LLMBENCH_STREAM=false"}, with(func(c *serveConfig) {
-			c.Stream, c.Cancel = false, llmbench.Cancel{Share: 0.25, Time: 2 * time.Second}
+		{[]string{"LLMBENCH_CANCEL=0.25:2s", "LLMBENCH_STREAM=false"}, with(func(c *Options) {
+			c.NoStream, c.Cancel = true, llmbench.Cancel{Share: 0.25, Time: 2 * time.Second}
 		})},
-		{[]string{"LLMBENCH_MIX=meta/llama3:8b=3, a=b=0.5"}, with(func(c *serveConfig) {
+		{[]string{"LLMBENCH_MIX=meta/llama3:8b=3, a=b=0.5"}, with(func(c *Options) {
 			c.Mix = []benchdata.Share{{Model: "meta/llama3:8b", Weight: 3}, {Model: "a=b", Weight: 0.5}}
 		})},
-		{[]string{"LLMBENCH_SEED=18446744073709551615"}, with(func(c *serveConfig) { c.Seed = 1<<64 - 1 })},
-		{[]string{"LLMBENCH_INPUT=10", "LLMBENCH_OUTPUT=20"}, with(func(c *serveConfig) { c.Input, c.Output = 10, 20 })},
-		{[]string{"LLMBENCH_DATASET=sharegpt:x"}, with(func(c *serveConfig) { c.Dataset, c.Input, c.Output = "sharegpt:x", 0, 0 })},
+		{[]string{"LLMBENCH_SEED=18446744073709551615"}, with(func(c *Options) { c.Seed = 1<<64 - 1 })},
+		{[]string{"LLMBENCH_INPUT=10", "LLMBENCH_OUTPUT=20"}, with(func(c *Options) { c.Input, c.Output = 10, 20 })},
+		{[]string{"LLMBENCH_DATASET=sharegpt:x"}, with(func(c *Options) { c.Dataset = "sharegpt:x" })},
 	} {
 		got, err := parseConfig(tt.environ)
 		assert.NilError(t, err, "%q", tt.environ)
-		assert.DeepEqual(t, got.Serve, tt.want)
+		assert.DeepEqual(t, got.Options, tt.want)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestParseFull(t *testing.T) {
 		assert.NilError(t, err, "LLMBENCH_FULL=%s", value)
 		assert.Equal(t, c.Full, want, "LLMBENCH_FULL=%s", value)
 		assert.Equal(t, c.Data, folder)
-		assert.Equal(t, c.Tokenizer, "t.json")
+		assert.Equal(t, c.TokenizerFile, "t.json")
 	}
 }
 
@@ -116,10 +116,11 @@ func FuzzParseConfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, n := range append(c.Serve.Concurrency, c.Serve.Input) {
-			assert.Assert(t, n > 0 || n == 0 && c.Serve.Dataset != "random", "LLMBENCH_%s=%q: %+v", name, value, c.Serve)
+		for _, n := range c.Concurrencies {
+			assert.Assert(t, n > 0, "LLMBENCH_%s=%q: %+v", name, value, c)
 		}
-		assert.Assert(t, c.Serve.Timeout > 0 && c.Serve.IdleTimeout > 0, "LLMBENCH_%s=%q: %+v", name, value, c.Serve)
-		assert.Assert(t, c.Serve.MaxFail >= 0 && c.Serve.MaxFail <= 1, "LLMBENCH_%s=%q: %+v", name, value, c.Serve)
+		assert.Assert(t, c.Input >= 0, "LLMBENCH_%s=%q: %+v", name, value, c)
+		assert.Assert(t, c.Timeout > 0 && c.IdleTimeout > 0, "LLMBENCH_%s=%q: %+v", name, value, c)
+		assert.Assert(t, c.MaxFail >= 0 && c.MaxFail <= 1, "LLMBENCH_%s=%q: %+v", name, value, c)
 	})
 }

@@ -2,14 +2,12 @@ package scenarios
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"strconv"
 	"testing"
 
-	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -29,35 +27,11 @@ const (
 // prepareItems completes o with the environment variables of Embeddings and Rerank.
 func prepareItems(o Options, c config) (Options, error) {
 	if len(o.Batches) == 0 {
-		o.Batches = c.Items.Batches
+		o.Batches = c.Batches
 	}
-	o.Dimensions = cmp.Or(o.Dimensions, c.Items.Dimensions)
-	o.Cosine = cmp.Or(o.Cosine, c.Items.Cosine)
+	o.Dimensions = cmp.Or(o.Dimensions, c.Dimensions)
+	o.Cosine = cmp.Or(o.Cosine, c.Cosine)
 	return o, nil
-}
-
-// connectItems is like connect, for a scenario whose requests have inputs. The server may generate no text,
-// so it is not asked how it counts tokens by requests for completions.
-func connectItems(b *testing.B, o Options, target llmbench.Target) server {
-	b.Helper()
-	s := server{options: o, target: target, salt: target.Salt(), counter: counter{tokens: tokenizer.Words{}}}
-	if o.Simulated {
-		return s
-	}
-	cfg, err := readConfig()
-	if err != nil {
-		b.Fatal(err)
-	}
-	ctx := llmbench.Context(b)
-	asked := &prober{ctx: ctx, later: ctx, target: target, logf: b.Logf}
-	if s.tokens, err = asked.withoutText(o.Tokenizer, cfg.Tokenizer); err != nil {
-		b.Fatal(err)
-	}
-	if s.tokens == nil {
-		s.counter = asked.guess(errors.New("it has no /tokenize"))
-		s.unknown = true
-	}
-	return s
 }
 
 // embeddings measures vectors of random texts.
@@ -77,25 +51,21 @@ func measureItems(b *testing.B, s server, own dialect.ItemsDialect) {
 		llmbench.Skip(b, d.Name()+" is for requests of another kind: embeddings and rankings have dialects of their own")
 	}
 	s.target.Dialect = d
-	if s.quick() && s.options.Dimensions == 0 {
-		s.options.Dimensions = 64 // writing and parsing all 384 in one process keeps two cores busy
-	}
-	if n := s.options.Dimensions; n > 0 && !d.Ranks() {
+	// Writing and parsing all 384 dimensions in one process keeps two cores busy.
+	if n := cmp.Or(s.options.Dimensions, pick(s, 0, 0, 64)); n > 0 && !d.Ranks() {
 		s.target.Dialect = ofDimensions(d, n)
 		s = s.withConfig(map[string]string{"asked-dimensions": strconv.Itoa(n)})
 	}
 	for _, batch := range s.options.Batches {
 		b.Run(fmt.Sprintf("workload=random-%d/batch=%d", itemTokens, batch), func(b *testing.B) {
 			s.checkEqual(b, d.Ranks(), batch)
-			for _, users := range s.concurrencies(pick(s, []int{1, 8, 32, 128}, []int{1, 8})...) {
-				b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-					l := llmbench.Load{Concurrency: users, NoStream: true, Units: sample.Named("prompt-tok/s", "mean-e2e-ns", "p90-e2e-ns", "p99-e2e-ns")}
-					n := s.fewest(s.requests(pick(s, max(4*users, 100), max(2*users, 16))), users, 1)
-					s.run(b, s.fresh(b, l, n, pick(s, users, 1), func(n int, seed uint64) ([]llmbench.Request, error) {
-						return s.itemRequests(n, batch, d.Ranks(), seed)
-					}))
-				})
-			}
+			s.perUsers(b, pick(s, []int{1, 8, 32, 128}, []int{1, 8}), func(b *testing.B, users int) {
+				l := llmbench.Load{Concurrency: users, NoStream: true, Units: sample.Named("prompt-tok/s", "mean-e2e-ns", "p90-e2e-ns", "p99-e2e-ns")}
+				n := s.fewest(s.requests(pick(s, max(4*users, 100), max(2*users, 16))), users, 1)
+				s.run(b, s.fresh(b, l, n, pick(s, users, 1), func(n int, seed uint64) ([]llmbench.Request, error) {
+					return s.itemRequests(n, batch, d.Ranks(), seed)
+				}))
+			})
 		})
 	}
 }

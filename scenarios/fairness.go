@@ -19,10 +19,8 @@ import (
 func fairness(b *testing.B, s server) {
 	t := pick(s,
 		tenants{light: 64, burst: 32, interval: 2 * time.Second, in: 256, out: 64},
-		tenants{light: 16, burst: 16, interval: 500 * time.Millisecond, in: 64, out: 16})
-	if s.quick() {
-		t.light, t.interval = 8, 100*time.Millisecond
-	}
+		tenants{light: 16, burst: 16, interval: 500 * time.Millisecond, in: 64, out: 16},
+		tenants{light: 8, burst: 16, interval: 100 * time.Millisecond, in: 64, out: 16})
 	t.headers = s.options.Tenants
 	if t.headers[lightTenant] == nil && t.headers[heavyTenant] == nil {
 		t.headers = defaultTenants

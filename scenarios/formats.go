@@ -72,12 +72,10 @@ func formatted(b *testing.B, s server, name, instruction string, ask func(*llmbe
 		if answer := s.once(b, first[0]).Answer; name == "tools" && len(answer.ToolCalls) == 0 {
 			llmbench.Skip(b, fmt.Sprintf("the server did not call the tool that it was offered, but answered %q", s.target.Excerpt(answer.Text, 60)))
 		}
-		for _, users := range s.concurrencies(pick(s, []int{1, 8, 32}, []int{1, 8})...) {
-			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-				l := s.fresh(b, llmbench.Load{Concurrency: users, KeepText: true}, s.requests(s.fewest(max(16, 4*users), users, 2)), users, draw)
-				reportValid(b, first[0], s.run(b, l).All())
-			})
-		}
+		s.perUsers(b, pick(s, []int{1, 8, 32}, []int{1, 8}), func(b *testing.B, users int) {
+			l := s.fresh(b, llmbench.Load{Concurrency: users, KeepText: true}, s.requests(s.fewest(max(16, 4*users), users, 2)), users, draw)
+			reportValid(b, first[0], s.run(b, l).All())
+		})
 	})
 }
 

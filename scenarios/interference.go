@@ -19,10 +19,8 @@ import (
 func interference(b *testing.B, s server) {
 	e := pick(s,
 		episodes{count: 5, in: 128, out: 128, long: 16384, interval: 250 * time.Millisecond, shorts: 40, pause: 30 * time.Second},
-		episodes{count: 3, in: 64, out: 64, long: 3072, interval: 250 * time.Millisecond, shorts: 16, pause: 5 * time.Second})
-	if s.quick() {
-		e = episodes{count: 1, in: 32, out: 32, long: 2048, interval: 20 * time.Millisecond, shorts: 10, pause: 100 * time.Millisecond}
-	}
+		episodes{count: 3, in: 64, out: 64, long: 3072, interval: 250 * time.Millisecond, shorts: 16, pause: 5 * time.Second},
+		episodes{count: 1, in: 32, out: 32, long: 2048, interval: 20 * time.Millisecond, shorts: 10, pause: 100 * time.Millisecond})
 	b.Run(fmt.Sprintf("workload=short-%dx%d-long-%d/stream=true/rate=%g", e.in, e.out, e.long, 1/e.interval.Seconds()), func(b *testing.B) {
 		alone, err := s.prompts(e.long, 1, s.options.Seed).Requests(1)
 		if err != nil {

@@ -27,12 +27,10 @@ func multiTurn(b *testing.B, s server) {
 			b.Fatal(err)
 		}
 		s.once(b, session[0])
-		for _, users := range s.concurrencies(pick(s, []int{1, 8, 32}, []int{1, 8})...) {
-			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-				l := llmbench.Load{Concurrency: users}
-				s.run(b, s.fresh(b, l, s.requests(s.fewest(max(3, 2*users), users, 1)), 1, draw))
-			})
-		}
+		s.perUsers(b, pick(s, []int{1, 8, 32}, []int{1, 8}), func(b *testing.B, users int) {
+			l := llmbench.Load{Concurrency: users}
+			s.run(b, s.fresh(b, l, s.requests(s.fewest(max(3, 2*users), users, 1)), 1, draw))
+		})
 	})
 }
 

@@ -146,23 +146,20 @@ func repeats[T cmp.Ordered](all []T) bool {
 
 // withEnvironment returns o completed with the environment variables that apply to all scenarios.
 func (o Options) withEnvironment(c config) Options {
-	o.Seed = cmp.Or(o.Seed, c.Serve.Seed)
+	o.Seed = cmp.Or(o.Seed, c.Seed)
 	o.Full = cmp.Or(o.Full, c.Full)
 	if o.Full == "0" {
 		o.Full = ""
 	}
 	o.Data = cmp.Or(o.Data, c.Data)
-	o.Limits = cmp.Or(o.Limits, c.Serve.SLO)
+	o.Limits = cmp.Or(o.Limits, c.Limits)
 	return o
 }
 
 // withServeEnvironment returns o completed with the environment variables that only apply to Serve.
-func (o Options) withServeEnvironment(c serveConfig) Options {
-	if len(o.Concurrencies) == 0 && len(o.Rates) == 0 && len(o.Stages) == 0 && c.LoadSet {
-		o.Rates, o.Stages = c.Rate, c.Stages
-		if len(c.Rate) == 0 && len(c.Stages) == 0 {
-			o.Concurrencies = c.Concurrency
-		}
+func (o Options) withServeEnvironment(c config) Options {
+	if len(o.Concurrencies) == 0 && len(o.Rates) == 0 && len(o.Stages) == 0 {
+		o.Concurrencies, o.Rates, o.Stages = c.Concurrencies, c.Rates, c.Stages
 	}
 	o.Requests = cmp.Or(o.Requests, c.Requests)
 	o.MaxFail = cmp.Or(o.MaxFail, c.MaxFail)
@@ -180,12 +177,8 @@ func (o Options) withServeEnvironment(c serveConfig) Options {
 	if len(o.Mix) == 0 {
 		o.Mix = c.Mix
 	}
-	o.NoStream = o.NoStream || !c.Stream
-	if o.Warmup == 0 && c.Warmup == 0 {
-		o.Warmup = -1 // the environment asks for no warm-up
-	} else if o.Warmup == 0 && c.Warmup > 0 {
-		o.Warmup = c.Warmup
-	}
+	o.NoStream = o.NoStream || c.NoStream
+	o.Warmup = cmp.Or(o.Warmup, c.Warmup)
 	o.Cancel = cmp.Or(o.Cancel, c.Cancel)
 	return o
 }

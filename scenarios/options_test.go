@@ -177,6 +177,6 @@ func TestServeEnvironment(t *testing.T) {
 			Timeout: llmbench.DefaultTimeout, IdleTimeout: llmbench.DefaultIdleTimeout,
 		}
 		tt.want(&want)
-		assert.DeepEqual(t, tt.o.withEnvironment(c).withServeEnvironment(c.Serve), want)
+		assert.DeepEqual(t, tt.o.withEnvironment(c).withServeEnvironment(c), want)
 	}
 }

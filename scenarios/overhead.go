@@ -33,7 +33,7 @@ func (o Options) GatewayOverhead(b *testing.B, direct, gateway llmbench.Target) 
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := connect(b, o, direct, true)
+	s := connect(b, o, direct, true, true)
 	in, out := pick(s, 512, 64), pick(s, 128, 32)
 	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {
 		for _, users := range s.concurrencies(pick(s, []int{1, 16, 64}, []int{1, 16})...) {

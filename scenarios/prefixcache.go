@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"iter"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,15 +26,13 @@ func prefixCache(b *testing.B, s server) {
 	n := s.requests(pick(s, 64, 4) * p.PerGroup)
 	groups := (n + p.PerGroup - 1) / p.PerGroup
 	b.Run(fmt.Sprintf("workload=prefixes-%dx%d-%dx%d/stream=true", groups, p.PerGroup, p.System, p.Question), func(b *testing.B) {
-		for _, users := range s.concurrencies(pick(s, []int{1, 16}, []int{1})...) {
-			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-				s.run(b, s.prefixLoad(b, llmbench.Load{Concurrency: users}, n, func(seed uint64) benchdata.SharedPrefix {
-					p := p
-					p.Seed = seed
-					return p
-				}))
-			})
-		}
+		s.perUsers(b, pick(s, []int{1, 16}, []int{1}), func(b *testing.B, users int) {
+			s.run(b, s.prefixLoad(b, llmbench.Load{Concurrency: users}, n, func(seed uint64) benchdata.SharedPrefix {
+				p := p
+				p.Seed = seed
+				return p
+			}))
+		})
 	})
 }
 
@@ -106,10 +103,7 @@ func hitFigures(sent []prefix, n int, samples iter.Seq[*sample.Sample]) map[stri
 		seen[p.hash] = true
 	}
 	figures := map[string]float64{"implied-hit-%": 100 * float64(hitTokens) / float64(allTokens)}
-	for unit, ttfts := range map[string][]time.Duration{"p50-ttft-hit-ns": hits, "p50-ttft-miss-ns": misses} {
-		if slices.Sort(ttfts); len(ttfts) > 1 {
-			figures[unit] = sample.Quantile(ttfts, 0.5)
-		}
-	}
+	addMedian(figures, "p50-ttft-hit-ns", hits)
+	addMedian(figures, "p50-ttft-miss-ns", misses)
 	return figures
 }

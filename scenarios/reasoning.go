@@ -28,20 +28,18 @@ func reasoning(b *testing.B, s server) {
 		if answer := s.once(b, first[0]); answer.Outputs == answer.Deltas {
 			llmbench.Skip(b, fmt.Sprintf("the server sent no reasoning: its answer begins %q", s.target.Excerpt(answer.Answer.Text, 60)))
 		}
-		for _, users := range s.concurrencies(pick(s, []int{1, 8, 32}, []int{1, 8})...) {
-			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-				l := llmbench.Load{Concurrency: users, Units: sample.Named("mean-ttft-ns", "mean-ttfo-ns")}
-				cut, all := 0, 0
-				for answer := range s.run(b, s.fresh(b, l, s.requests(s.fewest(max(8, 2*users), users, 2)), users, draw)).All() {
-					all++
-					if answer.Outcome == sample.OK && answer.Outputs == 0 {
-						cut++
-					}
+		s.perUsers(b, pick(s, []int{1, 8, 32}, []int{1, 8}), func(b *testing.B, users int) {
+			l := llmbench.Load{Concurrency: users, Units: sample.Named("mean-ttft-ns", "mean-ttfo-ns")}
+			cut, all := 0, 0
+			for answer := range s.run(b, s.fresh(b, l, s.requests(s.fewest(max(8, 2*users), users, 2)), users, draw)).All() {
+				all++
+				if answer.Outcome == sample.OK && answer.Outputs == 0 {
+					cut++
 				}
-				if cut > 0 {
-					b.Logf("%d of %d answers were cut within their reasoning: they have no TTFO", cut, all)
-				}
-			})
-		}
+			}
+			if cut > 0 {
+				b.Logf("%d of %d answers were cut within their reasoning: they have no TTFO", cut, all)
+			}
+		})
 	})
 }

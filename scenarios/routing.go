@@ -16,22 +16,17 @@ import (
 func routing(b *testing.B, s server) {
 	p := pick(s, benchdata.SharedPrefix{PerGroup: 32, System: 2048, Question: 128, Output: 128},
 		benchdata.SharedPrefix{PerGroup: 8, System: 512, Question: 64, Output: 16})
-	groups := pick(s, 32, 16)
-	if s.quick() {
-		groups = 13 // the fewest that have a 99th percentile
-	}
+	groups := pick(s, 32, 16, 13) // 13 are the fewest that have a 99th percentile
 	n := s.requests(groups * p.PerGroup)
 	p.Tokenizer, p.Template, p.Seed = s.tokens, s.template, s.options.Seed
 	b.Run(fmt.Sprintf("workload=prefixes-%dx%d-%dx%d/stream=true", (n+p.PerGroup-1)/p.PerGroup, p.PerGroup, p.System, p.Question), func(b *testing.B) {
-		for _, users := range s.concurrencies(pick(s, []int{16, 64}, []int{8})...) {
-			b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-				l := llmbench.Load{Concurrency: users, Units: sample.Named("p99-ttft-ns", "p99-e2e-ns")}
-				s.run(b, s.prefixLoad(b, l, n, func(seed uint64) benchdata.SharedPrefix {
-					p := p
-					p.Salt = s.salt ^ seed // which changes the words and not the order
-					return p
-				}))
-			})
-		}
+		s.perUsers(b, pick(s, []int{16, 64}, []int{8}), func(b *testing.B, users int) {
+			l := llmbench.Load{Concurrency: users, Units: sample.Named("p99-ttft-ns", "p99-e2e-ns")}
+			s.run(b, s.prefixLoad(b, l, n, func(seed uint64) benchdata.SharedPrefix {
+				p := p
+				p.Salt = s.salt ^ seed // which changes the words and not the order
+				return p
+			}))
+		})
 	})
 }

@@ -17,7 +17,7 @@ import (
 
 // prepareServe completes o from the environment, and opens the data set to check that it can be used.
 func prepareServe(o Options, c config) (Options, error) {
-	o = o.withServeEnvironment(c.Serve)
+	o = o.withServeEnvironment(c)
 	_, err := server{options: o}.dataset(0, 0)
 	return o, err
 }
@@ -43,13 +43,11 @@ func serve(b *testing.B, s server) {
 		case isTrace && len(o.Concurrencies) == 0:
 			b.Run(fmt.Sprintf("speed=%g", cmp.Or(t.Speed, 1)), func(b *testing.B) { s.serveTrace(b, t) })
 		default:
-			for _, users := range s.concurrencies(1, 8) {
-				b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) {
-					l := s.serveLoad(b, s.fewest(max(16, 8*users), users, 4), 2*users)
-					l.Concurrency = users
-					s.run(b, l)
-				})
-			}
+			s.perUsers(b, []int{1, 8}, func(b *testing.B, users int) {
+				l := s.serveLoad(b, s.fewest(max(16, 8*users), users, 4), 2*users)
+				l.Concurrency = users
+				s.run(b, l)
+			})
 		}
 	})
 }

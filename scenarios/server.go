@@ -26,14 +26,15 @@ type server struct {
 	options Options // completed from the environment
 	target  llmbench.Target
 	counter
-	limits    limits.Server // limits of the server, unless it is simulated
+	limits    limits.Server // limits of the server, unless it is simulated or generates no text
 	salt      uint64        // salt of random words; 0 means none
 	answers   string        // LLMBENCH_ANSWERS
 	countsOut bool          // whether tokens also counts the output of a server that reports no usage
 }
 
-// connect returns target as a server. lengths says whether prompts must have given lengths. Errors end b.
-func connect(b *testing.B, o Options, target llmbench.Target, lengths bool) server {
+// connect returns target as a server. lengths says whether prompts must have given lengths, and text whether
+// the server generates text. Errors end b.
+func connect(b *testing.B, o Options, target llmbench.Target, lengths, text bool) server {
 	b.Helper()
 	llmbench.Watch(b)
 	s := server{options: o, target: target, salt: target.Salt()}
@@ -41,10 +42,10 @@ func connect(b *testing.B, o Options, target llmbench.Target, lengths bool) serv
 	stop := noteWhile(b, "asking the server how it counts tokens, and for its limits")
 	if err == nil {
 		s.answers = cfg.Answers
-		s.countsOut = o.Tokenizer != nil || cfg.Tokenizer != ""
-		s.counter, err = newCounter(llmbench.Context(b), target, o, cfg.Tokenizer, lengths, b.Logf)
+		s.countsOut = text && (o.Tokenizer != nil || cfg.TokenizerFile != "")
+		s.counter, err = newCounter(llmbench.Context(b), target, o, cfg.TokenizerFile, lengths, text, b.Logf)
 	}
-	if err == nil && !o.Simulated {
+	if err == nil && text && !o.Simulated {
 		s.limits = limits.Ask(llmbench.Context(b), target)
 	}
 	if stop(); err != nil {
@@ -75,10 +76,14 @@ func noteWhile(tb testing.TB, what string) (stop func()) {
 // full reports whether the full form is selected.
 func (s server) full() bool { return s.options.Full == "1" }
 
-// pick returns ifFull in the full form, and reduced otherwise.
-func pick[T any](s server, ifFull, reduced T) T {
-	if s.full() {
+// pick returns ifFull in the full form, and reduced otherwise. The value of quick, if there is one, takes the
+// place of reduced on a simulated server.
+func pick[T any](s server, ifFull, reduced T, quick ...T) T {
+	switch {
+	case s.full():
 		return ifFull
+	case len(quick) > 0 && s.quick():
+		return quick[0]
 	}
 	return reduced
 }
@@ -89,6 +94,13 @@ func (s server) concurrencies(own ...int) []int {
 		return s.options.Concurrencies
 	}
 	return own
+}
+
+// perUsers runs measure in a sub-benchmark for each number of users: the numbers in the options, or else own.
+func (s server) perUsers(b *testing.B, own []int, measure func(b *testing.B, users int)) {
+	for _, users := range s.concurrencies(own...) {
+		b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) { measure(b, users) })
+	}
 }
 
 // requests returns the number of requests in the options, or own if it is not set.
@@ -120,12 +132,8 @@ func (s server) completed(b *testing.B, l llmbench.Load) llmbench.Load {
 	if s.options.MaxShed > 0 {
 		l.MaxShed = s.options.MaxShed
 	}
-	if l.Timeout == 0 {
-		l.Timeout = s.options.Timeout
-	}
-	if l.IdleTimeout == 0 {
-		l.IdleTimeout = s.options.IdleTimeout
-	}
+	l.Timeout = cmp.Or(l.Timeout, s.options.Timeout)
+	l.IdleTimeout = cmp.Or(l.IdleTimeout, s.options.IdleTimeout)
 	return l
 }
 
@@ -133,24 +141,25 @@ func (s server) completed(b *testing.B, l llmbench.Load) llmbench.Load {
 // exceeds.
 func (s server) noteLimits(b *testing.B, l llmbench.Load) llmbench.Load {
 	noted := false
-	note := func(requests []llmbench.Request) {
-		if noted {
-			return
+	return changed(l, func(requests []llmbench.Request) []llmbench.Request {
+		if !noted && len(requests) > 0 {
+			noted = true
+			for _, text := range s.limits.Exceeded(l.Concurrency, requests) {
+				llmbench.Note(b, text)
+			}
 		}
-		noted = true
-		for _, text := range s.limits.Exceeded(l.Concurrency, requests) {
-			llmbench.Note(b, text)
+		return requests
+	})
+}
+
+// changed returns l with what change returns for the requests of each pass.
+func changed(l llmbench.Load, change func([]llmbench.Request) []llmbench.Request) llmbench.Load {
+	l.Requests = change(l.Requests)
+	if fresh := l.Fresh; fresh != nil {
+		l.Fresh = func(pass int) ([]llmbench.Request, error) {
+			requests, err := fresh(pass)
+			return change(requests), err
 		}
-	}
-	fresh := l.Fresh
-	if fresh == nil {
-		note(l.Requests)
-		return l
-	}
-	l.Fresh = func(pass int) ([]llmbench.Request, error) {
-		requests, err := fresh(pass)
-		note(requests)
-		return requests, err
 	}
 	return l
 }
@@ -164,14 +173,8 @@ func withoutLengths(l llmbench.Load) llmbench.Load {
 		}
 		return requests
 	}
-	l.Requests, l.Warmup = forget(l.Requests), forget(l.Warmup)
-	if fresh := l.Fresh; fresh != nil {
-		l.Fresh = func(pass int) ([]llmbench.Request, error) {
-			requests, err := fresh(pass)
-			return forget(requests), err
-		}
-	}
-	return l
+	l.Warmup = forget(l.Warmup)
+	return changed(l, forget)
 }
 
 // once sends r, which is similar to the requests that will be measured, and returns the sample of its first

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"testing"
@@ -18,11 +17,8 @@ import (
 // concurrency measures a few numbers of users. Throughput increases with the number of users until the
 // server is full; beyond that, only latency increases.
 func concurrency(b *testing.B, s server) {
-	users := []int{1, 8, 16, 64}
-	if s.quick() {
-		users = []int{1, 8, 64}
-	}
-	for _, users := range s.concurrencies(users...) {
+	all, few := []int{1, 8, 16, 64}, []int{1, 8, 64}
+	for _, users := range s.concurrencies(pick(s, all, all, few)...) {
 		b.Run(fmt.Sprintf("workload=random-512x128/stream=true/concurrency=%d", users), func(b *testing.B) {
 			n := s.requests(max(users, min(8*users, 256)))
 			s.run(b, s.random(b, llmbench.Load{Concurrency: users}, n, users, 512, 128))
@@ -53,7 +49,7 @@ func sweep(b *testing.B, s server) {
 					}
 				}}
 				r := s.run(b, s.random(b, l, max(16, 8*c), pick(s, c, 1), in, out))
-				w.add(c, r.All(), errors.Join(withheld...), r.Bounds)
+				w.add(c, r, errors.Join(withheld...))
 			})
 		}
 		b.Run(fmt.Sprintf("knee=power/upto=%d", most), w.knee)
@@ -109,37 +105,26 @@ func doubt(points []point, at int) error {
 	return nil
 }
 
-// add adds the point that is computed from samples. withheld says why a unit in ofKnee was withheld, or is
-// nil. bounds are the bounds of the result.
-func (w *sweeper) add(concurrency int, samples iter.Seq[*sample.Sample], withheld error, bounds map[string]sample.Interval) {
-	type span struct{ begin, end time.Duration }
-	passes := map[int]span{}
+// add adds the point that is computed from the samples of result. withheld says why a unit in ofKnee was
+// withheld, or is nil.
+func (w *sweeper) add(concurrency int, result *llmbench.Result, withheld error) {
 	p := search.Point{Load: float64(concurrency)}
 	var latencies []time.Duration
-	for r := range samples {
-		s, seen := passes[r.Pass]
-		if !seen {
-			s.begin = r.Due
-		}
-		passes[r.Pass] = span{min(s.begin, r.Due), max(s.end, r.End)}
+	for r := range result.All() {
 		if d, measured := r.E2E(); measured && r.Outcome == sample.OK {
 			latencies = append(latencies, d)
 			p.Throughput += float64(r.OutputTokens)
 		}
 	}
-	var elapsed time.Duration
-	for _, s := range passes {
-		elapsed += s.end - s.begin
-	}
 	if len(latencies) > 0 {
 		slices.Sort(latencies)
 		p.Latency = sample.Quantile(latencies, 0.5) / 1e9
 	}
-	p.Throughput /= elapsed.Seconds()
+	p.Throughput /= result.Elapsed.Seconds()
 	if w.points[concurrency] == nil {
 		w.loads = append(w.loads, concurrency)
 	}
-	w.points[concurrency] = append(w.points[concurrency], point{Point: p}.bounded(withheld, bounds))
+	w.points[concurrency] = append(w.points[concurrency], point{Point: p}.bounded(withheld, result.Bounds))
 }
 
 // sample returns the i-th point of each concurrency that has one.

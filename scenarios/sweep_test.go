@@ -22,7 +22,7 @@ func TestSweepKnee(t *testing.T) {
 			assert.NilError(t, err)
 			result, err := llmbench.Pass(t.Context(), "", target, llmbench.Load{Requests: requests, Concurrency: c})
 			assert.NilError(t, err)
-			w.add(c, result.All(), nil, nil)
+			w.add(c, result, nil)
 			p := w.sample(0)[len(w.loads)-1]
 			assert.Equal(t, p.Throughput, float64(2*len(requests))/result.Elapsed.Seconds())
 			assert.Equal(t, p.Load, float64(c))

@@ -35,23 +35,30 @@ const probesTime = 2 * time.Minute
 // tokenizer in the options, words for the simulated server, the tokenizer.json named file, the server's
 // /tokenize, the vocabulary that Ollama shows, an estimate, and a guess. The estimate is based on the usage
 // that the server reports for a few prompts, and is made only if lengths is true, which means that prompts
-// must have given lengths. If counts are not exact, newCounter calls logf with the reason. Its error is
+// must have given lengths. If text is false, the server generates no text: it is asked for no completions,
+// nor for its vocabulary. If counts are not exact, newCounter calls logf with the reason. Its error is
 // about the options, or says that ctx has ended.
-func newCounter(ctx context.Context, target llmbench.Target, o Options, file string, lengths bool, logf func(string, ...any)) (counter, error) {
+func newCounter(ctx context.Context, target llmbench.Target, o Options, file string, lengths, text bool, logf func(string, ...any)) (counter, error) {
 	if o.Tokenizer == nil && o.Simulated {
 		return counter{tokens: tokenizer.Words{}}, nil
 	}
 	probes, cancel := context.WithTimeout(ctx, probesTime)
 	defer cancel()
 	p := &prober{ctx: probes, later: ctx, target: target, logf: logf}
-	exact, err := p.exact(o.Tokenizer, file)
+	exact, err := p.exact(o.Tokenizer, file, text)
 	if err != nil {
 		return counter{}, err
 	}
 	var c counter
 	switch {
 	case exact != nil:
-		c = counter{tokens: exact, template: p.template(exact)}
+		c.tokens = exact
+		if text {
+			c.template = p.template(exact)
+		}
+	case !text:
+		c = p.guess(errors.New("it has no /tokenize"))
+		c.unknown = true
 	case lengths:
 		c = p.estimate()
 	default:
@@ -70,15 +77,18 @@ type prober struct {
 }
 
 // exact returns an exact tokenizer: own, the one in file, or the server's. It returns nil if there is none.
-// The error is about file.
-func (p *prober) exact(own llmbench.Tokenizer, file string) (llmbench.Tokenizer, error) {
+// The argument text says that the server generates text. The error is about file.
+func (p *prober) exact(own llmbench.Tokenizer, file string, text bool) (llmbench.Tokenizer, error) {
 	known, err := p.given(own, file)
 	if known != nil || err != nil {
 		return known, err
 	}
 	asked, err := tokenizer.NewServer(p.later, p.target)
-	if err == nil {
+	switch {
+	case err == nil:
 		return asked, nil
+	case !text:
+		return nil, nil
 	}
 	if errors.Is(err, tokenizer.ErrNoEndpoint) {
 		var shown *tokenizer.HuggingFace
@@ -102,19 +112,6 @@ func (p *prober) given(own llmbench.Tokenizer, file string) (llmbench.Tokenizer,
 		return nil, fmt.Errorf("LLMBENCH_TOKENIZER: %w", err)
 	}
 	return hf, nil
-}
-
-// withoutText is like exact, for a server that may generate no text.
-func (p *prober) withoutText(own llmbench.Tokenizer, file string) (llmbench.Tokenizer, error) {
-	known, err := p.given(own, file)
-	if known != nil || err != nil {
-		return known, err
-	}
-	asked, err := tokenizer.NewServer(p.later, p.target)
-	if err != nil {
-		return nil, nil
-	}
-	return asked, nil
 }
 
 // agrees reports whether shown, a tokenizer made from the vocabulary that the server shows, counts like the

@@ -85,7 +85,7 @@ func thirds(prompt string) int {
 func TestCounterOfMock(t *testing.T) {
 	virtual(t, mockserver.Config{}, func(t *testing.T, target llmbench.Target) {
 		var l log
-		c, err := newCounter(t.Context(), target, Options{}, "", true, l.logf)
+		c, err := newCounter(t.Context(), target, Options{}, "", true, true, l.logf)
 		assert.NilError(t, err)
 		asked, isServer := c.tokens.(*tokenizer.Server)
 		assert.Assert(t, isServer, "%T", c.tokens)
@@ -94,13 +94,13 @@ func TestCounterOfMock(t *testing.T) {
 		assert.NilError(t, asked.Err(), "the server is asked after newCounter has returned")
 
 		own := tokenizer.Estimate{PerWord: 2}
-		c, err = newCounter(t.Context(), target, Options{Tokenizer: own}, "", true, l.logf)
+		c, err = newCounter(t.Context(), target, Options{Tokenizer: own}, "", true, true, l.logf)
 		assert.NilError(t, err)
 		assert.Equal(t, c.tokens, own)
 		assert.Equal(t, c.template, 0, "the server counts fewer tokens than the tokenizer")
 		assert.Equal(t, l.String(), "")
 	})
-	_, err := newCounter(t.Context(), llmbench.Target{}, Options{}, "missing.json", true, t.Logf)
+	_, err := newCounter(t.Context(), llmbench.Target{}, Options{}, "missing.json", true, true, t.Logf)
 	assert.ErrorContains(t, err, "LLMBENCH_TOKENIZER: tokenizer: open missing.json")
 }
 
@@ -109,7 +109,7 @@ func TestCounterOfMock(t *testing.T) {
 func TestCounterEstimates(t *testing.T) {
 	served(t, counting(thirds), func(t *testing.T, target llmbench.Target) {
 		var l log
-		c, err := newCounter(t.Context(), target, Options{}, "", true, l.logf)
+		c, err := newCounter(t.Context(), target, Options{}, "", true, true, l.logf)
 		assert.NilError(t, err)
 		assert.Equal(t, l.String(), "")
 		assert.Equal(t, c.template, 11)
@@ -157,14 +157,14 @@ func TestCounterGuesses(t *testing.T) {
 			})
 			served(t, h, func(t *testing.T, target llmbench.Target) {
 				var l log
-				got, err := newCounter(t.Context(), target, Options{}, "", false, l.logf)
+				got, err := newCounter(t.Context(), target, Options{}, "", false, true, l.logf)
 				assert.NilError(t, err)
 				assert.Assert(t, got.unknown)
 				assert.Equal(t, l.String(), "")
 				assert.Equal(t, requests.Load(), int32(0))
 
 				began := time.Now()
-				got, err = newCounter(t.Context(), target, Options{}, "", true, l.logf)
+				got, err = newCounter(t.Context(), target, Options{}, "", true, true, l.logf)
 				assert.NilError(t, err)
 				assert.Equal(t, got, guess)
 				assert.Assert(t, strings.Contains(l.String(), c.want), "%s", &l)
@@ -196,7 +196,7 @@ func TestCounterIsPatient(t *testing.T) {
 	served(t, h, func(t *testing.T, target llmbench.Target) {
 		var l log
 		began := time.Now()
-		c, err := newCounter(t.Context(), target, Options{}, "", true, l.logf)
+		c, err := newCounter(t.Context(), target, Options{}, "", true, true, l.logf)
 		assert.NilError(t, err)
 		assert.Equal(t, c.template, 11)
 		waited := time.Since(began)
@@ -216,7 +216,7 @@ func TestCounterEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, fmt.Errorf("interrupted"))
 		defer cancel()
 		began := time.Now()
-		_, err := newCounter(ctx, target, Options{}, "", true, t.Logf)
+		_, err := newCounter(ctx, target, Options{}, "", true, true, t.Logf)
 		assert.ErrorContains(t, err, "interrupted")
 		assert.Equal(t, time.Since(began), time.Second)
 	})
@@ -246,7 +246,7 @@ func TestCounterOfOllama(t *testing.T) {
 		})
 		served(t, mux, func(t *testing.T, target llmbench.Target) {
 			var l log
-			c, err := newCounter(t.Context(), target, Options{}, "", true, l.logf)
+			c, err := newCounter(t.Context(), target, Options{}, "", true, true, l.logf)
 			assert.NilError(t, err)
 			_, shown := c.tokens.(*tokenizer.HuggingFace)
 			assert.Equal(t, shown, agrees, "%T", c.tokens)

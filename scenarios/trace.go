@@ -19,11 +19,7 @@ import (
 func trace(b *testing.B, s server) {
 	if !s.full() {
 		b.Run("workload=bursts/stream=true", func(b *testing.B) {
-			speeds := []float64{4, 8}
-			if s.quick() {
-				speeds = speeds[1:]
-			}
-			for _, speed := range speeds {
+			for _, speed := range pick(s, nil, []float64{4, 8}, []float64{8}) {
 				b.Run(fmt.Sprintf("speed=%g", speed), func(b *testing.B) { replayBursts(b, s, speed) })
 			}
 		})
