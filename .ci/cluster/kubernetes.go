@@ -168,7 +168,7 @@ func (k *kube) startNode(ctx context.Context, n kubeNode) error {
 	}
 	for _, other := range kubeNodes(k.lab.dir) {
 		if other.name != n.name {
-			m.Routes = append(m.Routes, []string{other.pods + ".0/24", "via", other.addr})
+			m.Routes = append(m.Routes, other.pods+".0/24 via "+other.addr)
 		}
 	}
 	if _, err := k.lab.start(ctx, m); err != nil {

@@ -41,19 +41,26 @@ func (l *lab) open(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, line := range []string{
+	err := commands(ctx,
 		"ip link set lo up",
-		"ip link add " + bridge + " type bridge",
-		"ip addr add " + headAddr + "/24 dev " + bridge,
-		"ip link set " + bridge + " up",
-	} {
+		"ip link add "+bridge+" type bridge",
+		"ip addr add "+headAddr+"/24 dev "+bridge,
+		"ip link set "+bridge+" up",
+	)
+	if err == nil {
+		l.mock, err = startMock(headAddr + ":" + mockPort)
+	}
+	return err
+}
+
+// commands runs commands whose words have no spaces, one after the other, until one fails.
+func commands(ctx context.Context, lines ...string) error {
+	for _, line := range lines {
 		if _, err := command(ctx, strings.Fields(line)...); err != nil {
 			return err
 		}
 	}
-	var err error
-	l.mock, err = startMock(headAddr + ":" + mockPort)
-	return err
+	return nil
 }
 
 // command runs a command for a minute at most, and returns its standard output.

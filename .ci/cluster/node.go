@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -25,7 +24,7 @@ type node struct {
 // A machine describes what a node is like.
 type machine struct {
 	Name, Addr string     // the address is without the length of the network
-	Routes     [][]string // the arguments of ip route add, for each further route
+	Routes     []string   // the arguments of ip route add, for each further route
 	Commands   [][]string // the commands of the daemons
 	Socket     string     // the second daemon is started when this file exists; "" means at once
 	Private    []string   // folders in place of which the node sees empty folders of its own
@@ -63,13 +62,11 @@ func (l *lab) start(ctx context.Context, m machine) (*node, error) {
 		return nil, err
 	}
 	l.nodes = append(l.nodes, n)
-	for _, line := range []string{
+	if err := commands(ctx,
 		fmt.Sprintf("ip link add %s type veth peer name eth0 netns %d", m.Name, cmd.Process.Pid),
 		fmt.Sprintf("ip link set %s master %s up", m.Name, bridge),
-	} {
-		if _, err := command(ctx, strings.Fields(line)...); err != nil {
-			return nil, err
-		}
+	); err != nil {
+		return nil, err
 	}
 	_, err = in.Write(text) // the node waits for this text
 	return n, errors.Join(err, in.Close())
@@ -85,19 +82,12 @@ func (l *lab) kill(ctx context.Context, n *node) error {
 
 // setNetwork gives this node its address and its routes, and lets it forward packets for its pods.
 func (m machine) setNetwork() error {
-	lines := [][]string{
-		strings.Fields("ip link set lo up"),
-		strings.Fields("ip addr add " + m.Addr + "/24 dev eth0"),
-		strings.Fields("ip link set eth0 up"),
-		strings.Fields("ip route add default via " + headAddr),
-	}
+	lines := []string{"ip link set lo up", "ip addr add " + m.Addr + "/24 dev eth0", "ip link set eth0 up", "ip route add default via " + headAddr}
 	for _, r := range m.Routes {
-		lines = append(lines, append([]string{"ip", "route", "add"}, r...))
+		lines = append(lines, "ip route add "+r)
 	}
-	for _, line := range lines {
-		if _, err := command(context.Background(), line...); err != nil {
-			return err
-		}
+	if err := commands(context.Background(), lines...); err != nil {
+		return err
 	}
 	return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0) // the file of this network namespace
 }

@@ -24,10 +24,10 @@ const commits, delayCommit, cpuCommit = 20, 8, 14
 // prepareGateways creates the repository in a folder. tree has the sources of this project.
 func prepareGateways(ctx context.Context, tree, folder string) (*gateways, error) {
 	g := &gateways{dir: filepath.Join(folder, "gateways"), cache: filepath.Join(folder, "cache"), mock: filepath.Join(folder, "mockserver"), scenarios: filepath.Join(folder, "scenarios.test")}
-	if _, err := command(ctx, tree, "go", "build", "-trimpath", "-o", g.mock, "./mockserver/cmd/mockserver"); err != nil {
-		return nil, err
-	}
-	if _, err := command(ctx, tree, "go", "test", "-c", "-trimpath", "-o", g.scenarios, "./scenarios"); err != nil {
+	if err := commands(ctx, tree,
+		[]string{"go", "build", "-trimpath", "-o", g.mock, "./mockserver/cmd/mockserver"},
+		[]string{"go", "test", "-c", "-trimpath", "-o", g.scenarios, "./scenarios"},
+	); err != nil {
 		return nil, err
 	}
 	source, err := os.ReadFile(filepath.Join(tree, "llmbench", "cmd", "benchgate", "testdata", "gateway", "main.go"))
@@ -41,7 +41,7 @@ func prepareGateways(ctx context.Context, tree, folder string) (*gateways, error
 // history creates a repository with this number of versions of the gateway, each a commit with a tag. In a version
 // that changes lists, its first text is replaced by its second one, and stays so.
 func (g *gateways) history(ctx context.Context, dir string, count int, changes map[int][2]string) error {
-	if _, err := command(ctx, "", "git", "init", "-q", dir); err != nil {
+	if err := commands(ctx, "", []string{"git", "init", "-q", dir}); err != nil {
 		return err
 	}
 	source := g.source
@@ -57,13 +57,11 @@ func (g *gateways) history(ctx context.Context, dir string, count int, changes m
 				return err
 			}
 		}
-		if _, err := command(ctx, dir, "git", "add", "--all"); err != nil {
-			return err
-		}
-		if _, err := command(ctx, dir, "git", "-c", "user.name=gate", "-c", "user.email=gate@example.com", "commit", "-qm", fmt.Sprint(number)); err != nil {
-			return err
-		}
-		if _, err := command(ctx, dir, "git", "tag", fmt.Sprint("v", number)); err != nil {
+		if err := commands(ctx, dir,
+			[]string{"git", "add", "--all"},
+			[]string{"git", "-c", "user.name=gate", "-c", "user.email=gate@example.com", "commit", "-qm", fmt.Sprint(number)},
+			[]string{"git", "tag", fmt.Sprint("v", number)},
+		); err != nil {
 			return err
 		}
 	}
@@ -79,8 +77,7 @@ func (g *gateways) checkOut(ctx context.Context, k kind) error {
 		}
 		g.equal++
 	}
-	_, err := command(ctx, g.dir, "git", "checkout", "-q", fmt.Sprint("v", number))
-	return err
+	return commands(ctx, g.dir, []string{"git", "checkout", "-q", fmt.Sprint("v", number)})
 }
 
 // flags returns the flags with which benchgate ab compares the checked-out version with its parent.

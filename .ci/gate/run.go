@@ -66,19 +66,17 @@ func prepare(ctx context.Context, o options) (r *repository, err error) {
 		}
 	}()
 	r.tree, r.benchgate = filepath.Join(r.dir, "tree"), filepath.Join(r.dir, "benchgate")
-	if _, err := command(ctx, "", "git", "clone", "-q", ".", r.tree); err != nil {
+	if err := commands(ctx, "", []string{"git", "clone", "-q", ".", r.tree}); err != nil {
 		return nil, err
 	}
 	if err := r.write(equal); err != nil {
 		return nil, err
 	}
-	if _, err := command(ctx, r.tree, "git", "add", "--all"); err != nil {
-		return nil, err
-	}
-	if _, err := command(ctx, r.tree, "git", "-c", "user.name=gate", "-c", "user.email=gate@example.com", "commit", "-qm", "rows"); err != nil {
-		return nil, err
-	}
-	if _, err := command(ctx, r.tree, "go", "build", "-trimpath", "-o", r.benchgate, "./llmbench/cmd/benchgate"); err != nil {
+	if err := commands(ctx, r.tree,
+		[]string{"git", "add", "--all"},
+		[]string{"git", "-c", "user.name=gate", "-c", "user.email=gate@example.com", "commit", "-qm", "rows"},
+		[]string{"go", "build", "-trimpath", "-o", r.benchgate, "./llmbench/cmd/benchgate"},
+	); err != nil {
 		return nil, err
 	}
 	if *o.counts[buildEqual]+*o.counts[buildDelay]+*o.counts[buildCPU]+*o.counts[bisection] > 0 {
@@ -190,14 +188,14 @@ func (r *repository) run(ctx context.Context, dir string, env, args []string) (*
 	return cmd.ProcessState, output.String(), err
 }
 
-// command runs a command in dir and returns its standard output.
-func command(ctx context.Context, dir, name string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = dir
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
+// commands runs commands in dir, one after the other, until one fails.
+func commands(ctx context.Context, dir string, all ...[]string) error {
+	for _, args := range all {
+		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+		cmd.Dir = dir
+		if output, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(output))
+		}
 	}
-	return stdout.String(), nil
+	return nil
 }

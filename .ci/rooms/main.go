@@ -160,23 +160,16 @@ func load(p listed, exports map[string]string) (*room, error) {
 	fset := token.NewFileSet()
 	room := &room{uses: map[string]map[string]map[string]bool{}}
 	var files []*ast.File
-	for _, name := range p.GoFiles {
-		f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, f)
-		room.files = append(room.files, name)
-		room.measure(fset, f)
-	}
-	// Files for other platforms are counted, but not type-checked.
-	for _, name := range p.IgnoredGoFiles {
+	for _, name := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
+		}
+		if slices.Contains(p.GoFiles, name) { // files for other systems are counted, but not type-checked
+			files = append(files, f)
 		}
 		room.files = append(room.files, name)
 		room.measure(fset, f)
