@@ -2,11 +2,10 @@ package llmbench
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -25,19 +24,12 @@ type conclusion struct {
 // conclude sends the leader's conclusion, samples, elapsed time and bounds to all processes.
 func (m *measurement) conclude(c conclusion) (conclusion, error) {
 	c.Elapsed, c.Bounds = m.elapsed, m.end.Bounds
-	data, err := json.Marshal(c)
+	c, err := process.ShareJSON(m.party, " conclusion", c)
 	if err != nil {
-		return c, err
-	}
-	if data, err = m.party.Share(" conclusion", data); err != nil {
 		return c, err
 	}
 	if m.party.Leads() {
 		return c, cmp.Or(m.party.Spread(m.all(), nil), m.samples.Err())
-	}
-	c = conclusion{}
-	if err := json.Unmarshal(data, &c); err != nil {
-		return c, fmt.Errorf("the conclusion of shard 0: %w", err)
 	}
 	all := store.New(store.Bound, m.cfg.Out)
 	err = m.party.Spread(nil, all.Add)

@@ -149,7 +149,7 @@ func sendPass(ctx context.Context, c *send.Client, l *Load, pl *plan) ([]sample.
 
 // sendTo makes one pass and calls keep with each sample.
 func sendTo(ctx context.Context, c *send.Client, l *Load, pl *plan, keep func(*sample.Sample, bool) error) (send.Result, bool, error) {
-	p, err := pl.pass(l)
+	p, err := pl.pass(process.Join("test").Part(), l)
 	if err != nil {
 		return send.Result{}, false, err
 	}

@@ -1,6 +1,7 @@
 package llmbench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -156,18 +157,10 @@ const DefaultMaxDistortion = 0.05
 
 // check returns l with its defaults filled in, or an error that says which field is invalid.
 func (l Load) check() (Load, error) {
-	if l.Timeout == 0 {
-		l.Timeout = DefaultTimeout
-	}
-	if l.IdleTimeout == 0 {
-		l.IdleTimeout = DefaultIdleTimeout
-	}
-	if l.MaxDistortion == 0 {
-		l.MaxDistortion = DefaultMaxDistortion
-	}
-	if l.Stagger == 0 {
-		l.Stagger = DefaultStagger
-	}
+	l.Timeout = cmp.Or(l.Timeout, DefaultTimeout)
+	l.IdleTimeout = cmp.Or(l.IdleTimeout, DefaultIdleTimeout)
+	l.MaxDistortion = cmp.Or(l.MaxDistortion, DefaultMaxDistortion)
+	l.Stagger = cmp.Or(l.Stagger, DefaultStagger)
 	switch {
 	case l.Lazy.N < 0 || (l.Lazy.N > 0) != (l.Lazy.At != nil):
 		return l, fmt.Errorf("load: %d lazy requests; want a number above 0 and the function At, or neither", l.Lazy.N)

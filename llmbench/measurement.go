@@ -227,8 +227,7 @@ func (m *measurement) send(ctx context.Context, what string, pl *plan, o outlet)
 	if err := m.party.Step(what, shard.Fact{Name: "requests", Value: pl.digest}); err != nil {
 		return r, err
 	}
-	pl.divide(m.party.Part(), &m.load)
-	p, err := pl.pass(&m.load)
+	p, err := pl.pass(m.party.Part(), &m.load)
 	if err != nil {
 		return r, err
 	}

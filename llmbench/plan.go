@@ -28,8 +28,7 @@ import (
 type plan struct {
 	requests int
 	samples  int                   // number of samples of all requests: one for each turn
-	part     shard.Part            // the part of this process, if several processes send the requests
-	own      []int                 // the indices of the requests in the part; nil means all requests
+	part     shard.Part            // the part of this process, once pass was called
 	ahead    int                   // maximum number of posts that are built and wait to be sent
 	digest   string                // identifies the requests; "" in a process that measures alone
 	build    func(i int) send.Post // builds the post of a request
@@ -102,59 +101,26 @@ func newLazyPlan(l *Load, t Target, requests Lazy) (*plan, error) {
 	return pl, nil
 }
 
-// divide restricts the plan to the part of the requests that this process sends. The argument l must be the
-// load of the plan.
-func (pl *plan) divide(part shard.Part, l *Load) {
-	pl.part, pl.own = part, part.Requests(pl.requests, l.Concurrency+l.MaxInFlight)
-	if pl.own == nil {
-		pl.own = []int{}
-	}
-	pl.ahead = min(pl.ahead, len(pl.own))
-}
-
-// count returns the number of requests of this process.
-func (pl *plan) count() int {
-	if pl.own == nil {
-		return pl.requests
-	}
-	return len(pl.own)
-}
-
-// index returns the index, among the requests of all processes, of the k-th request that this process
-// sends.
-func (pl *plan) index(k int) int {
-	if pl.own == nil {
-		return k
-	}
-	return pl.own[k]
-}
-
-// posts returns the posts that this process sends.
-func (pl *plan) posts() send.Posts {
-	return send.Posts{
-		N:      pl.count(),
-		Ahead:  pl.ahead,
-		Index:  pl.index,
-		Build:  func(k int) send.Post { return pl.build(pl.index(k)) },
-		Unsent: func(k int) send.Post { return pl.unsent(pl.index(k)) },
-	}
-}
-
-// pass returns the pass that this process makes of a plan for l. It returns an error if the arrivals give
-// no valid schedule.
-func (pl *plan) pass(l *Load) (*send.Pass, error) {
+// pass returns the pass that this process makes of a plan for l, with its part of the requests. It returns
+// an error if the arrivals give no valid schedule.
+func (pl *plan) pass(part shard.Part, l *Load) (*send.Pass, error) {
+	pl.part = part
+	own := part.Requests(pl.requests, l.Concurrency+l.MaxInFlight) // indices among the requests of all processes
 	p := &send.Pass{
-		Options:     l.options(),
-		Shard:       pl.part.Index,
-		Posts:       pl.posts(),
+		Options: l.options(),
+		Shard:   part.Index,
+		Posts: send.Posts{
+			N:      len(own),
+			Ahead:  min(pl.ahead, len(own)),
+			Index:  func(k int) int { return own[k] },
+			Build:  func(k int) send.Post { return pl.build(own[k]) },
+			Unsent: func(k int) send.Post { return pl.unsent(own[k]) },
+		},
 		Limit:       l.PassTimeout,
-		Workers:     l.Concurrency,
-		MaxInFlight: l.MaxInFlight,
-		Offset:      time.Duration(pl.part.Worker(0)) * max(0, l.Stagger),
-		Stagger:     time.Duration(pl.part.Stride()) * max(0, l.Stagger),
-	}
-	if pl.own != nil {
-		p.Workers, p.MaxInFlight = pl.part.Workers(l.Concurrency), pl.part.Workers(l.MaxInFlight)
+		Workers:     part.Workers(l.Concurrency),
+		MaxInFlight: part.Workers(l.MaxInFlight),
+		Offset:      time.Duration(part.Worker(0)) * max(0, l.Stagger),
+		Stagger:     time.Duration(part.Stride()) * max(0, l.Stagger),
 	}
 	var err error
 	if l.Arrivals != nil {

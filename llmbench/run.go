@@ -255,7 +255,7 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 		return err
 	}
 	if text := own.Contradiction(); text != "" {
-		r.tell(records.Note{Kind: records.NoteTokens, Doubt: true, Units: r.figuresOfTokens()}, "pass %d: %s", number, text)
+		r.tell(records.Note{Kind: records.NoteTokens, Doubt: true, Units: r.reported().OfTokens()}, "pass %d: %s", number, text)
 	}
 	if failures != "" {
 		return errors.New(failures)

@@ -246,54 +246,41 @@ func (t Target) outlives() bool { return !t.Simulated && !t.Ephemeral }
 // Check returns an error if t is invalid. It sends nothing. The error shows no header value, and only the
 // scheme and the host of the URL.
 func (t Target) Check() error {
-	_, err := t.endpoint()
+	_, _, err := t.endpoint()
 	return err
-}
-
-// server returns what package send must know about the server, or an error if t is invalid.
-func (t Target) server() (send.Server, error) {
-	at, err := t.endpoint()
-	if err != nil {
-		return send.Server{}, err
-	}
-	proxy, err := t.proxy()
-	if err != nil {
-		return send.Server{}, fmt.Errorf("target: %w", err)
-	}
-	return send.Server{At: at, Dialect: t.dialect(), Header: t.header(), Sign: t.AWS.signer(t.dialect()), Secrets: t.secrets(), Compressed: t.Compressed, Echo: canonicalNames(t.Echo), Dial: t.Dial, Proxy: proxy, TLS: t.TLS}, nil
 }
 
 // newClient returns a client of t, which must be closed.
 func newClient(t Target) (*send.Client, error) {
-	s, err := t.server()
+	at, proxy, err := t.endpoint()
 	if err != nil {
 		return nil, err
 	}
-	c, err := send.NewClient(s)
+	c, err := send.NewClient(send.Server{At: at, Dialect: t.dialect(), Header: t.header(), Sign: t.AWS.signer(t.dialect()), Secrets: t.secrets(), Compressed: t.Compressed, Echo: canonicalNames(t.Echo), Dial: t.Dial, Proxy: proxy, TLS: t.TLS})
 	if err != nil {
 		return nil, fmt.Errorf("target: %w", err)
 	}
 	return c, nil
 }
 
-// endpoint returns the address of the server, or an error if t is invalid.
-func (t Target) endpoint() (endpoint.Endpoint, error) {
-	e, err := endpoint.Parse(t.URL)
-	if err != nil {
-		return e, fmt.Errorf("target: %w", err)
+// endpoint returns the address of the server and the URL of the proxy, which is nil if there is none. It
+// returns an error if t is invalid.
+func (t Target) endpoint() (e endpoint.Endpoint, proxy *url.URL, err error) {
+	if e, err = endpoint.Parse(t.URL); err == nil {
+		err = t.checkRequests()
 	}
-	if err := t.checkRequests(); err != nil {
-		return e, fmt.Errorf("target: %w", err)
-	}
-	if _, err := t.proxy(); err != nil {
-		return e, fmt.Errorf("target: %w", err)
+	if err == nil {
+		proxy, err = t.proxy()
 	}
 	for key := range t.Config {
-		if !validConfigKey(key) {
-			return e, fmt.Errorf("target: config key %q; must start with a lower-case letter and hold no space, colon or upper case", key)
+		if err == nil && !validConfigKey(key) {
+			err = fmt.Errorf("config key %q; must start with a lower-case letter and hold no space, colon or upper case", key)
 		}
 	}
-	return e, nil
+	if err != nil {
+		err = fmt.Errorf("target: %w", err)
+	}
+	return e, proxy, err
 }
 
 // checkRequests returns an error if t adds something invalid to requests.
@@ -364,13 +351,9 @@ func (t Target) proxy() (*url.URL, error) {
 // each request, and follows no redirects. It keeps idle connections for one second, and has no timeout of
 // its own.
 func (t Target) Client() (base string, client *http.Client, err error) {
-	e, err := t.endpoint()
+	e, proxy, err := t.endpoint()
 	if err != nil {
 		return "", nil, err
-	}
-	proxy, err := t.proxy()
-	if err != nil {
-		return "", nil, fmt.Errorf("target: %w", err)
 	}
 	return e.Base, e.Client(endpoint.Options{Header: t.header(), TLS: t.TLS, Dial: t.Dial, Proxy: proxy}), nil
 }

@@ -54,7 +54,7 @@ func (r *run) failf(format string, args ...any) {
 // reassuring and -v is not set. Units that cannot be in the result are removed from the note.
 func (r *run) tell(n records.Note, format string, args ...any) {
 	n.Text = fmt.Sprintf(format, args...)
-	if about := r.ofResult(n.Units); len(n.Units) > 0 {
+	if about := r.reported().Named(n.Units); len(n.Units) > 0 {
 		n.Units, n.Doubt = about, n.Doubt && len(about) > 0
 	}
 	r.end.Notes = append(r.end.Notes, n)
@@ -81,11 +81,8 @@ func reassuring(n records.Note) bool {
 	return !n.Doubt
 }
 
-// ofResult returns the given unit names without those that cannot be in the result.
-func (r *run) ofResult(names []string) []string {
-	f := judge.Figures{Units: r.load.units(), Shown: r.shown}
-	return f.Named(names)
-}
+// reported returns the units that can be in the result, without metrics.
+func (r *run) reported() *judge.Figures { return &judge.Figures{Units: r.load.units(), Shown: r.shown} }
 
 // Limits, in bytes, of what wrongAnswers shows: the end of a prompt, and the text that says what is wrong
 // with the answer.
@@ -124,10 +121,4 @@ func graphic(text string) string {
 		}
 		return ' '
 	}, text)
-}
-
-// figuresOfTokens returns the units in the result that depend on the number of output tokens.
-func (r *run) figuresOfTokens() []string {
-	f := judge.Figures{Units: r.load.units(), Shown: r.shown}
-	return f.OfTokens()
 }

@@ -1,7 +1,6 @@
 package llmbench
 
 import (
-	"encoding/json"
 	"errors"
 	"iter"
 	"maps"
@@ -73,7 +72,7 @@ func (m *measurement) tellWithheld(all []judge.Withholding) {
 func (m *measurement) distortion(metrics map[string]float64, hidden []string) (distortion.Report, error) {
 	if !m.party.Part().Alone() {
 		var err error
-		if hidden, err = m.shareHidden(hidden); err != nil {
+		if hidden, err = process.ShareJSON(m.party, " hidden", hidden); err != nil {
 			return distortion.Report{}, err
 		}
 		own, more := m.figures(process.Own(m.party, m.all()), m.ownTime)
@@ -83,18 +82,6 @@ func (m *measurement) distortion(metrics map[string]float64, hidden []string) (d
 	known := func(u sample.Unit) bool { return m.shown(u) && !slices.Contains(hidden, u.Name) }
 	own := m.estimate.Report(process.Own(m.party, m.all()), m.figures, m.load.units(), metrics, m.load.MaxDistortion, known)
 	return m.party.Worst(own)
-}
-
-// shareHidden sends the units that the leader hides to all processes.
-func (m *measurement) shareHidden(units []string) ([]string, error) {
-	text, err := json.Marshal(units)
-	if err != nil {
-		return nil, err
-	}
-	if text, err = m.party.Share(" hidden", text); err != nil {
-		return nil, err
-	}
-	return units, json.Unmarshal(text, &units)
 }
 
 // figures computes the metrics of samples and the load's own metrics. The argument elapsed is the total

@@ -1,6 +1,7 @@
 package arrivals
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
@@ -22,10 +23,7 @@ type Replay struct {
 // Times returns the first n instants divided by Speed, to the nearest
 // nanosecond. It returns an error if n is more than the number of instants.
 func (r Replay) Times(n int) ([]time.Duration, error) {
-	speed := r.Speed
-	if speed == 0 {
-		speed = 1
-	}
+	speed := cmp.Or(r.Speed, 1)
 	switch {
 	case !(speed > 0) || math.IsInf(speed, 0):
 		return nil, fmt.Errorf("replay: speed %v; must be above 0", speed)
@@ -51,10 +49,7 @@ func (Replay) Name() string { return "replay" }
 // (the last instant), and checksum. The checksum stands for the instants themselves, which may be millions.
 // It is the FNV-1a hash of the nanoseconds, each as 8 bytes in little-endian order.
 func (r Replay) Parameters() map[string]string {
-	speed, last := r.Speed, time.Duration(0)
-	if speed == 0 {
-		speed = 1
-	}
+	last := time.Duration(0)
 	sum := fnv.New64a()
 	var word [8]byte
 	for _, at := range r.At {
@@ -63,7 +58,7 @@ func (r Replay) Parameters() map[string]string {
 		sum.Write(word[:])
 	}
 	return map[string]string{
-		"speed":    number(speed),
+		"speed":    number(cmp.Or(r.Speed, 1)),
 		"requests": strconv.Itoa(len(r.At)),
 		"last":     last.String(),
 		"checksum": fmt.Sprintf("%016x", sum.Sum64()),

@@ -1,6 +1,7 @@
 package arrivals
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -129,11 +130,7 @@ func (s Stages) Parameters() map[string]string {
 	for i, g := range s.Stages {
 		parts[i] = g.String()
 	}
-	shape := s.Shape
-	if shape == 0 {
-		shape = 1
-	}
-	return map[string]string{"stages": strings.Join(parts, ","), "shape": number(shape), "seed": whole(s.Seed)}
+	return map[string]string{"stages": strings.Join(parts, ","), "shape": number(cmp.Or(s.Shape, 1)), "seed": whole(s.Seed)}
 }
 
 // CheckCount returns an error unless the first n requests reach the last stage. Without this check, a pass

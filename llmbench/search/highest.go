@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -69,9 +70,7 @@ const raise = 4
 // Find finds no such load, the answers are not monotone, and the error wraps [ErrCannotJudge]. The interval
 // has the trials that were made, even if Find returns an error.
 func (h Highest) Find(try func(load float64) (met bool, err error)) (Interval, error) {
-	if h.Tolerance == 0 {
-		h.Tolerance = 0.05
-	}
+	h.Tolerance = cmp.Or(h.Tolerance, 0.05)
 	if h.Whole {
 		h.From, h.To = math.Ceil(h.From), math.Floor(h.To)
 	}

@@ -3,6 +3,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,9 +58,7 @@ const (
 // means unknown. The argument unix says that the target has a Unix socket. The server then has one, too,
 // because the kernel wakes the reader of a Unix socket in another way than the reader of a TCP socket.
 func New(pace time.Duration, unix bool) (*Control, error) {
-	if pace == 0 {
-		pace = controlPace
-	}
+	pace = cmp.Or(pace, controlPace)
 	pace = min(max(pace, time.Millisecond), controlLength/4)
 	k := &Control{pace: pace, tokens: int(controlLength / pace), writes: map[string][]distortion.Write{}}
 	ln, target, err := k.listen(unix)

@@ -191,10 +191,8 @@ func (c *corrector) sample(s *sample.Sample) *sample.Sample {
 		c.move(s)
 		c.takeInstants(output)
 	}
-	if s.Clock == sample.UserClock {
-		if s.Deltas == 0 {
-			c.out.End -= min(c.out.End-c.out.Start, c.lag(&c.user.end, s.End-s.Start))
-		}
+	if s.Clock == sample.UserClock && s.Deltas == 0 {
+		c.out.End -= min(c.out.End-c.out.Start, c.lag(&c.user.end, s.End-s.Start))
 	}
 	c.send()
 	return &c.out

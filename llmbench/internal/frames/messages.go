@@ -101,34 +101,24 @@ func message(b []byte) (e sse.Event, err error) {
 // stringHeader is the type of a header whose value is a string.
 const stringHeader = 7
 
+// valueSizes has the size of a header's value in bytes, by the type of the header: true, false, byte, short,
+// integer, long, bytes, string, timestamp and UUID. A size of -1 says that two bytes with the size are before
+// the value.
+var valueSizes = [...]int{0, 0, 1, 2, 4, 8, -1, stringHeader: -1, 8, 16}
+
 // header splits headers after the first header. ok is false if it is incomplete or has an unknown type.
 func header(b []byte) (name []byte, kind byte, value, rest []byte, ok bool) {
 	size := int(b[0])
-	if b = b[1:]; len(b) < size+1 {
+	if b = b[1:]; len(b) < size+1 || int(b[size]) >= len(valueSizes) {
 		return nil, 0, nil, nil, false
 	}
 	name, kind, b = b[:size], b[size], b[size+1:]
-	switch kind {
-	case 0, 1: // true and false
-		size = 0
-	case 2: // byte
-		size = 1
-	case 3: // short
-		size = 2
-	case 4: // integer
-		size = 4
-	case 5, 8: // long, timestamp
-		size = 8
-	case 9: // UUID
-		size = 16
-	case 6, stringHeader: // bytes, string
+	if size = valueSizes[kind]; size < 0 {
 		if len(b) < 2 {
 			return nil, 0, nil, nil, false
 		}
 		size = int(binary.BigEndian.Uint16(b))
 		b = b[2:]
-	default:
-		return nil, 0, nil, nil, false
 	}
 	if len(b) < size {
 		return nil, 0, nil, nil, false

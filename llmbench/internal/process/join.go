@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"flag"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"sync"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
@@ -61,32 +61,22 @@ func (p *process) join(ctx context.Context, c shard.Config, out io.Writer) error
 	machine, err := os.Hostname()
 	g, err := shard.Join(ctx, shard.Options{
 		Part: c.Part, Addr: c.Addr, Token: c.Token, Timeout: c.Timeout,
-		Name: cmp.Or(machine, fmt.Sprint(err)), Facts: facts, Hand: handed(RandomSalt()),
+		Name: cmp.Or(machine, fmt.Sprint(err)), Facts: facts, Hand: strconv.AppendUint(nil, RandomSalt(), 10), // the salt of prompts
 		Log: func(text string) { fmt.Fprintln(out, "#", text) },
 	})
 	if err != nil {
 		return err
 	}
-	salt, err := takeHanded(g.Hand)
+	salt, err := strconv.ParseUint(string(g.Hand), 10, 64)
 	if err != nil {
 		defer g.Close()
-		return g.Fail(err)
+		return g.Fail(fmt.Errorf("the salt of shard 0: %w", err))
 	}
 	randomSalt = func() uint64 { return salt }
 	p.mu.Lock()
 	p.group = g
 	p.mu.Unlock()
 	return nil
-}
-
-// handed returns the data that shard 0 passes to all shards: the salt of prompts.
-func handed(salt uint64) []byte { return binary.BigEndian.AppendUint64(nil, salt) }
-
-func takeHanded(data []byte) (salt uint64, err error) {
-	if len(data) != 8 {
-		return 0, fmt.Errorf("shard 0 sent %d bytes for the salt: want 8", len(data))
-	}
-	return binary.BigEndian.Uint64(data), nil
 }
 
 // hashOfFile returns the first bytes of a file's SHA-256. If the file cannot be read, it returns the text

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -15,15 +14,11 @@ func Lead[T any](name string, f func() (T, error)) (value T, err error) {
 	}
 	c.step = "what shard 0 finds out"
 	if !c.Leads() {
-		data, err := c.Share("", nil)
-		if err == nil {
-			var told finding[T]
-			if err = json.Unmarshal(data, &told); err == nil && told.Error != "" {
-				err = Common{errors.New(told.Error)}
-			}
-			value = told.Value
+		told, err := ShareJSON(c, "", finding[T]{})
+		if err == nil && told.Error != "" {
+			err = Common{errors.New(told.Error)}
 		}
-		return value, err
+		return told.Value, err
 	}
 	returned := false
 	defer func() {
@@ -37,11 +32,7 @@ func Lead[T any](name string, f func() (T, error)) (value T, err error) {
 	if err != nil {
 		told.Error = err.Error()
 	}
-	data, failed := json.Marshal(told)
-	if failed != nil {
-		return value, c.Fail(failed)
-	}
-	if _, lost := c.Share("", data); lost != nil {
+	if _, lost := ShareJSON(c, "", told); lost != nil {
 		return value, lost
 	}
 	return value, err

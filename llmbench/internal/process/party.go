@@ -2,7 +2,9 @@ package process
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"testing"
 	"time"
@@ -101,6 +103,24 @@ func Own(p Party, samples iter.Seq[*sample.Sample]) iter.Seq[*sample.Sample] {
 			}
 		}
 	}
+}
+
+// ShareJSON is like Share of p, for a value that is transferred as JSON. In the process that leads it returns
+// the argument leaders itself.
+func ShareJSON[T any](p Party, what string, leaders T) (value T, err error) {
+	var data []byte
+	if p.Leads() {
+		if data, err = json.Marshal(leaders); err != nil {
+			return leaders, p.Fail(err)
+		}
+	}
+	if data, err = p.Share(what, data); err != nil || p.Leads() {
+		return leaders, err
+	}
+	if err = json.Unmarshal(data, &value); err != nil {
+		err = fmt.Errorf("what shard 0 told%s: %w", what, err)
+	}
+	return value, err
 }
 
 // Agreed returns the leader's error, or nil, in all processes.

@@ -4,6 +4,7 @@ package redact
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"html"
 	"net/url"
@@ -41,12 +42,7 @@ func New(secrets []string) Secrets {
 	}
 	// The longest come first. Otherwise, a secret that is part of a longer one would be replaced first, and
 	// the rest of the longer one would remain visible.
-	slices.SortFunc(all, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
-		}
-		return strings.Compare(a, b)
-	})
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return Secrets{slices.Compact(all)}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,11 +39,8 @@ func NewJob(m any, bench, skip string) *Job {
 		if !name.IsValid() || name.Kind() != reflect.String {
 			return &Job{began: j.began}
 		}
-		for _, re := range wanted {
-			if re.MatchString(name.String()) {
-				j.names = append(j.names, name.String())
-				break
-			}
+		if slices.ContainsFunc(wanted, func(re *regexp.Regexp) bool { return re.MatchString(name.String()) }) {
+			j.names = append(j.names, name.String())
 		}
 	}
 	return j

@@ -2,6 +2,7 @@ package send
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"mime"
@@ -308,12 +309,8 @@ const excessAllowed = 1
 // of the events, or what the client itself can count.
 func (r *reader) countTokens(s *sample.Sample, usage dialect.Usage, eventTokens int, hasText bool) error {
 	s.PromptTokens, s.CachedTokens, s.ReasoningTokens = usage.PromptTokens, usage.CachedTokens, usage.ReasoningTokens
-	if s.PromptTokens == 0 {
-		s.PromptTokens = s.Server.PromptTokens + s.Server.CachedTokens
-	}
-	if s.CachedTokens == 0 {
-		s.CachedTokens = s.Server.CachedTokens
-	}
+	s.PromptTokens = cmp.Or(s.PromptTokens, s.Server.PromptTokens+s.Server.CachedTokens)
+	s.CachedTokens = cmp.Or(s.CachedTokens, s.Server.CachedTokens)
 	// A first token may have no text: it may end the answer, or be a part of a character.
 	if stated := max(usage.OutputTokens, s.Server.OutputTokens); !hasText && stated > 0 && eventTokens == 0 && s.ReasoningTokens == 0 && s.MaxTokens != 1 {
 		return fail(sample.Empty, "the answer is complete but has no text, although the server reports %d output tokens", stated)

@@ -2,6 +2,7 @@ package send
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -333,9 +334,7 @@ func (a *attempt) notAnswered(err error) error {
 // the sample is already on the user clock, it remains there. The instants that s already has must be on the
 // kernel's clock. settle copies deltas and merged.
 func settle(s *sample.Sample, c conn.Clock, first conn.Arrival, deltas *conn.Arrivals, merged []sample.Merged, end conn.Arrival) {
-	if s.Clock == "" {
-		s.Clock = sample.KernelClock
-	}
+	s.Clock = cmp.Or(s.Clock, sample.KernelClock)
 	on := func(a conn.Arrival) (at, lag time.Duration) {
 		at, lag = a.On(c)
 		if a.Stamp == 0 || lag < -sample.ClockError || at < s.Start-sample.ClockError {

@@ -126,9 +126,6 @@ func (g *Group) Finish(status byte) (byte, error) {
 			status = max(status, data[0])
 		}
 	}
-	if g.leads() {
-		g.leave() // from now on, a process that has the status may leave before the others have it
-	}
 	if !g.leads() { // shard 0 may have sent the status and left before this process waits for the status
 		data, err := g.links[0].await(step+": status", nil)
 		if err == nil && len(data) == 1 {
@@ -136,6 +133,7 @@ func (g *Group) Finish(status byte) (byte, error) {
 		}
 		return status, err
 	}
+	g.leave() // from now on, a process that has the status may leave before the others have it
 	_, err = g.Share(step+": status", []byte{status})
 	return status, err
 }

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,15 +35,9 @@ const greetingTime = 10 * time.Second
 // Join returns the group when all processes have joined it. The caller must close the group. If ctx ends,
 // the group ends for all processes, even after Join has returned.
 func Join(ctx context.Context, o Options) (*Group, error) {
-	if o.StepTimeout == 0 {
-		o.StepTimeout = o.Timeout
-	}
-	if o.Beat == 0 {
-		o.Beat = 300 * time.Millisecond
-	}
-	if o.Silence == 0 {
-		o.Silence = 10 * time.Second
-	}
+	o.StepTimeout = cmp.Or(o.StepTimeout, o.Timeout)
+	o.Beat = cmp.Or(o.Beat, 300*time.Millisecond)
+	o.Silence = cmp.Or(o.Silence, 10*time.Second)
 	if o.Listen == nil {
 		o.Listen = listen
 	}

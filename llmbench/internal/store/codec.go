@@ -165,24 +165,25 @@ func (c *codec) Durations(_ string, p *[]time.Duration, _ sample.When) {
 	}
 }
 
-// Counts writes or reads a list of numbers. When a sample is read, an empty list becomes nil.
-func (c *codec) Counts(_ string, p *[]int32, _ sample.When) {
-	n := c.length(len(*p))
-	if c.reading && n > 0 {
-		*p = make([]int32, n)
+// list writes or reads the number of elements of a list, and returns the list. When a sample is read, the
+// list has zero values, and an empty list becomes nil.
+func list[T any](c *codec, p *[]T) []T {
+	if n := c.length(len(*p)); c.reading && n > 0 {
+		*p = make([]T, n)
 	}
-	for i, v := range *p {
+	return *p
+}
+
+// Counts writes or reads a list of numbers.
+func (c *codec) Counts(_ string, p *[]int32, _ sample.When) {
+	for i, v := range list(c, p) {
 		(*p)[i] = int32(c.int(int64(v)))
 	}
 }
 
 // ToolCalls writes or reads the tool calls of an answer.
 func (c *codec) ToolCalls(_, _ string, p *[]sample.ToolCall, when sample.When) {
-	n := c.length(len(*p))
-	if c.reading && n > 0 {
-		*p = make([]sample.ToolCall, n)
-	}
-	for i := range *p {
+	for i := range list(c, p) {
 		c.Text("", &(*p)[i].Name, when)
 		c.Text("", &(*p)[i].Arguments, when)
 	}
@@ -190,11 +191,7 @@ func (c *codec) ToolCalls(_, _ string, p *[]sample.ToolCall, when sample.When) {
 
 // Merged writes or reads a list of deltas whose exact instants are unknown. It is nearly always empty.
 func (c *codec) Merged(_ string, p *[]sample.Merged, _ sample.When) {
-	n := c.length(len(*p))
-	if c.reading && n > 0 {
-		*p = make([]sample.Merged, n)
-	}
-	for i := range *p {
+	for i := range list(c, p) {
 		m := &(*p)[i]
 		m.Delta, m.Deltas, m.Since = int(c.int(int64(m.Delta))), int(c.int(int64(m.Deltas))), time.Duration(c.int(int64(m.Since)))
 	}
