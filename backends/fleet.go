@@ -38,11 +38,7 @@ type Fleet struct {
 func (f Fleet) Start(tb testing.TB) llmbench.Target {
 	tb.Helper()
 	fleet, urls := f.Serve(tb)
-	policy := f.Policy
-	if policy == nil {
-		policy = &router.RoundRobin{}
-	}
-	r, err := router.New(policy, urls...)
+	r, err := router.New(cmp.Or[router.Policy](f.Policy, &router.RoundRobin{}), urls...)
 	if err != nil {
 		tb.Fatalf("backends: fleet: %v", err)
 	}

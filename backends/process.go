@@ -239,10 +239,8 @@ func (p Process) secrets() []string {
 // environ returns the environment of a program. The parameter environ is this process's environment, and
 // replace puts ports into values.
 func (p Program) environ(environ []string, replace *strings.Replacer) []string {
-	own := maps.Clone(p.Env)
-	if own == nil {
-		own = map[string]string{}
-	}
+	own := map[string]string{}
+	maps.Copy(own, p.Env)
 	for name, value := range p.Secrets {
 		own[name] = value.Reveal()
 	}

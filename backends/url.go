@@ -144,10 +144,8 @@ func (u URL) ignoredProxy() string {
 
 // target returns the target, without a model unless Model is set.
 func (u URL) target() llmbench.Target {
-	t := llmbench.Target{URL: u.URL, Model: u.Model, Dialect: u.Dialect, AWS: u.AWS, Header: maps.Clone(u.Header), Body: u.Body, Echo: u.Echo, Compressed: u.Compressed, Proxy: u.Proxy, TLS: u.TLS}
-	if t.Header == nil {
-		t.Header = http.Header{}
-	}
+	t := llmbench.Target{URL: u.URL, Model: u.Model, Dialect: u.Dialect, AWS: u.AWS, Header: http.Header{}, Body: u.Body, Echo: u.Echo, Compressed: u.Compressed, Proxy: u.Proxy, TLS: u.TLS}
+	maps.Copy(t.Header, u.Header)
 	if key := u.APIKey.Reveal(); key != "" {
 		name, value := dialect.KeyHeader(u.Dialect, key)
 		t.Header.Set(name, value)

@@ -224,10 +224,8 @@ func (s server) turns(ctx context.Context, name string, r llmbench.Request) (fir
 
 // withConfig returns s with additional configuration lines.
 func (s server) withConfig(config map[string]string) server {
-	all := maps.Clone(s.target.Config)
-	if all == nil {
-		all = map[string]string{}
-	}
+	all := map[string]string{}
+	maps.Copy(all, s.target.Config)
 	maps.Copy(all, config)
 	s.target.Config = all
 	return s

@@ -76,7 +76,7 @@ func (s Server) take(ctx context.Context, step Step) error {
 		return s.untilSuccess(ctx, step)
 	}
 	if step.Count.Path == "" {
-		_, err := s.fetch(ctx, step.Method, step.Path, step.Body)
+		_, err := Fetch(ctx, s.Target, step.Method, step.Path, step.Body)
 		return err
 	}
 	text, err := s.Field(ctx, step.Count)
@@ -88,7 +88,7 @@ func (s Server) take(ctx context.Context, step Step) error {
 		return err
 	}
 	for i := range n {
-		if _, err := s.fetch(ctx, step.Method, fmt.Sprintf(step.Path, i), step.Body); err != nil {
+		if _, err := Fetch(ctx, s.Target, step.Method, fmt.Sprintf(step.Path, i), step.Body); err != nil {
 			return err
 		}
 	}
@@ -105,7 +105,7 @@ func (s Server) untilSuccess(ctx context.Context, step Step) error {
 	ctx, cancel := context.WithTimeout(ctx, successTimeout)
 	defer cancel()
 	return Poll(ctx, func() (again bool, err error) {
-		body, err := s.fetch(ctx, step.Method, step.Path, step.Body)
+		body, err := Fetch(ctx, s.Target, step.Method, step.Path, step.Body)
 		if err != nil || len(bytes.TrimSpace(body)) == 0 {
 			return false, err
 		}
@@ -122,11 +122,7 @@ func (s Server) untilSuccess(ctx context.Context, step Step) error {
 
 // Get returns the body of the answer to GET path.
 func (s Server) Get(ctx context.Context, path string) ([]byte, error) {
-	return s.fetch(ctx, http.MethodGet, path, "")
-}
-
-func (s Server) fetch(ctx context.Context, method, path, body string) ([]byte, error) {
-	return Fetch(ctx, s.Target, method, path, body)
+	return Fetch(ctx, s.Target, http.MethodGet, path, "")
 }
 
 // Field reads a string or a number from a JSON document of the server, and returns it as text. It takes at

@@ -50,6 +50,9 @@ func Start(c Command) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Env == nil {
+		c.Env = []string{} // otherwise exec would pass on this process's variables
+	}
 	p := &Program{delay: cmp.Or(c.StopDelay, DefaultStopDelay), ended: make(chan struct{}), gone: make(chan struct{})}
 	if err := p.launch(c, path); err != nil {
 		return nil, err

@@ -15,9 +15,6 @@ type runner struct {
 // launch starts the program.
 func (p *Program) launch(c Command, path string) error {
 	cmd := &exec.Cmd{Path: path, Args: c.Args, Dir: c.Dir, Env: c.Env, Stdout: c.Output, Stderr: c.Output, WaitDelay: killTime}
-	if cmd.Env == nil {
-		cmd.Env = []string{}
-	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -57,9 +57,6 @@ func (p *Program) launch(c Command, path string) (err error) {
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 		WaitDelay:   killTime, // in case a process cannot be stopped and keeps the output open
 	}
-	if cmd.Env == nil {
-		cmd.Env = []string{}
-	}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("its supervisor: %w", err)
 	}
