@@ -257,9 +257,6 @@ func (c *Conn) hasResponse() bool {
 	return !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// unused reports whether no request has been answered on c.
-func (c *Conn) unused() bool { return !c.used }
-
 // A pender is a connection that is not a socket, but can tell whether there are bytes to read.
 type pender interface {
 	// Pending reports whether bytes wait to be read. It returns an error if the peer

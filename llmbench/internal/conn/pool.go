@@ -230,7 +230,7 @@ func (p *Pool) answered() bool {
 }
 
 // CloseUnused closes the idle connections that have answered no request.
-func (p *Pool) CloseUnused() { p.closeIdle((*Conn).unused) }
+func (p *Pool) CloseUnused() { p.closeIdle(func(c *Conn) bool { return !c.used }) }
 
 // closeIdle closes the idle connections for which remove returns true, and the connection on trial.
 func (p *Pool) closeIdle(remove func(*Conn) bool) {

@@ -16,7 +16,7 @@ func (a *activities) add(pass int, at, lag time.Duration) {
 	}
 	p := a.passes[pass]
 	if p == nil {
-		p = &activity{}
+		p = &activity{width: firstWidth}
 		a.passes[pass] = p
 	}
 	before := len(p.slots)
@@ -44,7 +44,7 @@ func (a *activities) around(pass int, at time.Duration) (reads int, longest time
 
 // An activity says how late the reads of a pass were, by the instant at which they returned.
 type activity struct {
-	width time.Duration // of a slot; 0 before the first read
+	width time.Duration // of a slot
 	slots []slot
 }
 
@@ -61,9 +61,6 @@ const (
 
 // add adds a read that returned at the instant at.
 func (a *activity) add(at, lag time.Duration) {
-	if a.width == 0 {
-		a.width = firstWidth
-	}
 	at = max(0, at)
 	for at/a.width >= maxSlots {
 		a.halve()

@@ -574,7 +574,7 @@ func TestActivity(t *testing.T) {
 	var none activities
 	n, _ := none.around(0, 0)
 	assert.Equal(t, n, 0)
-	var a activity
+	a := activity{width: firstWidth}
 	for i := range 10 {
 		a.add(time.Duration(i)*ms, time.Duration(i))
 	}

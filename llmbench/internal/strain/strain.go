@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/metrics"
+	"slices"
 	"time"
 )
 
@@ -55,24 +56,17 @@ func (s Strain) Plus(other Strain) Strain {
 	}
 }
 
-// combine applies f to the counts of each bucket. In a histogram without buckets, all counts are 0.
+// combine applies f, for which f(n, 0) is n, to the counts of each bucket. In a histogram without buckets, all
+// counts are 0.
 func (h Histogram) combine(other Histogram, f func(a, b uint64) uint64) Histogram {
-	bounds := h.Bounds
-	if bounds == nil {
-		bounds = other.Bounds
+	if h.Counts == nil {
+		h = Histogram{make([]uint64, len(other.Counts)), other.Bounds}
 	}
-	counts := make([]uint64, max(len(h.Counts), len(other.Counts)))
-	for i := range counts {
-		var a, b uint64
-		if h.Counts != nil {
-			a = h.Counts[i]
-		}
-		if other.Counts != nil {
-			b = other.Counts[i]
-		}
-		counts[i] = f(a, b)
+	counts := slices.Clone(h.Counts)
+	for i, n := range other.Counts {
+		counts[i] = f(counts[i], n)
 	}
-	return Histogram{counts, bounds}
+	return Histogram{counts, h.Bounds}
 }
 
 // Paused returns how long garbage collections stopped all goroutines in total. Each pause
