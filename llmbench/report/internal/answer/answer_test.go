@@ -115,6 +115,13 @@ func TestMeasured(t *testing.T) {
 	assert.DeepEqual(t, a.Measured, []Fact{{"Systems", "vllm, tgi"}, {"Hardware", "H100"}, {"Load", "1 to 16 users, 3 runs each"}, {"Date", "2026-01-02"}, {"Commit", "abc"}})
 }
 
+// TestLoads checks that a row that failed has no runs, even if the row is the first.
+func TestLoads(t *testing.T) {
+	failed, good := &results.Row{Failed: "timeout"}, &results.Row{Values: map[string][]float64{"req/s": {1, 2}}}
+	assert.DeepEqual(t, loads([]*results.Row{failed, good, good}), []string{"2 runs each"})
+	assert.Assert(t, len(loads([]*results.Row{failed})) == 0)
+}
+
 // TestSimulated checks that a simulated server is not presented as the server that it imitates.
 func TestSimulated(t *testing.T) {
 	mock := "backend: mock\nmock-profile: vllm-yi-6b\nmock-speed: 15\nBenchmarkA/rate=2 1 5 req/s\nBenchmarkA/rate=8 1 5 req/s\n"

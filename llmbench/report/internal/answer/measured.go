@@ -90,35 +90,31 @@ func simulated(rows []*results.Row) (all []string) {
 // loads returns the range of each kind of load, and the number of runs.
 func loads(rows []*results.Row) (all []string) {
 	for _, key := range compare.Loads {
-		low, high, n := 0.0, 0.0, 0
+		var values []float64
 		for _, r := range rows {
 			if load, v := r.Load(); load == key {
-				if n == 0 {
-					low, high = v, v
-				}
-				low, high = min(low, v), max(high, v)
-				n++
+				values = append(values, v)
 			}
 		}
-		switch {
-		case n == 0:
-		case low == high:
+		if len(values) == 0 {
+			continue
+		}
+		if low, high := slices.Min(values), slices.Max(values); low == high {
 			all = append(all, compare.Load(key, low))
-		default:
+		} else {
 			all = append(all, chart.Brief(low)+" to "+compare.Load(key, high))
 		}
 	}
-	least, most := 0, 0
-	for i, r := range rows {
-		if r.Failed != "" {
-			continue
+	var runs []int
+	for _, r := range rows {
+		if r.Failed == "" {
+			runs = append(runs, r.Samples())
 		}
-		n := r.Samples()
-		if i == 0 {
-			least = n
-		}
-		least, most = min(least, n), max(most, n)
 	}
+	if len(runs) == 0 {
+		return all
+	}
+	least, most := slices.Min(runs), slices.Max(runs)
 	switch {
 	case most == 0:
 	case most == least && len(rows) == 1:
