@@ -14,7 +14,6 @@ type latency struct {
 	means  string
 	family Family
 	core   []Statistic // statistics that are always reported; the others are reported only with all units
-	due    bool        // durations count from t0, the due instant of the request
 	pooled bool        // a request may have several durations
 	// durations returns the durations of s. It is called for successful requests only.
 	durations func(s *Sample) iter.Seq[time.Duration]
@@ -44,16 +43,16 @@ func service(duration func(s *Sample) (time.Duration, bool)) func(s *Sample) (ti
 const ttfo = "ttfo"
 
 var latencies = []latency{
-	{"ttft", "the time to first token: from t0 to the first delta with generated text (content, reasoning or tool-call arguments)", FamilyTTFT, []Statistic{P50, P99}, true, false, one((*Sample).TTFT)},
-	{ttfo, "the time to first output: from t0 to the first delta with more than reasoning. Omitted if no answer has reasoning", FamilyTTFT, []Statistic{P50}, true, false, one((*Sample).TTFO)},
-	{"tpot", "the time per output token: (last delta - first delta) / (output tokens - 1), without hidden reasoning tokens", FamilyTPOT, []Statistic{Mean}, false, false, one((*Sample).TPOT)},
-	{"itl", "the gaps between successive deltas, pooled over requests; a delta may hold several tokens", FamilyITL, []Statistic{P99}, false, true,
+	{"ttft", "the time to first token: from t0 to the first delta with generated text (content, reasoning or tool-call arguments)", FamilyTTFT, []Statistic{P50, P99}, false, one((*Sample).TTFT)},
+	{ttfo, "the time to first output: from t0 to the first delta with more than reasoning. Omitted if no answer has reasoning", FamilyTTFT, []Statistic{P50}, false, one((*Sample).TTFO)},
+	{"tpot", "the time per output token: (last delta - first delta) / (output tokens - 1), without hidden reasoning tokens", FamilyTPOT, []Statistic{Mean}, false, one((*Sample).TPOT)},
+	{"itl", "the gaps between successive deltas, pooled over requests; a delta may hold several tokens", FamilyITL, []Statistic{P99}, true,
 		func(s *Sample) iter.Seq[time.Duration] { return slices.Values(s.Gaps) }},
-	{"token-itl", "the gaps between successive tokens, pooled over requests: the gap before a delta of n tokens counts as n gaps of one n-th. Only if the server reports n, and some n is more than 1", FamilyITL, []Statistic{P99}, false, true, (*Sample).TokenGaps},
-	{"e2e", "the E2E latency: from t0 to the last delta, or to the end of the body of an answer that is not streamed", FamilyE2E, []Statistic{P50}, true, false, one((*Sample).E2E)},
-	{"service-ttft", "the time from the send to the first delta with generated text, in an open loop", FamilyTTFT, nil, false, false, one(service((*Sample).TTFT))},
-	{"service-e2e", "the time from the send to the last delta, in an open loop", FamilyE2E, nil, false, false, one(service((*Sample).E2E))},
-	{"read-lag", "the time from the kernel's receive timestamp of a delta to the client's read, pooled over requests", FamilyOther, []Statistic{P99}, false, true,
+	{"token-itl", "the gaps between successive tokens, pooled over requests: the gap before a delta of n tokens counts as n gaps of one n-th. Only if the server reports n, and some n is more than 1", FamilyITL, []Statistic{P99}, true, (*Sample).TokenGaps},
+	{"e2e", "the E2E latency: from t0 to the last delta, or to the end of the body of an answer that is not streamed", FamilyE2E, []Statistic{P50}, false, one((*Sample).E2E)},
+	{"service-ttft", "the time from the send to the first delta with generated text, in an open loop", FamilyTTFT, nil, false, one(service((*Sample).TTFT))},
+	{"service-e2e", "the time from the send to the last delta, in an open loop", FamilyE2E, nil, false, one(service((*Sample).E2E))},
+	{"read-lag", "the time from the kernel's receive timestamp of a delta to the client's read, pooled over requests", FamilyOther, []Statistic{P99}, true,
 		func(s *Sample) iter.Seq[time.Duration] { return slices.Values(s.Lags) }},
 }
 
@@ -81,7 +80,7 @@ func latencyUnits() (all []Unit) {
 			core := slices.Contains(l.core, s) || s == P99Bound && slices.Contains(l.core, P99)
 			all = append(all, Unit{
 				Name: name, Better: "lower", Core: core, Means: s.phrase() + l.means + ".",
-				Gate: gates[name], Family: l.family, Statistic: s, FromDue: l.due,
+				Gate: gates[name], Family: l.family, Statistic: s,
 			})
 		}
 	}
@@ -104,13 +103,12 @@ func (s Statistic) phrase() string {
 // maxTurns is the number of turns of a session that have a unit for their TTFT.
 const maxTurns = 8
 
-// turnUnits returns the units for the TTFT of each turn. Only the first turn of a session is due at an
-// instant of the schedule.
+// turnUnits returns the units for the TTFT of each turn.
 func turnUnits() (all []Unit) {
 	for turn := range maxTurns {
 		all = append(all, Unit{
 			Name: turnUnit(turn), Better: "lower", Core: true, Means: fmt.Sprintf("Median TTFT of turn %d of each session.", turn+1),
-			Family: FamilyTTFT, Statistic: P50, FromDue: turn == 0,
+			Family: FamilyTTFT, Statistic: P50,
 		})
 	}
 	return all

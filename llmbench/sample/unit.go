@@ -38,9 +38,6 @@ type Unit struct {
 	// Statistic says which statistic of the family's values the unit is. It is "" if the unit is not a
 	// statistic of many values.
 	Statistic Statistic
-	// FromDue says that the values count from the due instants of an open loop's requests, so that a late
-	// send increases the values.
-	FromDue bool
 }
 
 // A Family is what a unit measures.
