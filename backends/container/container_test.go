@@ -312,3 +312,21 @@ func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
+
+// TestLastLines stops a container as soon as it has started. The log must have the line that it printed.
+func TestLastLines(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		dir := t.TempDir()
+		m := backends.MockContainer{Container: backends.Container{Image: mock(t).Image, LogDir: dir}}
+		i, err := start(t.Context(), specOf(t, m), t.Logf)
+		assert.NilError(t, err)
+		assert.NilError(t, i.stop())
+		logs, err := filepath.Glob(filepath.Join(dir, "*.log"))
+		assert.NilError(t, err)
+		assert.Equal(t, len(logs), 1)
+		text, err := os.ReadFile(logs[0])
+		assert.NilError(t, err)
+		assert.Assert(t, strings.Contains(string(text), "serving http://"), "%q", text)
+	}
+}

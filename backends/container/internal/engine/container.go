@@ -48,6 +48,8 @@ const (
 	removeTimeout = 2 * time.Minute
 	// lastWords limits the wait for the state and the last lines of a container that has exited.
 	lastWords = 30 * time.Second
+	// logLate limits the wait for the end of the log of a removed container.
+	logLate = 2 * time.Second
 	// killed is the exit status of a container whose first process was killed (128 + SIGKILL). The engine
 	// may report up to oomLate after the exit that the reason was a lack of memory.
 	killed  = 137
@@ -60,12 +62,14 @@ type Container struct {
 	inner  testcontainers.Container
 	log    *serverlog.Log
 
-	life   context.Context // ends with Remove
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
-	ended  chan struct{}
-	end    End // set before ended is closed
-	once   sync.Once
+	life    context.Context // ends with Remove
+	cancel  context.CancelFunc
+	reading context.Context // of the log; ends after life, when the container has stopped
+	unread  context.CancelFunc
+	wg      sync.WaitGroup
+	ended   chan struct{}
+	end     End // set before ended is closed
+	once    sync.Once
 }
 
 // An End describes how a container exited, or that a process in it was killed.
@@ -132,6 +136,7 @@ func (e *Engine) Create(ctx context.Context, r Request) (*Container, error) {
 	}
 	c := &Container{engine: e, inner: inner, log: r.Log, ended: make(chan struct{})}
 	c.life, c.cancel = context.WithCancel(context.Background())
+	c.reading, c.unread = context.WithCancel(context.Background())
 	return c, nil
 }
 
@@ -160,9 +165,11 @@ func (c *Container) Start(ctx context.Context) error {
 func (c *Container) readLog(id string) {
 	defer c.log.Flush()
 	for _, follow := range []bool{true, false} {
-		out, err := c.engine.client.ContainerLogs(c.life, id, client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Follow: follow})
+		out, err := c.engine.client.ContainerLogs(c.reading, id, client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Follow: follow})
 		if err != nil {
-			fmt.Fprintf(c.log, "the container's log cannot be read: %v\n", err)
+			if c.life.Err() == nil {
+				fmt.Fprintf(c.log, "the container's log cannot be read: %v\n", err)
+			}
 			return
 		}
 		n, _ := stdcopy.StdCopy(c.log, c.log, out) // if it follows, it blocks until the container exits
@@ -267,15 +274,23 @@ func (c *Container) Exec(ctx context.Context, cmd []string) (output string, err 
 	return string(b), err
 }
 
-// Remove stops the container, by force after ten seconds, and removes it with its anonymous volumes. When
-// Remove returns, all goroutines of the Container have ended. Later calls do nothing.
+// Remove stops the container, by force after ten seconds, and removes it with its anonymous volumes. The log has
+// what the container prints until then. When Remove returns, all goroutines of the Container have ended. Later
+// calls do nothing.
 func (c *Container) Remove() (err error) {
 	c.once.Do(func() {
 		c.cancel()
 		ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
 		defer cancel()
 		err = testcontainers.TerminateContainer(c.inner, testcontainers.StopContext(ctx), testcontainers.StopTimeout(stopTimeout))
-		c.wg.Wait()
+		read := make(chan struct{})
+		go func() { c.wg.Wait(); close(read) }()
+		select {
+		case <-read: // the log of a removed container ends by itself
+		case <-time.After(logLate):
+		}
+		c.unread()
+		<-read
 	})
 	return err
 }

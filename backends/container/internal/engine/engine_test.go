@@ -59,7 +59,7 @@ func TestLogOfShortLife(t *testing.T) {
 				io.WriteString(w, "\x02\x00\x00\x00\x00\x00\x00\x05last\n") // the header of five bytes on stderr
 			}
 		}, func() {})}
-		c := &Container{engine: e, log: &serverlog.Log{}, life: t.Context()}
+		c := &Container{engine: e, log: &serverlog.Log{}, life: t.Context(), reading: t.Context()}
 		c.readLog("c")
 		assert.Equal(t, c.log.String(), "last", "followed %v", followed)
 	}
