@@ -50,7 +50,7 @@ type steps struct {
 	end    func()            // runs after the last member of a document
 }
 
-// init initializes p. It binds the steps once, so that parsing allocates no closures.
+// init initializes p.
 func (p *baseParser) init(dialect, endMarker string, s steps) {
 	*p = baseParser{dialect: dialect, endMarker: endMarker, steps: s}
 }

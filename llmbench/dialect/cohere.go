@@ -53,7 +53,6 @@ type cohereFormat struct {
 // answer have the same members. Where a whole answer has an array, an event has one element of the array.
 type cohereParser struct {
 	memoParser
-	calls toolCalls
 }
 
 var contentDelta = []byte("content-delta")
@@ -62,7 +61,6 @@ func newCohereParser(dialect string) *cohereParser {
 	p := new(cohereParser)
 	p.init(dialect, "", steps{func() {}, p.member, func() {}})
 	p.textEvent = contentDelta
-	p.calls.p = &p.baseParser
 	return p
 }
 
@@ -123,9 +121,9 @@ func (p *cohereParser) messageMember(name []byte) {
 	case string(name) == "content" && kind == '[':
 		p.w.Array(p.content)
 	case string(name) == "tool_calls" && kind == '{':
-		p.w.Object(p.calls.callMember)
+		p.toolCall()
 	case string(name) == "tool_calls" && kind == '[':
-		p.calls.array()
+		p.toolCalls()
 	}
 }
 

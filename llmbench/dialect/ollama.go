@@ -80,14 +80,12 @@ func newOllamaBody(q Query) ollamaBody {
 // the member that holds the text of a document.
 type ollamaParser struct {
 	baseParser
-	calls toolCalls
-	last  bool // the current document has "done": true
+	last bool // the current document has "done": true
 }
 
 func newOllamaParser(dialect string) *ollamaParser {
 	p := new(ollamaParser)
 	p.init(dialect, `"done": true`, steps{p.begin, p.member, p.end})
-	p.calls.p = &p.baseParser
 	return p
 }
 
@@ -136,7 +134,7 @@ func (p *ollamaParser) messageMember(name []byte) {
 	case "thinking":
 		p.d.Reasoning = p.w.Text(p.d.Reasoning[:p.start.reasoning])
 	case "tool_calls":
-		p.calls.array()
+		p.toolCalls()
 	}
 }
 

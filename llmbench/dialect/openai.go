@@ -65,7 +65,6 @@ func newOpenAIBody(q Query) openAIBody {
 // The parser reads only the choice with index 0, because a request never asks for more than one choice.
 type openAIParser struct {
 	memoParser
-	calls toolCalls
 
 	textSeen     bool          // there was a document with generated text
 	perStep      time.Duration // TensorRT-LLM's mean number of tokens per step, stored as seconds
@@ -86,7 +85,6 @@ func newOpenAIParser(dialect string) *openAIParser {
 	p := new(openAIParser)
 	p.init(dialect, "[DONE]", steps{p.begin, p.member, p.end})
 	p.textEvent, p.choices = messageEvent, 1
-	p.calls.p = &p.baseParser
 	return p
 }
 
@@ -158,9 +156,9 @@ func (p *openAIParser) messageMember(name []byte) {
 		}
 	case "tool_calls":
 		p.d.ToolCall, p.d.ToolName = p.d.ToolCall[:p.choiceStart.toolCall], p.d.ToolName[:p.choiceStart.toolName]
-		p.calls.array()
+		p.toolCalls()
 	case "function_call": // older form of tool_calls
-		p.calls.function()
+		p.function()
 	}
 }
 

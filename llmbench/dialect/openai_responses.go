@@ -196,7 +196,6 @@ func (p *responsesParser) responseMember(name []byte) {
 		if p.wholeBody { // in a stream, the output repeats earlier events
 			p.w.Array(p.item)
 		}
-	case "object":
 	default:
 		p.otherMember(name)
 	}

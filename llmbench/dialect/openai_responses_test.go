@@ -40,5 +40,6 @@ func TestOpenAIResponses(t *testing.T) {
 			read{Text: "a", Reasoning: "r", ToolCall: "{}", ToolName: "f", Chunks: 1, Finish: "completed", Usage: Usage{PromptTokens: 9, OutputTokens: 2}, Done: true}},
 		{"failed", `{"status":"failed","error":{"message":"no"}}`, read{Fault: "no", Done: true}},
 		{"error", `{"error":{"message":"no"}}`, read{Fault: "no"}},
+		{"a document that is an error", `{"message":"no such model","object":"error"}`, read{Fault: "no such model"}},
 	})
 }

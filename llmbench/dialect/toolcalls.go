@@ -1,28 +1,25 @@
 package dialect
 
-// toolCalls reads the tool calls of OpenAI's chat API. Ollama's tool calls have the same form, except that
-// the arguments are an object instead of a string.
-type toolCalls struct{ p *baseParser }
+// toolCalls reads the next value, an array of tool calls in the form of OpenAI's chat API. Ollama's tool calls have
+// the same form, except that the arguments are an object instead of a string.
+func (p *baseParser) toolCalls() { p.w.Array(p.toolCall) }
 
-// array reads the next value, an array of calls.
-func (c toolCalls) array() { c.p.w.Array(c.call) }
+func (p *baseParser) toolCall() { p.w.Object(p.toolCallMember) }
 
-func (c toolCalls) call() { c.p.w.Object(c.callMember) }
-
-func (c toolCalls) callMember(name []byte) {
+func (p *baseParser) toolCallMember(name []byte) {
 	if string(name) == "function" {
-		c.function()
+		p.function()
 	}
 }
 
 // function reads the next value, an object with a name and arguments.
-func (c toolCalls) function() { c.p.w.Object(c.functionMember) }
+func (p *baseParser) function() { p.w.Object(p.functionMember) }
 
-func (c toolCalls) functionMember(name []byte) {
+func (p *baseParser) functionMember(name []byte) {
 	switch string(name) {
 	case "name":
-		c.p.toolName()
+		p.toolName()
 	case "arguments":
-		c.p.d.ToolCall = c.p.w.TextOrRaw(c.p.d.ToolCall)
+		p.d.ToolCall = p.w.TextOrRaw(p.d.ToolCall)
 	}
 }
