@@ -1,5 +1,7 @@
 package decide
 
+import "github.com/seed-2b9cec6d/llmbench/llmbench/student"
+
 // An Estimate says by how much new is worse than old shifted by the margin.
 type Estimate struct {
 	// Difference is positive if new is worse. It is a share of the mean of new and old.
@@ -13,5 +15,5 @@ func (e Estimate) halfWidth() float64 {
 	if e.err == 0 {
 		return 0
 	}
-	return e.err * tQuantile(0.025, e.free)
+	return e.err * student.Quantile(0.025, e.free)
 }

@@ -3,6 +3,8 @@ package decide
 import (
 	"math"
 	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/student"
 )
 
 // Power is the share of comparisons in which a change of the size [Cell.Detectable] is found.
@@ -49,7 +51,7 @@ func (c Cell) Detectable(family, rounds int, alpha float64) float64 {
 		if family > 1 {
 			alpha *= proportionShare
 		}
-		return -float64(c.Better) * c.proportion().detectable(c.Margin, max(1, float64(rounds)/float64(len(c.Old))), tQuantile(alpha, 1e6)+powerQuantile)
+		return -float64(c.Better) * c.proportion().detectable(c.Margin, max(1, float64(rounds)/float64(len(c.Old))), student.Quantile(alpha, 1e6)+powerQuantile)
 	}
 	e := c.Estimate()
 	if rounds > len(c.Old) {
@@ -62,7 +64,7 @@ func (c Cell) Detectable(family, rounds int, alpha float64) float64 {
 	case e.err == 0:
 		return c.Change(0) // any change beyond the margin is found
 	}
-	t := tQuantile(alpha/float64(family), e.free)
+	t := student.Quantile(alpha/float64(family), e.free)
 	return c.Change(e.err * (t*(1-1/(4*e.free)) + powerQuantile*math.Sqrt(1+t*t/(2*e.free))))
 }
 
@@ -80,7 +82,7 @@ func (c Cell) Bound(alpha float64) float64 {
 	if e.err == 0 {
 		return c.Change(e.Difference)
 	}
-	return c.Change(e.Difference + e.err*tQuantile(alpha, e.free))
+	return c.Change(e.Difference + e.err*student.Quantile(alpha, e.free))
 }
 
 // Wanted returns the number of samples per side at which the noise would be about as large as margin, or 0

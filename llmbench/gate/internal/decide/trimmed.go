@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/aclements/go-moremath/stats"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/student"
 )
 
 // trimShare is the share of the samples of a side that is omitted at each end.
@@ -79,6 +79,5 @@ func (c Cell) trimmedTest() (worse, less float64) {
 	case e.err == 0:
 		return 1, 0
 	}
-	t := stats.TDist{V: e.free}
-	return t.CDF(-e.Difference / e.err), t.CDF(e.Difference / e.err)
+	return student.Tail(e.Difference/e.err, e.free), student.Tail(-e.Difference/e.err, e.free)
 }

@@ -2,11 +2,9 @@ package watch
 
 import (
 	"math"
-	"sync"
-
-	"github.com/aclements/go-moremath/stats"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/student"
 )
 
 // windows are the values of k: the last k nights are compared with the nights before them.
@@ -44,7 +42,7 @@ func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 	}
 	b := tr.base(1)
 	last := tr.xs[len(tr.xs)-1]
-	if b.n < fewest || last-b.mean < t.min || last-b.mean < tQuantile(t.each(), b.n-1)*b.sd*math.Sqrt(1+1/float64(b.n)) {
+	if b.n < fewest || last-b.mean < t.min || last-b.mean < student.Quantile(t.each(), float64(b.n-1))*b.sd*math.Sqrt(1+1/float64(b.n)) {
 		return Finding{}, false
 	}
 	f := Finding{Size: last - b.mean, First: tr.nights[len(tr.nights)-1], Last: tr.nights[len(tr.nights)-1], Reruns: 1}
@@ -77,7 +75,7 @@ func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 
 // detectable returns the size of a change that seven nights would reveal with a probability of 80 %.
 func (t test) detectable(b base) float64 {
-	quantile := tQuantile(t.each(), b.n-1) + tQuantile(0.2, b.n-1)
+	quantile := student.Quantile(t.each(), float64(b.n-1)) + student.Quantile(0.2, float64(b.n-1))
 	return max(t.min, quantile*b.sd*math.Sqrt(1.0/7+1/float64(b.n)))
 }
 
@@ -107,7 +105,7 @@ func (t test) moved(b base, values []float64, sign float64) (p float64, ok bool)
 		clean := float64(k - o)
 		tail := 1.0 // all k values are outliers
 		if o < k {
-			tail = studentTail((sum-clip*float64(o))/math.Sqrt(clean+clean*clean/float64(b.n)), b.n-1)
+			tail = student.Tail((sum-clip*float64(o))/math.Sqrt(clean+clean*clean/float64(b.n)), float64(b.n-1))
 		}
 		p += choose(k, o) * math.Pow(t.outliers, float64(o)) * math.Pow(1-t.outliers, clean) * tail
 		if p > each {
@@ -162,10 +160,10 @@ func (t test) calibrated(p float64) float64 {
 // interval returns the one-sided p-value of a change that k nights show, and the 95 % confidence interval of
 // the change's size.
 func interval(b base, size float64, k int) (p, low, high float64) {
-	free := max(1, b.n-1)
+	free := float64(max(1, b.n-1))
 	scale := b.sd * math.Sqrt(1/float64(k)+1/float64(max(1, b.n)))
-	wide := tQuantile(0.025, free) * scale
-	return studentTail(math.Abs(size)/scale, free), size - wide, size + wide
+	wide := student.Quantile(0.025, free) * scale
+	return student.Tail(math.Abs(size)/scale, free), size - wide, size + wide
 }
 
 // distances returns the sum of the absolute distances of xs from their median.
@@ -177,9 +175,6 @@ func distances(xs []float64) (sum float64) {
 	return sum
 }
 
-// studentTail returns the probability that Student's t exceeds x.
-func studentTail(x float64, free int) float64 { return stats.TDist{V: float64(free)}.CDF(-x) }
-
 // choose returns the binomial coefficient.
 func choose(n, k int) float64 {
 	c := 1.0
@@ -187,19 +182,4 @@ func choose(n, k int) float64 {
 		c = c * float64(n-i) / float64(i+1)
 	}
 	return c
-}
-
-// quantiles caches the results of tQuantile, by p and free.
-var quantiles sync.Map
-
-// tQuantile returns the value that a Student's t variable exceeds with probability p, which is below 0.5. free
-// is the number of degrees of freedom.
-func tQuantile(p float64, free int) float64 {
-	key := [2]float64{p, float64(free)}
-	q, ok := quantiles.Load(key)
-	if !ok {
-		q = -stats.InvCDF(stats.TDist{V: float64(free)})(p)
-		quantiles.Store(key, q)
-	}
-	return q.(float64)
 }

@@ -3,28 +3,7 @@ package decide
 import (
 	"math"
 	"strconv"
-	"sync"
-
-	"github.com/aclements/go-moremath/stats"
 )
-
-// tQuantile returns the value that Student's t, with the given degrees of freedom, exceeds with probability
-// p. p must be at most 0.5. The result is NaN if free is not positive.
-func tQuantile(p, free float64) float64 {
-	if !(free > 0) {
-		return math.NaN()
-	}
-	key := [2]float64{p, free}
-	q, ok := tQuantiles.Load(key)
-	if !ok {
-		q = -stats.InvCDF(stats.TDist{V: free})(p)
-		tQuantiles.Store(key, q)
-	}
-	return q.(float64)
-}
-
-// tQuantiles caches the results of tQuantile, by p and free.
-var tQuantiles sync.Map
 
 // meanAndError returns the mean of xs and its standard error. The error is NaN for fewer than two values.
 func meanAndError(xs []float64) (mean, err float64) {
