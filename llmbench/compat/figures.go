@@ -157,7 +157,8 @@ func newGather(p Pass, fateOf func(q *records.Request) (fate, string)) (*gather,
 	return g, f
 }
 
-// certain returns a value of all requests, which is unknown if the fate of a request is.
+// certain returns v, a value over all requests, or an unknown Value if it is unknown whether the tool counts a request
+// as served or failed.
 func (g *gather) certain(v Value) Value { return g.unclear.of(g.all).plus(v) }
 
 // each calls of for each served request. If of never returns a reason, each returns the zero Value.

@@ -1,8 +1,8 @@
 package compat
 
 import (
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
+	"strings"
+	"unicode/utf8"
 )
 
 // A grid is a table with lines around its cells, in the format simple_outline of Python's tabulate
@@ -17,24 +17,37 @@ func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
 
 // String returns the lines of the table.
 func (g *grid) String() string {
-	t, columns := table.NewWriter(), make([]table.ColumnConfig, len(g.head))
-	for i, name := range g.head {
-		columns[i] = table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight, WidthMin: len(name) + 2}
+	widths := make([]int, len(g.head))
+	for i, text := range g.head {
+		widths[i] = utf8.RuneCountInString(text) + 2
+		for _, row := range g.rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
 	}
-	columns[0].Align, columns[0].AlignHeader = text.AlignLeft, text.AlignLeft
-	t.SetColumnConfigs(columns)
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	t.AppendHeader(cells(g.head))
+	var b strings.Builder
+	rule := func(left, mid, right string) {
+		for i, w := range widths {
+			b.WriteString(map[bool]string{true: left, false: mid}[i == 0] + strings.Repeat("─", w+2))
+		}
+		b.WriteString(right + "\n")
+	}
+	line := func(cells []string) {
+		for i, text := range cells {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
+			if i == 0 {
+				b.WriteString("│ " + text + pad + " ")
+			} else {
+				b.WriteString("│ " + pad + text + " ")
+			}
+		}
+		b.WriteString("│\n")
+	}
+	rule("┌", "┬", "┐")
+	line(g.head)
+	rule("├", "┼", "┤")
 	for _, row := range g.rows {
-		t.AppendRow(cells(row))
+		line(row)
 	}
-	return t.Render() + "\n"
-}
-
-func cells(texts []string) (row table.Row) {
-	for _, s := range texts {
-		row = append(row, s)
-	}
-	return row
+	rule("└", "┴", "┘")
+	return b.String()
 }
