@@ -109,7 +109,7 @@ func (r *reading) aiperfFigures() {
 	}
 	r.positive("output_token_throughput.avg", "output tokens")
 	for _, f := range aiperfFields {
-		if r.timed(&f, ".unit", "ns, us, ms or sec") {
+		if r.timed(&f, ".unit", false, "ns, us, ms or sec") {
 			r.fields([]field{f}, averages)
 		}
 	}

@@ -99,7 +99,7 @@ func (r *reading) llmdFigures(tool string) {
 	}
 	for _, f := range llmdFields {
 		f.unit = cmp.Or(llmdUnits[tool][f.key], f.unit)
-		if r.timed(&f, ".units", "s, ms, us or ns, or one of them a token") {
+		if r.timed(&f, ".units", true, "s, ms, us or ns, or one of them a token") {
 			r.fields([]field{f}, plainStatistics)
 		}
 	}

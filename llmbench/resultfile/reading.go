@@ -138,17 +138,21 @@ func (r *reading) fields(table []field, all []statistic) {
 	}
 }
 
-// timed sets the factor of a field that has none, from the unit that the file states for the metric: at the
-// metric's name followed by at. It reports whether the unit is known; want names the known ones.
-func (r *reading) timed(f *field, at, want string) bool {
+// timed sets the factor of a field that has none, from the unit in the file, whose key is the metric's name plus
+// suffix. If rates is true, a time per something, such as ms/token, is a unit too. timed returns false, and records
+// a failure, if the file has the metric in another unit than those in want.
+func (r *reading) timed(f *field, suffix string, rates bool, want string) bool {
 	if f.factor != 0 {
 		return true
 	}
 	metric := strings.TrimSuffix(f.key, ".{}")
-	f.theirs = r.node.Get(metric + at).Text()
-	unit, _, _ := strings.Cut(f.theirs, "/")
+	f.theirs = r.node.Get(metric + suffix).Text()
+	unit := f.theirs
+	if rates {
+		unit, _, _ = strings.Cut(unit, "/")
+	}
 	if f.factor = times[unit]; f.factor == 0 && r.node.Has(metric) {
-		r.failf(metric+at, "is %.20q: want %s", f.theirs, want)
+		r.failf(metric+suffix, "is %.20q: want %s", f.theirs, want)
 		return false
 	}
 	return true

@@ -273,7 +273,10 @@ func Unequal(old, new *Side) error {
 	}
 	for f, r := range new.results() {
 		for o, q := range old.results() {
-			if key, a, b := differ(q.Load, r.Load); key != "" && o.Tool == f.Tool {
+			if o.Tool != f.Tool {
+				continue
+			}
+			if key, a, b := differ(q.Load, r.Load); key != "" {
 				return &Error{Path: f.Path, Key: f.Tool + ": " + key, Text: fmt.Sprintf("is %s, but %s in %s: want equal loads on both sides", b, a, o.Path)}
 			}
 		}
