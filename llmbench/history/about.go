@@ -23,7 +23,15 @@ var ours = []string{"commit", "commit-time", "machine", "server", "rerun-of"}
 
 // text returns the field of a key, which is one of ours other than commit-time.
 func (a *About) text(key string) *string {
-	return map[string]*string{"commit": &a.Commit, "machine": &a.Machine, "server": &a.Server, "rerun-of": &a.RerunOf}[key]
+	switch key {
+	case "commit":
+		return &a.Commit
+	case "machine":
+		return &a.Machine
+	case "server":
+		return &a.Server
+	}
+	return &a.RerunOf
 }
 
 // get returns the value of key, which is one of ours.

@@ -15,8 +15,8 @@ var (
 	firstToken = []string{"p50-ttft-ns", "mean-ttft-ns"}
 )
 
-// compared compares the systems of a group. If no two systems have a load in common, the comparison
-// has no sentences. If the systems have different kinds of load, only the systems with the most frequent
+// compared returns what a comparison of a group's systems tells. Says is nil if no two systems have a load in
+// common. If the systems have different kinds of load, only the systems with the most frequent
 // kind are compared.
 func compared(g *systems.Group, slo systems.SLO) (best Told) {
 	for _, key := range append(slices.Clone(compare.Loads), "") {

@@ -30,7 +30,7 @@ func measured(d *results.Data, groups []*systems.Group, slo func(*systems.Group)
 		}
 		all = append(all, Fact{key, text})
 	}
-	of := func(keys ...string) []string { return results.Stated(rows, keys...) }
+	of := func(keys ...string) []string { return results.Stated(rows, "", keys...) }
 	var names []string
 	for _, g := range groups {
 		for _, s := range g.Systems {

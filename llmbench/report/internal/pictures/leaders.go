@@ -84,7 +84,7 @@ func leading(a, b *systems.System, units []string) (best, next *results.Row, uni
 
 // values returns the different values of keys of a group's rows, in names or configurations.
 func values(g *systems.Group, keys ...string) string {
-	return strings.Join(slices.DeleteFunc(results.Stated(g.Rows, keys...), func(v string) bool { return v == systems.Unstated }), ", ")
+	return strings.Join(results.Stated(g.Rows, systems.Unstated, keys...), ", ")
 }
 
 // spoken returns the cell of the median of a unit, with its unit.

@@ -65,12 +65,12 @@ func (r *Row) Key(name string) string { return benchfile.Lookup(r.Keys, name) }
 // Setting returns the value of a configuration line, or "".
 func (r *Row) Setting(key string) string { return benchfile.Lookup(r.Config, key) }
 
-// Stated returns the different values of the rows. If the name or the configuration of a row has several of
-// the keys, the value of the first one is used.
-func Stated(rows []*Row, keys ...string) (values []string) {
+// Stated returns the different values of the rows, without the value none. If the name or the configuration of a row
+// has several of the keys, the value of the first one is used.
+func Stated(rows []*Row, none string, keys ...string) (values []string) {
 	for _, r := range rows {
 		for _, key := range keys {
-			if v := cmp.Or(r.Key(key), r.Setting(key)); v != "" {
+			if v := cmp.Or(r.Key(key), r.Setting(key)); v != "" && v != none {
 				if !slices.Contains(values, v) {
 					values = append(values, v)
 				}
