@@ -52,7 +52,7 @@ func BenchmarkFigures(b *testing.B) {
 	}
 	compute := func(samples iter.Seq[*sample.Sample]) {
 		m.elapsed, m.estimate = 0, distortion.Estimate{}
-		m.add(passResult{plan: &plan{}, samples: samples})
+		m.add(passResult{samples: samples})
 		f := judge.FindFacts(samples, m.elapsed, m.load.SLO, m.load.tolerated())
 		m.estimate.Report(samples, m.figures, m.load.units(), f.Summary.Metrics, m.load.MaxDistortion, m.shown)
 	}

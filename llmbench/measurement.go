@@ -214,7 +214,6 @@ type outlet struct {
 // A passResult is the result of a pass.
 type passResult struct {
 	send.Result
-	plan     *plan
 	samples  iter.Seq[*sample.Sample] // in the order in which requests ended; nil if the pass did not begin
 	errors   distortion.Errors        // the measured delays of control streams
 	silences map[int]time.Duration    // by process, how long nothing was received from it, if that was long
@@ -238,7 +237,6 @@ func (m *measurement) send(ctx context.Context, what string, pl *plan, o outlet)
 	if o.control != nil {
 		p.Beside = o.control
 	}
-	r.plan = pl
 	var began bool
 	if r.Result, began, err = m.client.Pass(ctx, p); !began {
 		return r, err
@@ -290,9 +288,9 @@ func (m *measurement) add(r passResult) {
 		func(samples iter.Seq[*sample.Sample]) { m.elapsed += sample.Elapsed(samples) },
 		func(samples iter.Seq[*sample.Sample]) { m.ownTime += sample.Elapsed(own(samples)) },
 		func(samples iter.Seq[*sample.Sample]) {
-			stride := time.Duration(r.plan.part.Stride())
+			part := m.party.Part()
 			m.estimate.Add(distortion.Pass{
-				Samples: own(samples), Workers: r.plan.part.Workers(m.load.Concurrency), Stagger: stride * m.load.Stagger,
+				Samples: own(samples), Workers: part.Workers(m.load.Concurrency), Stagger: time.Duration(part.Stride()) * m.load.Stagger,
 				LateTurns: r.LateTurns, Errors: r.errors, Strain: r.Strain, ClockSet: r.ClockChange != 0,
 			})
 		})

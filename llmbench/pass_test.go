@@ -134,7 +134,7 @@ func measured(t *testing.T, bound ClientBound, late time.Duration, streams int, 
 		assert.NilError(t, m.samples.Add(one))
 	}
 	e := distortion.Errors{Streams: streams, Late: slices.Repeat([]time.Duration{late}, 9*streams)}
-	r := passResult{plan: &plan{}, samples: m.all(), errors: e}
+	r := passResult{samples: m.all(), errors: e}
 	if clockSet {
 		r.ClockChange = time.Hour
 	}

@@ -28,7 +28,6 @@ import (
 type plan struct {
 	requests int
 	samples  int                   // number of samples of all requests: one for each turn
-	part     shard.Part            // the part of this process, once pass was called
 	ahead    int                   // maximum number of posts that are built and wait to be sent
 	digest   string                // identifies the requests; "" in a process that measures alone
 	build    func(i int) send.Post // builds the post of a request
@@ -104,7 +103,6 @@ func newLazyPlan(l *Load, t Target, requests Lazy) (*plan, error) {
 // pass returns the pass that this process makes of a plan for l, with its part of the requests. It returns
 // an error if the arrivals give no valid schedule.
 func (pl *plan) pass(part shard.Part, l *Load) (*send.Pass, error) {
-	pl.part = part
 	own := part.Requests(pl.requests, l.Concurrency+l.MaxInFlight) // indices among the requests of all processes
 	p := &send.Pass{
 		Options: l.options(),

@@ -118,7 +118,7 @@ func ShareJSON[T any](p Party, what string, leaders T) (value T, err error) {
 		return leaders, err
 	}
 	if err = json.Unmarshal(data, &value); err != nil {
-		err = fmt.Errorf("what shard 0 told%s: %w", what, err)
+		err = fmt.Errorf("message%s of shard 0: %w", what, err)
 	}
 	return value, err
 }

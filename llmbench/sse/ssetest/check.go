@@ -37,7 +37,7 @@ func Check(d Decode, o Options) []Result {
 	return results
 }
 
-// A runnable is a case, with an endless body or another, and how it is run.
+// A runnable is a case of allCases or of endlessCases. run checks a parser with it.
 type runnable struct {
 	class, name string
 	run         func(*kit) Result

@@ -108,9 +108,10 @@ func (s *summary) end() {
 		gaps := slices.Concat(s.o.Gaps, s.broken)
 		s.t.Logf("%d of %d cases are right; Options{Gaps: %#v} declares what is wrong, so that fuzzing goes on", s.right, s.cases, gaps)
 	}
+	cases := runnables()
 	for _, g := range s.o.Gaps {
 		all := true
-		for _, c := range runnables() {
+		for _, c := range cases {
 			late := g == lateGap && c.class != endlessClass
 			all = all && (s.ran[c.class+"/"+c.name] || !late && g != c.class && g != c.class+"/"+c.name)
 		}
