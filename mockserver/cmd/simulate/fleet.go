@@ -135,7 +135,7 @@ func (f *fleet) closedLoop(l lengths, concurrency, n int, report func(string)) e
 	return nil
 }
 
-// counts returns the sums of the counts of all replicas that the results have.
+// counts returns the counts that the results contain, summed over all replicas. The other counts are 0.
 func (f *fleet) counts() (c engine.Counts) {
 	for _, e := range f.replicas {
 		n := e.Counts()

@@ -16,7 +16,7 @@ func newChat(a Answer) chat {
 	return c
 }
 
-// A part is a kind of part.
+// A part says what tokens of a chat are: reasoning, text, or the arguments of a call.
 type part int
 
 const (
@@ -76,10 +76,10 @@ func (c *chat) callsWhole() bool { return c.calls() && !c.Request.cut(c.reason) 
 // quotedCall returns the name of the called function as a JSON string.
 func (c *chat) quotedCall() string { return jsontext.Quote(c.called()) }
 
-// partText renders the tokens with indices from to to-1, which belong to one part, as a part of a JSON string.
-// The arguments of a call are a JSON object within this string.
+// partText renders the tokens with indices from to to-1, all of one part, inside a JSON string. For a call, the
+// string contains a JSON object, the arguments.
 func (c *chat) partText(from, to int) {
-	generated := c.partAt(from) == callPart && c.Request.script == nil // the output has no quotes and braces
+	generated := c.partAt(from) == callPart && c.Request.script == nil // the tokens are plain words: put them into an object
 	if generated && from == c.reason {
 		c.Add(`{\"text\": \"`)
 	}

@@ -46,13 +46,14 @@ func (in Input) script() (*script, *Error) { return in.scriptFor(false) }
 // scriptOrCall is like script, but the output is a call whenever the body has tools.
 func (in Input) scriptOrCall() (*script, *Error) { return in.scriptFor(true) }
 
-func (in Input) scriptFor(callOptional bool) (*script, *Error) {
+// scriptFor is script. With always, the output is a call whenever the body has tools.
+func (in Input) scriptFor(always bool) (*script, *Error) {
 	var f format
 	if err := json.Unmarshal(in.Body, &f); err != nil {
 		return nil, BadBody(err)
 	}
 	choice := string(f.ToolChoice)
-	if len(f.Tools) > 0 && (callOptional || choice == `"required"` || choice != "" && choice[0] == '{') {
+	if len(f.Tools) > 0 && (always || choice == `"required"` || choice != "" && choice[0] == '{') {
 		t := f.chosenTool()
 		if t == nil || t.Name == "" {
 			return nil, BadRequest("tools", "tools: want functions with names, and a tool_choice that names one of them")

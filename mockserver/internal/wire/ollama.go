@@ -58,7 +58,7 @@ func decodeOllama(chat bool, in Input) (Request, *Error) {
 	if !r.loadOnly {
 		return r.planned(l, in, in.scriptOrCall, fail)
 	}
-	if r, fail = r.planned(l, in, nil, fail); r.loadOnly {
+	if r, fail = r.planned(l, in, nil, fail); fail == nil {
 		r.Output, r.Finish = 0, "load"
 	}
 	return r, fail

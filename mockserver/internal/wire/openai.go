@@ -26,7 +26,7 @@ var (
 type openai struct {
 	chat
 	prefix string      // the beginning of each object, up to the "[" of choices
-	chunks [3]surround // of the chunks of each part
+	chunks [3]surround // for the chunks of each part, indexed by part; a completion has only textPart
 }
 
 // A surround has the JSON before and after the tokens of a chunk. It is not for the last

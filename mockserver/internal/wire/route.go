@@ -67,7 +67,7 @@ const (
 	notAtAll
 )
 
-// routes has the routes of the paths that name no model and have no flavors.
+// routes has the routes of the paths for generated text that name no model, except /generate.
 var routes = map[string]Route{
 	"/v1/chat/completions": {Dialect: openaiChat},
 	"/v1/completions":      {Dialect: openaiText},
