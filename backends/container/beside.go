@@ -99,6 +99,14 @@ func (i *instance) boxes() (all []*engine.Container) {
 	return all
 }
 
+// endings returns the channels that are closed when a container of the server has exited by itself.
+func (i *instance) endings() (all []<-chan struct{}) {
+	for _, box := range i.boxes() {
+		all = append(all, box.Ended())
+	}
+	return all
+}
+
 // end says which container of the server has exited and how, or returns "" if all of them run.
 func (i *instance) end() string {
 	for k, box := range i.boxes() {

@@ -126,14 +126,13 @@ func (i *instance) remove() (err error) {
 // endedWithin reports whether a container of the server exits within d. On a busy machine, the last lines
 // of an exited container may arrive later; endedWithin then waits longer, to receive them.
 func (i *instance) endedWithin(d time.Duration) bool {
-	boxes := i.boxes()
-	for deadline := time.Now().Add(d); len(boxes) > 0 && i.end() == "" && time.Now().Before(deadline); {
-		time.Sleep(10 * time.Millisecond)
+	if ended := i.endings(); len(ended) > 0 {
+		_ = probe.Within(context.Background(), d, ended, func(ctx context.Context) error { <-ctx.Done(); return nil })
 	}
 	if i.end() != "" {
 		return true
 	}
-	for _, box := range boxes {
+	for _, box := range i.boxes() {
 		if !box.Exited() {
 			continue
 		}

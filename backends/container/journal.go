@@ -31,7 +31,7 @@ func newJournal(spec launch.Spec, logf func(string, ...any)) journal {
 
 // failure returns the error of a stage. It adds the advice for a known failure,
 // and the last lines of the log.
-func (j journal) failure(stage string, err error) error {
+func (j *journal) failure(stage string, err error) error {
 	text := fmt.Sprintf("%s: %s: %v", j.spec.Backend, stage, err)
 	known := slices.Concat(engineFailures, j.spec.Failures)
 	return j.log.Failure(text, launch.Advice(known, j.gpu(), append(j.log.Lines(), text)), j.spec.Unchecked)
@@ -39,9 +39,10 @@ func (j journal) failure(stage string, err error) error {
 
 // isFailure reports whether a line of the log says that the server cannot start. Such a line counts even
 // while the server's process keeps running.
-func (j journal) isFailure(line string) bool {
-	return slices.ContainsFunc(j.spec.Failures, func(f launch.Failure) bool { return f.Shows(line, j.gpu()) })
+func (j *journal) isFailure(line string) bool {
+	gpu := j.gpu()
+	return slices.ContainsFunc(j.spec.Failures, func(f launch.Failure) bool { return f.Shows(line, gpu) })
 }
 
 // gpu reports whether the server was supposed to use a GPU.
-func (j journal) gpu() bool { return j.spec.Devices.Vendor != "" }
+func (j *journal) gpu() bool { return j.spec.Devices.Vendor != "" }

@@ -34,11 +34,7 @@ func stages(i *instance) []stage {
 // run runs one stage. The stage fails at its deadline, or if a container exits.
 func run(ctx context.Context, i *instance, st stage) error {
 	began := time.Now()
-	var ended []<-chan struct{}
-	for _, box := range i.boxes() {
-		ended = append(ended, box.Ended())
-	}
-	err := probe.Within(ctx, st.limit, ended, st.do)
+	err := probe.Within(ctx, st.limit, i.endings(), st.do)
 	if err == nil {
 		i.logf("%s: %s: done after %v", i.spec.Backend, st.name, time.Since(began).Round(time.Millisecond))
 		return nil

@@ -142,10 +142,11 @@ func TestKnownFailures(t *testing.T) {
 			assert.ErrorContains(t, err, c.advice)
 		}
 	}
-	old := newJournal(specOf(t, backends.VLLM{Container: gpu}), t.Logf).failure("running", errors.New("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.0, please update your driver to a newer version, or use an earlier cuda container: unknown"))
+	vllm := newJournal(specOf(t, backends.VLLM{Container: gpu}), t.Logf)
+	old := vllm.failure("running", errors.New("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.0, please update your driver to a newer version, or use an earlier cuda container: unknown"))
 	assert.ErrorContains(t, old, "needs driver 580 or newer")
-	other := specOf(t, backends.VLLM{Container: backends.Container{Image: "vllm/vllm-openai:v0.9.0", Model: "m"}})
-	assert.ErrorContains(t, newJournal(other, t.Logf).failure("port", errors.New("it ended")), "\n  note: the image vllm/vllm-openai:v0.9.0 names none of the versions")
+	other := newJournal(specOf(t, backends.VLLM{Container: backends.Container{Image: "vllm/vllm-openai:v0.9.0", Model: "m"}}), t.Logf)
+	assert.ErrorContains(t, other.failure("port", errors.New("it ended")), "\n  note: the image vllm/vllm-openai:v0.9.0 names none of the versions")
 }
 
 // TestReported checks that the results name the context that Ollama chose. It may be smaller than

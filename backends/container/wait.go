@@ -20,7 +20,7 @@ const refusalGrace = 10 * time.Second
 // only if the server answers for longer than refusalGrace with a status such as 401 or 404, because waiting
 // cures neither a missing key nor a missing path. Every [probe.ReportInterval] it logs what it is waiting
 // for.
-func (j journal) wait(ctx context.Context, stage string, try func(context.Context) error) error {
+func (j *journal) wait(ctx context.Context, stage string, try func(context.Context) error) error {
 	began, reported := time.Now(), time.Now()
 	var refusedSince time.Time // zero if the last probe was not refused
 	return probe.Poll(ctx, func() (again bool, err error) {

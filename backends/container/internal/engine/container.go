@@ -283,14 +283,10 @@ func (c *Container) Remove() (err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
 		defer cancel()
 		err = testcontainers.TerminateContainer(c.inner, testcontainers.StopContext(ctx), testcontainers.StopTimeout(stopTimeout))
-		read := make(chan struct{})
-		go func() { c.wg.Wait(); close(read) }()
-		select {
-		case <-read: // the log of a removed container ends by itself
-		case <-time.After(logLate):
-		}
+		late := time.AfterFunc(logLate, c.unread) // the log of a removed container usually ends by itself
+		c.wg.Wait()
+		late.Stop()
 		c.unread()
-		<-read
 	})
 	return err
 }
