@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -21,7 +22,7 @@ func (b *builder) args(words ...string) { b.Cmd = append(b.Cmd, words...) }
 //	values:"auto float16"   the only values that are allowed
 //	also:"-1"               a number that is allowed although it is not above 0
 //
-// Fields with the tag gpus come together, tensor parallelism first, and not last. Others are further names
+// Fields with the tag gpus come together, tensor parallelism first. Others are further names
 // of their options, and other options that change how many devices the server uses.
 func (b *builder) fields(server Server, others ...string) {
 	var ways []parallelism
@@ -36,9 +37,12 @@ func (b *builder) fields(server Server, others ...string) {
 		}
 		b.field(f, value.Interface())
 	}
+	if ways != nil {
+		b.parallelOptions(ways, others)
+	}
 }
 
-// field does the work of fields for one field, which has not the tag gpus.
+// field does the work of fields for one field without the tag gpus.
 func (b *builder) field(f reflect.StructField, value any) {
 	flag, off, variable := f.Tag.Get("flag"), f.Tag.Get("off"), f.Tag.Get("env")
 	values := strings.Fields(f.Tag.Get("values"))
@@ -68,6 +72,8 @@ func (b *builder) field(f reflect.StructField, value any) {
 		if v > 0 && len(values) > 0 && !slices.Contains(values, text) {
 			b.invalid(f.Name, "%d: want %s, or 0 for the server's default", v, strings.Join(values, " or "))
 		}
+	default:
+		panic(fmt.Sprintf("backends: field %s has a tag and the type %T", f.Name, value))
 	}
 	switch {
 	case !set:

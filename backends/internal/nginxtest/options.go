@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"time"
 )
 
 // Options describes a proxy. The zero value of a field is nginx's default, except that the size of requests
@@ -45,6 +48,17 @@ type Server struct {
 	// CA contains the certificate, and CAFile is the path of its PEM file. Without TLS they are nil and "".
 	CA     *x509.CertPool
 	CAFile string
+
+	pid int // of nginx, which is one process with one thread
+}
+
+// Waited returns how long nginx has waited for a CPU until now, or 0 where the kernel does not tell
+// (https://docs.kernel.org/scheduler/sched-stats.html, /proc/<pid>/schedstat).
+func (s *Server) Waited() time.Duration {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", s.pid))
+	var ran, waited time.Duration // in nanoseconds
+	_, _ = fmt.Sscan(string(text), &ran, &waited)
+	return waited
 }
 
 // Transport returns a transport for requests to the proxy. It ignores proxies in the environment. The

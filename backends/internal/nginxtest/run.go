@@ -55,6 +55,7 @@ func run(ctx context.Context, command []string, dir string, o Options) (s *Serve
 	if err != nil {
 		return nil, nil, fmt.Errorf("nginxtest: %w", err)
 	}
+	s.pid = cmd.Process.Pid
 	origin := "http://" + address
 	if path, unix := strings.CutPrefix(address, "unix:"); unix {
 		s.Socket, origin = path, "http://localhost"
