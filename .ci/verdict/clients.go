@@ -5,9 +5,11 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,22 +77,47 @@ func (b *bench) runClient(ctx context.Context, l load, url, out string) (string,
 	if err := c.Start(); err != nil {
 		return "", err
 	}
+	alive, end := context.WithCancelCause(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- c.Wait()
+		end(errors.New("the client ended before its warm-up"))
+	}()
 	if l.Starved {
-		// At 2 % of a CPU, the start of the process alone would take half a minute. The client is limited while it waits
-		// for the answers of its warm-up, whose requests are not measured.
-		time.Sleep(b.warmUp(l) / 2)
-		if err := os.WriteFile(filepath.Join(b.cgroup, "cgroup.procs"), []byte(strconv.Itoa(c.Process.Pid)), 0); err != nil {
-			return "", errors.Join(err, c.Process.Kill(), c.Wait())
+		if err := b.starve(alive, c.Process.Pid, url, l.Streams); err != nil {
+			return "", fmt.Errorf("%w\n%s", errors.Join(err, c.Process.Kill(), <-ended), withoutUnits(text.String()))
 		}
 	}
-	if err := c.Wait(); err != nil && !strings.Contains(text.String(), "neither a rate nor a latency is left") {
+	if err := <-ended; err != nil && !strings.Contains(text.String(), "neither a rate nor a latency is left") {
 		return "", fmt.Errorf("the client: %w\n%s", err, withoutUnits(text.String()))
 	}
 	return text.String(), nil
 }
 
-// warmUp returns how long the server takes to answer the requests of the warm-up, which the client sends at once.
-func (b *bench) warmUp(l load) time.Duration { return l.TTFT + time.Duration(b.tokens-1)*l.PerToken }
+// starve moves the client to the cgroup while it waits for the answers of its warm-up, whose requests are not
+// measured. At 2 % of a CPU, the start of the process alone would take half a minute.
+func (b *bench) starve(ctx context.Context, client int, url string, streams int) error {
+	running := regexp.MustCompile(fmt.Sprintf(`(?m)^vllm:num_requests_running(\{.*\})? %d$`, streams))
+	for {
+		resp, err := get(ctx, url+"/metrics")
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil {
+			return err
+		}
+		if running.Match(text) {
+			return os.WriteFile(filepath.Join(b.cgroup, "cgroup.procs"), []byte(strconv.Itoa(client)), 0)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
 
 // pinned returns a command that runs on the given core, or on any core if core is -1. The command ends when ctx
 // ends, and when this process ends.

@@ -228,11 +228,7 @@ func servingURL(r io.Reader) (string, error) {
 
 // readLog returns the log of the mock server. Its times count from epoch, in nanoseconds since 1970.
 func readLog(ctx context.Context, url string) (log []mockserver.Entry, epoch int64, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/mock/log", nil)
-	if err != nil {
-		return nil, 0, err
-	}
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	resp, err := get(ctx, url+"/mock/log")
 	if err != nil {
 		return nil, 0, err
 	}
@@ -241,6 +237,15 @@ func readLog(ctx context.Context, url string) (log []mockserver.Entry, epoch int
 		return nil, 0, fmt.Errorf("the mock server's log: status %s: %w", resp.Status, err)
 	}
 	return log, epoch, json.NewDecoder(resp.Body).Decode(&log)
+}
+
+// get sends a GET request on a connection of its own.
+func get(ctx context.Context, url string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	return (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 }
 
 // onlyFile returns the path of the only file of records in dir.
