@@ -15,8 +15,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A config holds the environment variables that scenarios read. A variable of an option is in the field of
-// the option: zero if it is not set, or else its default. LLMBENCH_FULL=0 is "", and LLMBENCH_WARMUP=0 is -1.
+// A config holds the environment variables that scenarios read. The value of a variable that has an option is in the
+// option's field. If the variable is not set, the field has the variable's default, or is zero if there is none.
+// LLMBENCH_FULL=0 gives "", and LLMBENCH_WARMUP=0 gives -1, which means none.
 type config struct {
 	Options
 	TokenizerFile string // LLMBENCH_TOKENIZER: a tokenizer.json file

@@ -163,6 +163,12 @@ func TestCounterGuesses(t *testing.T) {
 				assert.Equal(t, l.String(), "")
 				assert.Equal(t, requests.Load(), int32(0))
 
+				got, err = newCounter(t.Context(), target, Options{}, "", true, false, l.logf) // it generates no text
+				assert.NilError(t, err)
+				assert.Assert(t, got.unknown)
+				assert.Assert(t, strings.Contains(l.String(), "it has no /tokenize"), "%s", &l)
+				assert.Equal(t, requests.Load(), int32(0))
+
 				began := time.Now()
 				got, err = newCounter(t.Context(), target, Options{}, "", true, true, l.logf)
 				assert.NilError(t, err)

@@ -29,13 +29,13 @@ func (q Question) request(intro string, examples []Question, output int) llmbenc
 }
 
 // choose returns n elements of all, without repetition. The seed determines which elements, and their
-// order. If seed is 0, they are the first n.
-func choose[T any](all []T, n int, seed uint64) []T {
+// order. If seed is 0, they are the first n. The result may share memory with all.
+func choose(all []Question, n int, seed uint64) []Question {
 	n = min(n, len(all))
 	if seed == 0 {
 		return all[:n]
 	}
-	var chosen []T
+	var chosen []Question
 	for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(all))[:n] {
 		chosen = append(chosen, all[i])
 	}
