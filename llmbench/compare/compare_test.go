@@ -54,21 +54,21 @@ func TestOf(t *testing.T) {
 		want      string
 	}{
 		{"lines that cross", "concurrency", kept(server("AWQ", 3, four, awq, late), 16), kept(server("fp16", 3, four, fp16, early), 16),
-			"AWQ is faster than fp16 up to 16 users: 1.62 times for one, 1.40 at 4, 1.12 at 16. At 64 users fp16 is 5 % ahead. The first token of AWQ comes 12 % later. Both meet the SLO at 16 users and miss it at 64: measure 32 next. Preliminary: 3 runs of each, 6 are needed."},
+			"AWQ is faster than fp16 up to 16 users: 1.62 times for one, 1.40 at 4, 1.12 at 16. At 64 users fp16 is 5 % ahead. The first token of AWQ comes 12 % later. Both meet the SLO at 16 users and miss it at 64: measure 32 next. Preliminary after 3 runs of each: 6 are needed."},
 		{"enough runs", "concurrency", server("AWQ", 6, four, awq, late), server("fp16", 6, four, fp16, early),
 			"AWQ is faster than fp16 up to 16 users: 1.62 times for one, 1.40 at 4, 1.12 at 16. At 64 users fp16 is 5 % ahead. The first token of AWQ comes 12 % later. More than chance at each load, if each run is a fresh start of the server."},
 		{"one run", "concurrency", server("AWQ", 1, four, awq, nil), server("fp16", 1, four, fp16, nil),
-			"AWQ is faster than fp16 up to 16 users: 1.62 times for one, 1.40 at 4, 1.12 at 16. At 64 users fp16 is 5 % ahead. Preliminary: 1 run of each, 6 are needed."},
+			"AWQ is faster than fp16 up to 16 users: 1.62 times for one, 1.40 at 4, 1.12 at 16. At 64 users fp16 is 5 % ahead. Preliminary after 1 run of each: 6 are needed."},
 		{"one run at many loads", "concurrency", server("a", 1, []float64{1, 2, 3, 4, 5, 6, 7}, []float64{2, 4, 6, 8, 10, 12, 14}, nil), server("b", 1, []float64{1, 2, 3, 4, 5, 6, 7}, []float64{1, 2, 3, 4, 5, 6, 7}, nil),
-			"a is faster than b at 1 to 7 users: 2.00 times. Preliminary: 1 run of each, 6 are needed."},
+			"a is faster than b at 1 to 7 users: 2.00 times. Preliminary after 1 run of each: 6 are needed."},
 		{"an open loop", "rate", server("a", 8, []float64{0.5, 2}, []float64{1e9, 3e9}, nil), server("b", 8, []float64{0.5, 2}, []float64{2e9, 4e9}, nil),
 			"a answers sooner than b at 0.5 to 2 req/s: in 0.50 times the latency at 0.5, 0.75 at 2. More than chance at each load, if each run is a fresh start of the server."},
 		{"one load", "streams", server("a", 4, []float64{8}, []float64{106}, nil), server("b", 4, []float64{8}, []float64{100}, nil),
 			"a is 6 % faster than b at 8 streams. Ahead in 16 of 16 pairs of runs, p = 0.029 if each run is a fresh start of the server."},
 		{"equal", "", server("b", 2, []float64{0}, []float64{100}, nil), server("a", 2, []float64{0}, []float64{100}, nil),
-			"a and b are about equally fast: the ratio is 1.000. Preliminary: 2 runs of each, 4 are needed."},
+			"a and b are about equally fast: the ratio is 1.000. Preliminary after 2 runs of each: 4 are needed."},
 		{"islands", "concurrency", server("a", 1, four, []float64{120, 100, 120, 100}, []float64{10, 20, 10, 30}), server("b", 1, four, []float64{100, 100, 100, 100}, []float64{10, 10, 10, 20}),
-			"a is faster than b at 1 and 16 users: 1.20 times. At 4 and 64 users both are about equal. The first token of a takes 1.50 to 2.00 times as long at 4 and 64 users. Preliminary: 1 run of each, 6 are needed."},
+			"a is faster than b at 1 and 16 users: 1.20 times. At 4 and 64 users both are about equal. The first token of a takes 1.50 to 2.00 times as long at 4 and 64 users. Preliminary after 1 run of each: 6 are needed."},
 	} {
 		got := Of(c.key, []System{c.b, c.a}, 0.95)
 		assert.Assert(t, got != nil, c.name)
@@ -90,7 +90,7 @@ func TestLost(t *testing.T) {
 		}
 		return s
 	}
-	const faster, few = "a is faster than b at 1 to 64 users: 2.00 times. ", "Preliminary: 1 run of each, 6 are needed."
+	const faster, few = "a is faster than b at 1 to 64 users: 2.00 times. ", "Preliminary after 1 run of each: 6 are needed."
 	for _, c := range []struct {
 		name string
 		a, b System
@@ -111,7 +111,7 @@ func TestLost(t *testing.T) {
 		s.Points[0].Lost = share
 		return s
 	}
-	assert.Equal(t, Of("", []System{one("a", 20, 0.4), one("b", 10, 0)}, 0.95).Says[0], "a is 2.00 times as fast as b. a did not answer 40 % of the requests. Preliminary: 1 run of each, 4 are needed.")
+	assert.Equal(t, Of("", []System{one("a", 20, 0.4), one("b", 10, 0)}, 0.95).Says[0], "a is 2.00 times as fast as b. a did not answer 40 % of the requests. Preliminary after 1 run of each: 4 are needed.")
 }
 
 // TestDoubtful checks that loads with a value in doubt are left out, and that the paragraph says so.

@@ -33,7 +33,7 @@ func (p *pair) sure(family int) (says string, decided bool) {
 	}
 	preliminary := ""
 	if needed := p.needed(family); least < needed {
-		preliminary = fmt.Sprintf("preliminary: %s of each, %d are needed", number, needed)
+		preliminary = fmt.Sprintf("preliminary after %s of each: %d are needed", number, needed)
 	}
 	agrees := p.agrees(len(ahead) - len(behind))
 	overall := agrees && (len(behind) == 0 || len(ahead) == 0) && p.decides(family)

@@ -26,7 +26,7 @@ func pairOf(scaled bool) *Overview {
 // TestComparisons checks that the report ends with a paragraph about two systems, and only about two.
 func TestComparisons(t *testing.T) {
 	const want = "Serve: vllm is faster than tgi at 1 to 16 users: 2.00 times. The first token of vllm comes at about the same time. Both meet the SLO at 4 users and miss it at 16: measure 8 next. " +
-		"Over all loads more than chance (ahead in 27 of 27 pairs of runs, p < 0.001, if each run at each load is a fresh start); at each load preliminary: 3 runs of each, 6 are needed."
+		"Over all loads more than chance (ahead in 27 of 27 pairs of runs, p < 0.001, if each run at each load is a fresh start); at each load preliminary after 3 runs of each: 6 are needed."
 	o := pairOf(false)
 	assert.DeepEqual(t, o.comparisons(), []string{want})
 	report := strings.Join(strings.Fields(o.Report(80)), " ")
@@ -48,7 +48,7 @@ func TestComparisons(t *testing.T) {
 	o.Add(Entry{Benchmark: "BenchmarkB/cache=on/rate=2", Figures: map[string]float64{"p50-e2e-ns": 1}})
 	o.Add(Entry{Benchmark: "BenchmarkC/x=1/workload=a", Figures: map[string]float64{"output-tok/s": 1}})
 	o.Add(Entry{Benchmark: "BenchmarkC/x=2/workload=b", Figures: map[string]float64{"output-tok/s": 2}})
-	assert.DeepEqual(t, o.comparisons(), []string{"A: direct is 2.00 times as fast as gateway. Preliminary: 1 run of each, 4 are needed.",
-		"S: x=1 is 2.00 times as fast as x=2. x=1 did not answer 40 % of the requests. Preliminary: 1 run of each, 4 are needed.",
-		"B: cache=on answers in 0.50 times the latency of without cache at 2 req/s. Preliminary: 1 run of each, 4 are needed."})
+	assert.DeepEqual(t, o.comparisons(), []string{"A: direct is 2.00 times as fast as gateway. Preliminary after 1 run of each: 4 are needed.",
+		"S: x=1 is 2.00 times as fast as x=2. x=1 did not answer 40 % of the requests. Preliminary after 1 run of each: 4 are needed.",
+		"B: cache=on answers in 0.50 times the latency of without cache at 2 req/s. Preliminary after 1 run of each: 4 are needed."})
 }
