@@ -10,15 +10,13 @@ import (
 
 // goCommandStderr opens the standard error of the go command. It returns nil unless three conditions hold:
 // the go command has started this process, standard output and standard error of this process are one file,
-// and the go command's own standard error is another file or a terminal. It opens a file for appending.
-// This is safe, because the go command writes no more to the file before this process ends.
+// and the go command's own standard error is another file or a terminal.
 func goCommandStderr() *os.File {
-	parent := fmt.Sprintf("/proc/%d/", os.Getppid())
-	if name, err := os.ReadFile(parent + "comm"); err != nil || strings.TrimSpace(string(name)) != "go" {
+	parent := os.Getppid()
+	if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", parent)); err != nil || strings.TrimSpace(string(name)) != "go" {
 		return nil
 	}
-	// Without O_NONBLOCK, opening a pipe could block. A socket cannot be opened.
-	f, err := os.OpenFile(parent+"fd/2", os.O_WRONLY|os.O_APPEND|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+	f, err := stderrOf(parent)
 	if err != nil {
 		return nil
 	}
@@ -27,4 +25,20 @@ func goCommandStderr() *os.File {
 		return nil
 	}
 	return f
+}
+
+// stderrOf returns a duplicate of the standard error of another process: both have one file offset, so neither
+// overwrites what the other has written to a file. If the kernel does not permit the duplicate, stderrOf opens the
+// file anew, for appending. Then the text may be overwritten by a later command of the same redirection. See
+// https://man7.org/linux/man-pages/man2/pidfd_getfd.2.html.
+func stderrOf(pid int) (*os.File, error) {
+	if process, err := unix.PidfdOpen(pid, 0); err == nil {
+		fd, err := unix.PidfdGetfd(process, unix.Stderr, 0)
+		unix.Close(process)
+		if err == nil {
+			return os.NewFile(uintptr(fd), "stderr"), nil
+		}
+	}
+	// Without O_NONBLOCK, opening a pipe could block. A socket cannot be opened.
+	return os.OpenFile(fmt.Sprintf("/proc/%d/fd/2", pid), os.O_WRONLY|os.O_APPEND|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	"gotest.tools/v3/assert"
 )
 
@@ -32,6 +33,21 @@ func parent(t *testing.T, name string) string {
 	return link
 }
 
+// init fails if a process may not duplicate a file of its parent, in a process that is a helper for that.
+func init() {
+	if os.Getenv(helper) != "duplicate" {
+		return
+	}
+	parent, err := unix.PidfdOpen(os.Getppid(), 0)
+	if err == nil {
+		_, err = unix.PidfdGetfd(parent, unix.Stderr, 0)
+	}
+	if err != nil {
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
 // TestGoCommandInCI checks the go command if its standard error is not a terminal. A pipe or a file is
 // used, unless it is also the standard output.
 func TestGoCommandInCI(t *testing.T) {
@@ -49,17 +65,21 @@ func TestGoCommandInCI(t *testing.T) {
 	assert.Equal(t, string(out), "")
 	assert.Equal(t, stderr.String(), want)
 
+	// The shell writes to the file before and after. Without ">>", the file is not open for appending.
 	name := filepath.Join(t.TempDir(), "stderr.txt")
-	assert.NilError(t, os.WriteFile(name, []byte("before\n"), 0o666))
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
-	assert.NilError(t, err)
-	defer file.Close()
-	cmd = command(t, parent(t, "go"), "go command")
-	cmd.Stderr = file
-	out, err = cmd.Output()
-	assert.NilError(t, err)
-	assert.Equal(t, string(out), "")
-	text, err := os.ReadFile(name)
-	assert.NilError(t, err)
-	assert.Equal(t, string(text), "before\n"+want)
+	for _, redirection := range []string{">", ">>"} {
+		if redirection == ">" && command(t, "", "duplicate").Run() != nil {
+			t.Log("not tested: the kernel does not permit a process to duplicate a file of its parent")
+			continue
+		}
+		assert.NilError(t, os.WriteFile(name, nil, 0o666))
+		cmd = command(t, "/bin/sh", "go command")
+		cmd.Args = append(cmd.Args, "-c", `{ echo before >&2; "$0"; echo after >&2; } 2`+redirection+name, parent(t, "go"))
+		out, err = cmd.Output()
+		assert.NilError(t, err)
+		assert.Equal(t, string(out), "")
+		text, err := os.ReadFile(name)
+		assert.NilError(t, err)
+		assert.Equal(t, string(text), "before\n"+want+"after\n", redirection)
+	}
 }
