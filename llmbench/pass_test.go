@@ -6,9 +6,11 @@ import (
 	"iter"
 	"net"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,26 +77,41 @@ func TestPassKeepsRecords(t *testing.T) {
 
 // helperWithheld runs a load that tolerates no distortion by the client, and that also has a metric that
 // cannot be distorted.
-func helperWithheld(b *testing.B) { runWithheld(b, withExact) }
+func helperWithheld(b *testing.B) {
+	runWithheld(b, withExact(Load{Requests: words(20, 4), MaxDistortion: 1e-300}))
+}
 
-// helperNothingLeft is like helperWithheld, without the metric that cannot be distorted.
-func helperNothingLeft(b *testing.B) { runWithheld(b, func(l Load) Load { return l }) }
+// helperNothingLeft runs a load while two goroutines share the only CPU with the client, which therefore reads every
+// token much too late.
+func helperNothingLeft(b *testing.B) {
+	runtime.GOMAXPROCS(1)
+	var ended atomic.Bool
+	defer ended.Store(true)
+	for range 2 {
+		go func() {
+			for !ended.Load() {
+			}
+		}()
+	}
+	runWithheld(b, Load{Requests: words(8, 4), MaxDistortion: 0.001})
+}
 
 // runWithheld measures a server over connections without kernel timestamps, so that the client may have
 // distorted every metric that depends on time.
-func runWithheld(b *testing.B, change func(Load) Load) {
+func runWithheld(b *testing.B, l Load) {
 	_, target := loopback(b, mockserver.Config{TTFT: ms})
 	target.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, network, addr)
 		return struct{ net.Conn }{c}, err
 	}
 	calls := 0.0
-	Run(b, target, change(Load{Requests: words(20, 4), Concurrency: 1, ClientBound: BoundWithheld, MaxDistortion: 1e-300,
-		Withheld: func(units []string, _ error) {
-			if slices.Contains(units, "output-tok/s") {
-				calls++
-			}
-		}}))
+	l.Concurrency, l.ClientBound = 1, BoundWithheld
+	l.Withheld = func(units []string, _ error) {
+		if slices.Contains(units, "output-tok/s") {
+			calls++
+		}
+	}
+	Run(b, target, l)
 	b.ReportMetric(calls, "calls")
 }
 
