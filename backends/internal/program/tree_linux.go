@@ -51,6 +51,9 @@ func parseStat(text []byte) (s stat, err error) {
 		return s, fmt.Errorf("stat of a process: field 1: %w", err)
 	}
 	s.name, s.state = string(text[open+1:end]), fields[state-3][0]
+	if len(fields[state-3]) > 1 || s.state < 'A' {
+		return s, fmt.Errorf("stat of a process: field %d: %.200q: want a letter", state, fields[state-3])
+	}
 	s.parent, s.children, s.start = int(numbers[0]), numbers[1]+numbers[2], numbers[3]
 	return s, nil
 }
