@@ -10,7 +10,7 @@
 //   - build-equal, build-delay, build-cpu: benchgate ab -build compares versions of a gateway in a repository
 //     with 20 commits. It compares a commit with its parent. Most commits change nothing, one adds 5 ms of work
 //     to a request, and one doubles the CPU time of a request without a longer latency.
-//   - bisect: benchgate bisect searches 30 commits of the gateway, of which one adds about 5 % to the TTFT. The
+//   - bisect: benchgate bisect searches 30 commits of the gateway, of which one adds about 4 % to the TTFT. The
 //     verdict is right if that commit is named. The column "rounds" has the pairs of the search.
 //
 // The versions are made from HEAD, in a clone in a temporary folder. Uncommitted changes are ignored. Each
