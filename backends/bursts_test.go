@@ -64,11 +64,11 @@ func TestBursts(t *testing.T) {
 			}
 			srv, mock := backends.Mock{Config: &mockserver.Config{TTFT: 10 * time.Millisecond, PerToken: tt.pace, Shape: tt.shape}}.Serve(t)
 			target := llmbench.Target{URL: mock.URL, Model: mock.Model}
-			var proxy *nginxtest.Server
+			waited := func() time.Duration { return 0 }
 			if tt.proxy != nil {
 				tt.proxy.Upstream = mock.URL
-				proxy = nginxtest.Start(t, *tt.proxy)
-				target.URL = proxy.URL
+				proxy := nginxtest.Start(t, *tt.proxy)
+				target.URL, waited = proxy.URL, proxy.Waited
 			}
 			load := llmbench.Load{Concurrency: tt.streams, Requests: make([]llmbench.Request, tt.streams), ClientBound: llmbench.BoundWithheld}
 			for i := range load.Requests {
@@ -76,7 +76,7 @@ func TestBursts(t *testing.T) {
 			}
 			pass := foundPass
 			if !tt.found {
-				pass = steadyPass(srv, proxy, tt.pace)
+				pass = steadyPass(srv, waited, tt.pace)
 			}
 			result, units, err := pass(t, target, load)
 			b := sample.FindBursts(result.All())
@@ -209,21 +209,15 @@ func foundPass(t *testing.T, target llmbench.Target, load llmbench.Load) (result
 // steadyPass returns a function that makes a pass whose answers should not come in bursts. On a busy machine, answers may
 // really come in bursts: if the mock server waits for a CPU, it sends the tokens that are due at once, and so does nginx.
 // So the pass is made again, at most 20 times, if it finds bursts, and the log of the mock server has bursts too, or
-// nginx waited for a CPU for more than a tenth of a second. The proxy may be nil.
-func steadyPass(srv *mockserver.Server, proxy *nginxtest.Server, pace time.Duration) func(*testing.T, llmbench.Target, llmbench.Load) (*llmbench.Result, []string, error) {
+// nginx waited for a CPU for at least a tenth of a second. Waited returns how long nginx has waited until now.
+func steadyPass(srv *mockserver.Server, waited func() time.Duration, pace time.Duration) func(*testing.T, llmbench.Target, llmbench.Load) (*llmbench.Result, []string, error) {
 	return func(t *testing.T, target llmbench.Target, load llmbench.Load) (result *llmbench.Result, units []string, err error) {
 		t.Helper()
 		for range 21 {
 			srv.Reset()
-			var waited time.Duration
-			if proxy != nil {
-				waited = -proxy.Waited()
-			}
+			before := waited()
 			result, units, err = burstPass(t, target, load)
-			if proxy != nil {
-				waited += proxy.Waited()
-			}
-			if !sample.FindBursts(result.All()).Found() || waited < 100*time.Millisecond && !sentBursts(srv.Log(), pace) {
+			if !sample.FindBursts(result.All()).Found() || waited()-before < 100*time.Millisecond && !sentBursts(srv.Log(), pace) {
 				break
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
 	"gotest.tools/v3/assert"
 )
 
@@ -33,16 +32,12 @@ func parent(t *testing.T, name string) string {
 	return link
 }
 
-// init fails if a process may not duplicate a file of its parent, in a process that is a helper for that.
+// init ends a helper process whose exit status says whether a process may duplicate the standard error of its parent.
 func init() {
 	if os.Getenv(helper) != "duplicate" {
 		return
 	}
-	parent, err := unix.PidfdOpen(os.Getppid(), 0)
-	if err == nil {
-		_, err = unix.PidfdGetfd(parent, unix.Stderr, 0)
-	}
-	if err != nil {
+	if _, err := duplicateStderr(os.Getppid()); err != nil {
 		os.Exit(1)
 	}
 	os.Exit(0)

@@ -46,7 +46,7 @@ func (in Input) script() (*script, *Error) { return in.scriptFor(false) }
 // scriptOrCall is like script, but the output is a call whenever the body has tools.
 func (in Input) scriptOrCall() (*script, *Error) { return in.scriptFor(true) }
 
-// scriptFor is script. With always, the output is a call whenever the body has tools.
+// scriptFor does the work of script and scriptOrCall. If always is set, the output is a call whenever the body has tools.
 func (in Input) scriptFor(always bool) (*script, *Error) {
 	var f format
 	if err := json.Unmarshal(in.Body, &f); err != nil {
