@@ -41,9 +41,13 @@ func trainBPE(counts map[string]int, n int) (merges, tokens []string) {
 		}
 		words = append(words, w)
 	}
+	pairs := pairCounts{}
+	for _, w := range words {
+		pairs.add(w, w.count)
+	}
 	seen := map[string]bool{}
 	for len(tokens) < n {
-		left, right, ok := mostFrequent(words)
+		left, right, ok := pairs.mostFrequent()
 		if !ok {
 			break
 		}
@@ -53,33 +57,41 @@ func trainBPE(counts map[string]int, n int) (merges, tokens []string) {
 			tokens = append(tokens, left+right)
 		}
 		for i := range words {
-			words[i].merge(left, right)
+			words[i].merge(left, right, pairs)
 		}
 	}
 	return merges, tokens
 }
 
+// pairCounts maps each pair of neighbours to the number of times that the pair occurs in the corpus.
+type pairCounts map[[2]string]int
+
+// add adds n to the count of each pair in w.
+func (c pairCounts) add(w word, n int) {
+	for i := 1; i < len(w.parts); i++ {
+		c[[2]string{w.parts[i-1], w.parts[i]}] += n
+	}
+}
+
 // mostFrequent returns the most frequent pair of neighbours. If several pairs are equally frequent, it
 // returns the smallest one, so that the result does not depend on the order of a map.
-func mostFrequent(words []word) (left, right string, ok bool) {
-	pairs := map[[2]string]int{}
-	for _, w := range words {
-		for i := 1; i < len(w.parts); i++ {
-			pairs[[2]string{w.parts[i-1], w.parts[i]}] += w.count
-		}
-	}
+func (c pairCounts) mostFrequent() (left, right string, ok bool) {
 	var best [2]string
 	most := 0
-	for p, c := range pairs {
-		if c > most || c == most && slices.Compare(p[:], best[:]) < 0 {
-			best, most = p, c
+	for p, n := range c {
+		if n > most || n == most && n > 0 && slices.Compare(p[:], best[:]) < 0 {
+			best, most = p, n
 		}
 	}
 	return best[0], best[1], most > 0
 }
 
-// merge joins every left and the right directly after it.
-func (w *word) merge(left, right string) {
+// merge joins every left and the right directly after it, and counts the pairs again.
+func (w *word) merge(left, right string, pairs pairCounts) {
+	if !w.has(left, right) {
+		return
+	}
+	pairs.add(*w, -w.count)
 	kept := w.parts[:0]
 	for i := 0; i < len(w.parts); i++ {
 		if i+1 < len(w.parts) && w.parts[i] == left && w.parts[i+1] == right {
@@ -90,4 +102,15 @@ func (w *word) merge(left, right string) {
 		}
 	}
 	w.parts = kept
+	pairs.add(*w, w.count)
+}
+
+// has reports whether right directly follows left in w.
+func (w *word) has(left, right string) bool {
+	for i := 1; i < len(w.parts); i++ {
+		if w.parts[i-1] == left && w.parts[i] == right {
+			return true
+		}
+	}
+	return false
 }
