@@ -47,8 +47,12 @@ func TestReplay(t *testing.T) {
 	if !full {
 		t.Parallel()
 	}
+	var model tinygguf.Options
+	if full {
+		model = tinygguf.Options{Dim: 512, Layers: 2, Heads: 8, KVHeads: 4, FF: 1024} // most of the time is the model's
+	}
 	url := llamatest.Start(t, llamatest.Options{
-		Parallel: 16, Context: 2048, Model: tinygguf.Options{Dim: 512, Layers: 2, Heads: 8, KVHeads: 4, FF: 1024},
+		Parallel: 16, Context: 2048, Model: model,
 		Args: []string{"--cache-ram", "0", "--no-cache-prompt"}, // the engine simulates no prompt cache
 	})
 	r := replay{dir: t.TempDir(), url: url, scenarios: scenariostest.Program(t)}

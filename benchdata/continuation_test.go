@@ -13,6 +13,7 @@ import (
 )
 
 func TestContinuation(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "text.txt")
 	assert.NilError(t, os.WriteFile(file, []byte("\ufeff天地玄黄，\n宇宙洪荒。日月"), 0o666))
 	c := Continuation{Path: file, Chars: 4, Ask: 100, Output: 9}

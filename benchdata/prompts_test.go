@@ -67,6 +67,7 @@ func TestPromptsGolden(t *testing.T) {
 }
 
 func TestPromptsAreExact(t *testing.T) {
+	t.Parallel()
 	for name, tok := range exactTokenizers(t) {
 		for _, input := range []int{1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 63, 100, 128, 255, 511, 512, 1000, 3000} {
 			if name == "letters" && (input < 3 || input == 7) {
@@ -133,6 +134,7 @@ func common(a, b string) string {
 // TestPromptsHaveNoCommonPrefix checks 2,000 requests with two seeds. The first 16 tokens of all of
 // them must differ, so that a prefix cache has nothing to reuse.
 func TestPromptsHaveNoCommonPrefix(t *testing.T) {
+	t.Parallel()
 	bpe := loadTokenizer(t, "llama3-style")
 	first16 := map[string]func(string) string{
 		"Words":   func(s string) string { return strings.Join(strings.Fields(s)[:16], " ") },

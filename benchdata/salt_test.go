@@ -53,6 +53,7 @@ func TestSaltGolden(t *testing.T) {
 // salts must differ at the beginning of every prompt. Their lengths, and which prompts have a common
 // beginning, must be the same.
 func TestSalt(t *testing.T) {
+	t.Parallel()
 	for name, tok := range map[string]llmbench.Tokenizer{"words": nil, "qwen2": loadTokenizer(t, "qwen2-style")} {
 		for kind, spec := range specs(t) {
 			without := saltedRequests(t, spec, Options{Seed: 5, Tokenizer: tok})
@@ -189,6 +190,7 @@ func TestSaltOfFiller(t *testing.T) {
 // TestSaltVaries checks that many salts give many different beginnings, even if words have several
 // tokens.
 func TestSaltVaries(t *testing.T) {
+	t.Parallel()
 	for _, tok := range []llmbench.Tokenizer{tokenizer.Words{}, letters{}, loadTokenizer(t, "gpt2-style"), loadTokenizer(t, "qwen2-style")} {
 		for _, text := range []string{"I am on a ship to the north of the sea", "in three parts by people who came", "为什么海水是咸的而河水不是"} {
 			seen := map[string]bool{}

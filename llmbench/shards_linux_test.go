@@ -48,6 +48,7 @@ func TestShardsLink(t *testing.T) {
 		shardsLink(t, stops)
 		return
 	}
+	t.Parallel()
 	for _, program := range []string{"ip", "bridge", "nsenter"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("no network namespaces: %v", err)

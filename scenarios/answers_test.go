@@ -192,6 +192,7 @@ func TestFastAndWrong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	t.Parallel()
 	const processes, questionsOfOne = 8, 128
 	// results returns what processes print when they measure a server.
 	results := func(t *testing.T, seed uint64, faster float64, faults ...fault.Fault) string {

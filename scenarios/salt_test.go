@@ -165,6 +165,7 @@ func TestSaltOfScenarios(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	t.Parallel()
 	// Other scenarios make their prompts in the same ways as these. SLO and Sweep are left out,
 	// because their number of passes depends on time.
 	const names = "Chat|Concurrency|MultiTurn|PrefixCache|Reasoning|Serve|StructuredOutput|ToolCalls|Trace"

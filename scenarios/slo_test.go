@@ -44,6 +44,7 @@ func TestSLOByArithmetic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	t.Parallel()
 	for _, slots := range []int{3, 20} {
 		cfg := mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: slots}
 		c := capacity{
@@ -81,6 +82,7 @@ func TestSLOKeepsUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	t.Parallel()
 	virtual(t, mockserver.Config{TTFT: 9 * time.Millisecond, PerToken: time.Millisecond, Slots: 7}, func(t *testing.T, target llmbench.Target) {
 		c := capacity{
 			target: target, slo: sample.SLO{TTFT: 500 * time.Millisecond}, least: 20, span: 250 * time.Millisecond, lone: 10 * time.Millisecond, draw: words, send: pass,
@@ -310,6 +312,7 @@ func TestSLOReducedForm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	t.Parallel()
 	for _, server := range []struct {
 		slots int
 		first time.Duration // the time to the first of eight tokens, which are 2 ms apart

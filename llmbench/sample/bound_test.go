@@ -77,6 +77,7 @@ func TestBoundRankOfMany(t *testing.T) {
 // bound is at least this percentile. If all values are distinct, this must be as often as the binomial
 // distribution says, which is at least 95 % and not much more. If values are equal, it may be more often.
 func TestBoundHolds(t *testing.T) {
+	t.Parallel()
 	const samples = 10_000
 	normal := func(r *rand.Rand) float64 { return math.Exp(r.NormFloat64()) }
 	for _, c := range []struct {
@@ -147,6 +148,7 @@ func TestBoundHolds(t *testing.T) {
 // TestBoundOfMany checks the bound of so many values that a Distribution does not keep them: it must still
 // be the value at its rank.
 func TestBoundOfMany(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	samples := make([]Sample, 3*few)
 	var all []time.Duration

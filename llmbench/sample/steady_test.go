@@ -73,6 +73,7 @@ func queue(r *rand.Rand, n, tokens int, lambda, mu, late float64) []Sample {
 // TestSteadyStates runs models whose true rate is known, 50 times each. How often a steady state is found
 // must be within bounds, and the mean of the rate must be near the truth.
 func TestSteadyStates(t *testing.T) {
+	t.Parallel()
 	const runs = 50
 	took := func(r *rand.Rand) float64 { return 1 + 2*r.Float64() } // a mean of 2 s
 	loop := func(n int, factor func(at float64) float64) func(*rand.Rand) []Sample {

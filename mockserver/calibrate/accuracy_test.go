@@ -20,6 +20,7 @@ const steady = 5
 // TestAccuracy predicts every held-out point with the engines of the profiles' folds. It compares the errors
 // with a golden file, with the errors in the profiles, and with the errors in README.md.
 func TestAccuracy(t *testing.T) {
+	t.Parallel()
 	var text bytes.Buffer
 	names := profiles.Names()
 	all := map[string][]Prediction{}

@@ -54,6 +54,7 @@ func observed(t *testing.T, concurrencies ...int) profiles.Profile {
 // TestFitFindsTheTruth checks that a fit to measurements of a known server finds the server's times, and that
 // it predicts load points that it has not seen.
 func TestFitFindsTheTruth(t *testing.T) {
+	t.Parallel()
 	p, err := Fit(observed(t, 1, 3, 8, 20))
 	if err != nil {
 		t.Fatal(err)
@@ -84,6 +85,7 @@ var refitAll = flag.Bool("refit", false, "fit every fold of every profile again,
 // TestRefit checks that a new fit agrees with the folds in the profiles. On another machine, the last digits of
 // the errors may differ, so a fit may end at a slightly different point.
 func TestRefit(t *testing.T) {
+	t.Parallel()
 	for _, name := range profiles.Names() {
 		p, err := profiles.Load(name)
 		assert.NilError(t, err)
@@ -132,6 +134,7 @@ func noFit(m *model, e engine.Profile) engine.Profile {
 // TestHeldOutPointsLendNothing checks that no measurement of a held-out point influences the point's prediction
 // or the fit.
 func TestHeldOutPointsLendNothing(t *testing.T) {
+	t.Parallel()
 	for _, name := range profiles.Names() {
 		p, err := profiles.Load(name)
 		assert.NilError(t, err)

@@ -97,6 +97,7 @@ func TestFalseAlarmsAreExact(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	t.Parallel()
 	for i, d := range disturbances {
 		for _, c := range []struct {
 			n, rows  int
@@ -315,6 +316,7 @@ func TestBound(t *testing.T) {
 // TestBoundCovers checks that the true change is worse than the bound in at most a share alpha of
 // the comparisons.
 func TestBoundCovers(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(8, 8))
 	const trials = 2000
 	for _, paired := range []bool{true, false} {
@@ -448,6 +450,7 @@ func TestDetectable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	t.Parallel()
 	const trials = 400
 	for i, d := range disturbances[:2] {
 		for _, c := range []struct {

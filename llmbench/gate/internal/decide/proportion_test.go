@@ -42,6 +42,7 @@ func TestBinomial(t *testing.T) {
 // TestProportionExact computes the probability of a rejection for small samples, by going through
 // all counts. It must be at most alpha for every pair of rates that differ by exactly the margin.
 func TestProportionExact(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{10, 25} {
 		for _, delta := range []float64{0, 0.02, 0.1} {
 			for _, less := range []bool{false, true} {
@@ -125,6 +126,7 @@ func share(trials int, rounds int, part float64, next func(r *rand.Rand) Cell) f
 // alone or in a family with other cells. With LLMBENCH_FULL=1 the test makes the table in the doc
 // comment of package gate.
 func TestProportions(t *testing.T) {
+	t.Parallel()
 	const rounds, margin = 10, 0.02
 	trials, rates := 400, []float64{0.9}
 	if os.Getenv("LLMBENCH_FULL") == "1" {

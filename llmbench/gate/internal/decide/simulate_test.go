@@ -390,6 +390,7 @@ func TestFasterAlarms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes seconds")
 	}
+	t.Parallel()
 	for _, d := range disturbances {
 		for _, n := range []int{6, 10} {
 			s := setting{disturbance: d, rows: 3, n: n, sd: 0.01}
@@ -403,6 +404,7 @@ func TestFasterAlarms(t *testing.T) {
 // TestPower looks for a loss of 5 % in one row. The margin is 2 %. With LLMBENCH_FULL set, it makes
 // the table in the doc comment of package gate.
 func TestPower(t *testing.T) {
+	t.Parallel()
 	if !full() {
 		for _, c := range []struct {
 			s    setting
@@ -486,6 +488,7 @@ func TestNoisyRow(t *testing.T) {
 // TestEqualVersions compares equal versions whose noise is close to the margin. Most comparisons
 // with ten rounds must be judged, and nearly all of those that may add rounds.
 func TestEqualVersions(t *testing.T) {
+	t.Parallel()
 	s := setting{disturbance: disturbances[0], rows: 3, n: 10, sd: 0.015, margin: 0.02}
 	o := s.simulate(200)
 	t.Logf("10 rounds: %+v", o)
