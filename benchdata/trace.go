@@ -206,7 +206,7 @@ func (t Trace) firstRows(s *source, n int) iter.Seq2[TraceRow, error] {
 			}
 		}
 		if taken == 0 {
-			yield(TraceRow{}, errors.New("the trace has no rows that the fields select"))
+			yield(TraceRow{}, errors.New("no row of the trace is selected by the fields"))
 		}
 	}
 }

@@ -149,7 +149,7 @@ func TestTraceErrors(t *testing.T) {
 		want  string
 	}{
 		{Trace{Format: Azure}, "", "azure: the file is empty"},
-		{Trace{Format: Azure}, "TIMESTAMP,ContextTokens,GeneratedTokens\n", "azure: the trace has no rows that the fields select"},
+		{Trace{Format: Azure}, "TIMESTAMP,ContextTokens,GeneratedTokens\n", "azure: no row of the trace is selected by the fields"},
 		{Trace{Format: Azure}, "2023-11-16 18:15:46.6805900,374,44\n", `azure: line 1: the first line has no column "TIMESTAMP"`},
 		{Trace{Format: Azure}, azure2023 + "\nyesterday,1,2\n", `azure: line 5: TIMESTAMP is "yesterday", must be a time like`},
 		{Trace{Format: Azure}, azure2023 + "\n2023-11-16 18:15:51.2224670,many,2\n", `azure: line 5: ContextTokens is "many", must be a whole number of tokens`},
@@ -159,7 +159,7 @@ func TestTraceErrors(t *testing.T) {
 		{Trace{Format: Azure}, azure2023 + "\n\"2023", "azure: line 5: extraneous or missing \" in quoted-field"},
 		{Trace{Format: BurstGPT}, azure2023, `burstgpt: line 1: the first line has no column "Timestamp"`},
 		{Trace{Format: BurstGPT}, burst + "nan,GPT-4,1,1,2,x\n", `burstgpt: line 6: Timestamp is "nan", must be a number of seconds`},
-		{Trace{Format: BurstGPT, Model: "GPT-5"}, burst, "burstgpt: the trace has no rows that the fields select"},
+		{Trace{Format: BurstGPT, Model: "GPT-5"}, burst, "burstgpt: no row of the trace is selected by the fields"},
 		{Trace{Format: Mooncake}, mooncake + mooncake, "mooncake: line 4: the row is 3s earlier than the row before"},
 		{Trace{Format: Mooncake}, mooncake + `{"timestamp": 3000, "input_length": 11`, "mooncake: line 4: record 3: "},
 		{Trace{Format: Mooncake}, mooncake + "7\n", "mooncake: line 4: record 3: the record is a JSON number, must be an object"},
@@ -170,7 +170,7 @@ func TestTraceErrors(t *testing.T) {
 		{Trace{Format: Mooncake}, `{"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": ["a"]}`, `"hash_ids" must be an array of whole numbers`},
 		{Trace{Format: Mooncake}, `{"timestamp": 0, "input_length": 512, "output_length": 1, "hash_ids": [1, 2]}`, `2 "hash_ids" for 512 tokens, must be at most 1`},
 		{Trace{Format: Mooncake, Model: "x"}, mooncake, `field Model is "x", must be empty unless field Format is burstgpt`},
-		{Trace{Format: Azure, From: time.Hour}, azure2023, "the trace has no rows that the fields select"},
+		{Trace{Format: Azure, From: time.Hour}, azure2023, "no row of the trace is selected by the fields"},
 		{Trace{Format: Azure, Share: 2}, azure2023, "field Share is 2, must be above 0 and at most 1"},
 		{Trace{Format: Azure, For: -1}, azure2023, "neither may be negative"},
 		{Trace{Format: "csv"}, azure2023, `trace: field Format is "csv", must be one of the formats`},
@@ -192,7 +192,7 @@ func TestTraceErrors(t *testing.T) {
 		want  string
 	}{
 		{Trace{Format: Azure, Path: file}, -1, "azure " + file + ": -1 requests, must be at least 1, or 0 for all"},
-		{Trace{Format: Azure, Path: file, From: time.Hour}, 4, "azure " + file + ": the trace has no rows that the fields select"},
+		{Trace{Format: Azure, Path: file, From: time.Hour}, 4, "azure " + file + ": no row of the trace is selected by the fields"},
 	} {
 		_, _, err := tt.trace.Load(tt.n)
 		assert.ErrorContains(t, err, tt.want)

@@ -167,11 +167,11 @@ func (l Load) check() (Load, error) {
 	case len(l.Requests) == 0 && l.Fresh == nil && l.Lazy.N == 0:
 		return l, errors.New("load: no requests")
 	case (len(l.Requests) > 0 || l.Lazy.N > 0) && l.Fresh != nil || len(l.Requests) > 0 && l.Lazy.N > 0:
-		return l, errors.New("load: more than one of Requests, Lazy and Fresh is set; want one")
+		return l, errors.New("load: more than one of Requests, Lazy and Fresh is set; want only one")
 	case l.Concurrency == 0 && l.Arrivals == nil:
-		return l, errors.New("load: neither Concurrency nor Arrivals; want one")
+		return l, errors.New("load: neither Concurrency nor Arrivals is set; want one")
 	case l.Concurrency != 0 && l.Arrivals != nil:
-		return l, errors.New("load: both Concurrency and Arrivals; want one")
+		return l, errors.New("load: both Concurrency and Arrivals are set; want only one")
 	case l.MaxInFlight < 0 || l.MaxInFlight > 0 && l.Arrivals == nil:
 		return l, fmt.Errorf("load: at most %d requests in flight; want 0 or more, and Arrivals", l.MaxInFlight)
 	case l.Concurrency < 0:

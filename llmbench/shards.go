@@ -34,13 +34,14 @@ func CheckOneMachine() error {
 }
 
 // Lead calls f and returns its results. If several processes measure together, only shard 0 calls f, and
-// Lead returns the results of shard 0 in all processes. The value is transferred as JSON, and an error as
-// its text. All processes must call Lead at the same point of the benchmark, from the benchmark's
-// goroutine. The name describes what f does; it is part of the error if another process is at a different
-// point. If the connection to another process is lost, the error wraps the error of the group.
+// Lead returns the results of shard 0 in all processes. The value is sent as JSON. An error is sent as text.
 //
-// Lead is for values that determine which requests are sent next but may differ between processes, such as
-// a server's answer to a question, or the time of a clock.
+// All processes must call Lead at the same point of the benchmark, from the benchmark's goroutine. If
+// another process is at a different point, Lead fails. The error then contains name, which describes what f
+// does. If the connection to another process is lost, Lead fails with the error of the connection.
+//
+// Use Lead for a value on which the next requests depend, if each process could get a different value.
+// Examples are the answer of a server and the time of a clock.
 func Lead[T any](name string, f func() (T, error)) (value T, err error) { return process.Lead(name, f) }
 
 // Loop returns a replacement for b.Loop, for a benchmark that makes its passes with [Pass]. If several

@@ -68,7 +68,7 @@ func compile(ctx context.Context, e *engine.Engine, importPath string) (content 
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program, importPath)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+e.Platform())
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("the program of its image: go build: %w: %s", errors.Join(err, context.Cause(ctx)), out)
+		return nil, fmt.Errorf("build the program for the image: go build: %w: %s", errors.Join(err, context.Cause(ctx)), out)
 	}
 	return os.ReadFile(program)
 }

@@ -15,10 +15,10 @@ type Kind struct {
 	Names Names
 }
 
-// Find asks a running server for its metrics. It returns the index of the kind that the server belongs to,
-// and the addresses with the paths of the metrics. If an address has no path, Find tries the paths of all
-// kinds, in the order of kinds. All addresses must belong to the same kind of server. Find takes at most
-// ten seconds. The text of its error has no line breaks.
+// Find asks a running server for its metrics. It returns the kind of the server, as an index into kinds, and
+// a copy of the addresses in which each has the path of its metrics. If an address has no path, Find tries the
+// paths of all kinds, in the order of kinds. All addresses must belong to the same kind of server. Find takes
+// at most ten seconds. The text of its error has no line breaks.
 func Find(ctx context.Context, addresses []Address, kinds []Kind) (kind int, found []Address, err error) {
 	ctx, cancel := bound(ctx)
 	defer cancel()
@@ -26,7 +26,7 @@ func Find(ctx context.Context, addresses []Address, kinds []Kind) (kind int, fou
 	for i := range addresses {
 		k, err := addresses[i].recognise(ctx, kinds)
 		if err == nil && i > 0 && k != kind {
-			err = fmt.Errorf("%s and %s have metrics of %s and %s; want those of one kind of server",
+			err = fmt.Errorf("%s and %s have metrics of %s and %s; want one kind of server",
 				addresses[0].Target.Where(), addresses[i].Target.Where(), kinds[kind].Name, kinds[k].Name)
 		}
 		if err != nil {

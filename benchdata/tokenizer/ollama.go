@@ -38,7 +38,7 @@ func NewOllama(ctx context.Context, t llmbench.Target) (*HuggingFace, error) {
 	}
 	tok, err := show.Info.tokenizer()
 	if err != nil {
-		return nil, fmt.Errorf("tokenizer: %w: the vocabulary in /api/show of Ollama: %w", ErrNoEndpoint, err)
+		return nil, fmt.Errorf("tokenizer: %w: read the vocabulary in /api/show of Ollama: %w", ErrNoEndpoint, err)
 	}
 	return tok, nil
 }

@@ -19,8 +19,8 @@ import (
 // The seed only changes the intervals.
 type Stages struct {
 	Stages []Stage
-	// Shape is the shape of the gamma distributed intervals in the transformed time. 0 means 1, which is a
-	// Poisson process; +Inf makes the intervals even.
+	// Shape is the shape parameter of the gamma distribution from which the intervals on the transformed time
+	// scale are drawn. 0 means 1, which is a Poisson process. +Inf makes the intervals even.
 	Shape float64
 	Seed  uint64
 }

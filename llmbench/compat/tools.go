@@ -76,7 +76,7 @@ func (t Tool) at(release string) (Tool, error) {
 	}
 	oldest := t.Versions[len(t.Versions)-1].Since
 	if !semver.IsValid(wanted) || semver.Compare(wanted, "v"+oldest) < 0 {
-		return t, fmt.Errorf("%q: want a release such as %s, and at least %s", t.Name+"@"+release, t.Versions[0].Since, oldest)
+		return t, fmt.Errorf("%q: want release %s or a later one, such as %s", t.Name+"@"+release, oldest, t.Versions[0].Since)
 	}
 	for _, v := range t.Versions {
 		if semver.Compare(wanted, "v"+v.Since) >= 0 {

@@ -30,7 +30,8 @@ type Run struct {
 	unitsSet []*benchfmt.UnitMetadata
 }
 
-// A Cell is the result of one run for one unit of one benchmark: the median of the results in the file.
+// A Cell is the value of one unit of one benchmark in one run. If the file of the run has several values, it is
+// their median.
 type Cell struct {
 	Row    benchproc.Key // the benchmark with its package
 	Config benchproc.Key // the configuration; cells are comparable only if it is equal

@@ -139,8 +139,8 @@ func (q *Request) checkMerged() error {
 	return s.CheckMerged()
 }
 
-// during reports whether an instant of the answer is between the send and the end. It also returns true for
-// 0, which means that the event never came.
+// during reports whether an event of the answer, at time d, came after the request was sent and before the
+// request ended. If d is 0, there was no such event, and during returns true.
 func (q *Request) during(d time.Duration) bool {
 	return d == 0 || d >= q.earliest() && d <= q.End
 }

@@ -29,8 +29,8 @@ type field struct {
 	theirs string // the tool's unit
 }
 
-// A statistic has a name in llmbench's units, such as "p50", and a name in the tool's keys, such as
-// "median".
+// A statistic has two names: ours is a part of the names of llmbench's units, such as "p50", and theirs is a
+// part of the keys in the file of another tool, such as "median".
 type statistic struct{ ours, theirs string }
 
 // Factors that convert a tool's unit of time to nanoseconds.

@@ -130,7 +130,7 @@ func (p Profile) Validate() error {
 	}
 	switch {
 	case p.PrefillGap > 0 && p.PrefillChunk > 0:
-		return fmt.Errorf("prefill_gap: %d and prefill_chunk: %d are both set, want one", p.PrefillGap, p.PrefillChunk)
+		return fmt.Errorf("prefill_gap: %d and prefill_chunk: %d are both set, want only one", p.PrefillGap, p.PrefillChunk)
 	case !(p.Watermark >= 0 && p.Watermark < 1):
 		return fmt.Errorf("watermark: %v, want 0 to below 1", p.Watermark)
 	case !(p.AcceptRate >= 0 && p.AcceptRate <= 1):

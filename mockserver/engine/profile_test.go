@@ -23,7 +23,7 @@ func TestValidate(t *testing.T) {
 		{Profile{MaxBatch: 1, Draft: 65}, "draft: 65, want 0 to 64"},
 		{Profile{MaxBatch: 1, AcceptRate: 1.5}, "accept_rate: 1.5, want 0 to 1"},
 		{Profile{MaxBatch: 1, Watermark: 1}, "watermark: 1, want 0 to below 1"},
-		{Profile{MaxBatch: 1, PrefillGap: 2, PrefillChunk: 3}, "prefill_gap: 2 and prefill_chunk: 3 are both set, want one"},
+		{Profile{MaxBatch: 1, PrefillGap: 2, PrefillChunk: 3}, "prefill_gap: 2 and prefill_chunk: 3 are both set, want only one"},
 		{Profile{MaxBatch: 1, Output: Lengths{{0, 1}, {1.1, 2}}}, "output[1][0]: 1.1, want a share, 0 to 1"},
 		{Profile{MaxBatch: 1, Output: Lengths{{0, 0}}}, "output[0][1]: 0, want 1 to 1073741824 tokens"},
 		{Profile{MaxBatch: 1, Output: Lengths{{0.5, 9}, {0.4, 10}}}, "output[1][0]: 0.4, want at least 0.5, as in the point before"},

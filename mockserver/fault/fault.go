@@ -52,7 +52,7 @@ func (f Fault) Validate() error {
 	}
 	switch {
 	case f.Share > 0 && f.Every != 0:
-		return fmt.Errorf("every: %d and share: %v are both set, want one", f.Every, f.Share)
+		return fmt.Errorf("every: %d and share: %v are both set, want only one", f.Every, f.Share)
 	case f.Share == 0 && f.Every < 1:
 		return fmt.Errorf("every: %d, want 1 or more, or a share", f.Every)
 	case f.At < 0:

@@ -75,7 +75,7 @@ func TestParse(t *testing.T) {
 		"reset,every=x":           `every: "x", want a number`,
 		"reset,share=0":           `share: 0, want above 0 and up to 1`,
 		"reset,share=NaN":         `share: NaN, want above 0 and up to 1`,
-		"reset,every=2,share=0.5": `every: 2 and share: 0.5 are both set, want one`,
+		"reset,every=2,share=0.5": `every: 2 and share: 0.5 are both set, want only one`,
 		"swap,above=-1":           `above: -1, want 0 or more requests in flight`,
 		"reset,at=-1":             `at: -1, want 0 or more`,
 		"reset,size=-1":           `size: -1, want 0 (64 MiB) to 1073741824`,

@@ -236,10 +236,10 @@ func (s Shape) Validate() error {
 		return fmt.Errorf("split_pause: %v, want 0s (5ms) or more", s.SplitPause)
 	}
 	if s.StepChunks && s.TokensPerChunk > 0 {
-		return fmt.Errorf("step_chunks: true and tokens_per_chunk: %d are both set, want one", s.TokensPerChunk)
+		return fmt.Errorf("step_chunks: true and tokens_per_chunk: %d are both set, want only one", s.TokensPerChunk)
 	}
 	if s.CRLF && s.CR {
-		return fmt.Errorf("cr and crlf are both true, want one")
+		return fmt.Errorf("cr and crlf are both true, want only one")
 	}
 	return cmp.Or(
 		oneOf("reasoning", s.Reasoning, "reasoning", "reasoning_content"),

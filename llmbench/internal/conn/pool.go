@@ -232,7 +232,8 @@ func (p *Pool) answered() bool {
 // CloseUnused closes the idle connections that have answered no request.
 func (p *Pool) CloseUnused() { p.closeIdle(func(c *Conn) bool { return !c.used }) }
 
-// closeIdle closes the idle connections for which remove returns true, and the connection on trial.
+// closeIdle closes the idle connections for which remove returns true. It always closes the connection on
+// trial.
 func (p *Pool) closeIdle(remove func(*Conn) bool) {
 	p.mu.Lock()
 	idle, trial := p.idle, p.trial

@@ -122,7 +122,7 @@ func (o *options) usage(fs *flag.FlagSet) (err error) {
 		{"trace", "rate"}, {"trace", "concurrency"}, {"rate", "concurrency"}, {"trace", "requests"}, {"trace", "input"}, {"trace", "output"},
 	} {
 		if set[pair[0]] && set[pair[1]] {
-			return fmt.Errorf("-%s and -%s are both set: want one", pair[0], pair[1])
+			return fmt.Errorf("-%s and -%s are both set: want only one", pair[0], pair[1])
 		}
 	}
 	if set["repeat"] && o.trace == "" {

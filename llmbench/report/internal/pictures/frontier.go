@@ -107,8 +107,8 @@ func userSpeed(r *results.Row) (float64, bool) {
 }
 
 // Ranking draws the highest load at which each system meets the SLO, the highest first. It returns
-// nil if this load is known of fewer than two systems. It also returns nil if no system misses the
-// SLO, because then the bars would only show the highest load of the benchmark.
+// nil if fewer than two systems have such a load. It also returns nil if no system misses the SLO,
+// because then the bars would only show the highest load of the benchmark.
 func Ranking(g *systems.Group, slo systems.SLO) *Picture {
 	load, all, _ := g.Swept()
 	type entry struct {

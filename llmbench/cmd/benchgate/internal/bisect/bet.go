@@ -23,8 +23,9 @@ func (b *bet) add(beyond, zeal float64) {
 // needed returns the wealth, as a logarithm, at which the bet is won.
 func (b *bet) needed() float64 { return -math.Log(b.alpha) }
 
-// growth returns the logarithm of the factor by which a pair multiplies the wealth. With normal noise, the stake
-// tanh(zeal*|beyond|) makes the wealth the likelihood ratio of the sign.
+// growth returns the logarithm of the wealth after a pair divided by the wealth before it. The stake is
+// tanh(zeal*|beyond|). If the noise is normal, the wealth is then a likelihood ratio: how much better the pairs
+// agree with a commit that is worse than the margin than with a commit that is not.
 func growth(beyond, zeal float64) float64 {
 	stake := min(most, math.Tanh(zeal*math.Abs(beyond)))
 	switch {
