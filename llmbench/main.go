@@ -16,8 +16,10 @@ import (
 // With -bench, Main checks the configuration, and adds to the output of package testing. It prints the
 // configuration of each target before the target's results. It prints the metadata of a unit before the
 // first result line with that unit. Result lines of benchmarks that call [Run] or [Watch] list their
-// metrics in the order of [Units]. Main returns 1 if such a benchmark failed in any -count sample; package
-// testing itself only notices a failure in the first sample.
+// metrics in the order of [Units]. Main returns 1 if such a benchmark failed in any -count sample, or if
+// results could not be written to standard output. Package testing itself only notices a failure in the first
+// sample, and no lost result. In a program of its own, whose name does not end with ".test", Main returns 2 if
+// no benchmark matches the pattern of -bench.
 //
 // After the results, Main prints a table of the results for people, and a summary line. Both go to standard
 // error. The go command connects the standard error of a test binary to its own standard output, so Main

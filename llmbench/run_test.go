@@ -249,6 +249,24 @@ func runHelper(t *testing.T, name string, args []string, during func(cmd *exec.C
 	return o.String(), e.String(), cmd.ProcessState.ExitCode(), out
 }
 
+// TestFullDisk checks that results that cannot be written are not lost in silence, whether they are edited or not.
+func TestFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("skipped: ", err)
+	}
+	defer full.Close()
+	for _, env := range []string{"", withoutEditing + "=1"} {
+		cmd := helperCommand(t.Context(), "Good")
+		var stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = full, &stderr
+		cmd.Env = append(cmd.Env, env)
+		err := cmd.Run()
+		assert.ErrorContains(t, err, "exit status 1")
+		assert.Assert(t, strings.Contains(stderr.String(), "results are lost: write /dev/stdout: no space left on device"), &stderr)
+	}
+}
+
 // results parses benchmark output and checks that no line is malformed.
 func results(t *testing.T, text string) (all []*benchfmt.Result, units benchfmt.UnitMetadataMap) {
 	t.Helper()
@@ -532,7 +550,7 @@ func TestTerminal(t *testing.T) {
 		want    []string
 	}{
 		{"Fixed", false, []string{"Helper\n  Fixed\n    medians of 2 samples\n    own 1.50 ms, 120 samples\n"}},
-		{"FailsBefore", false, []string{"failed: see the log"}},
+		{"FailsBefore", false, []string{"failed: standard output says why"}},
 		{"Good", true, []string{"tok/s", "TTFT p50", "Helper\n  Good", "medians of 2 samples", "20.0 samples"}},
 		{"Tolerates", true, []string{"2 of 20 requests failed, 10% are tolerated: truncated 2\n    request ", "truncated: "}},
 		{"SecondFails", true, []string{"failed: pass 0: 2 of 20 requests failed, 0% are tolerated: truncated 2\n    request "}},

@@ -27,7 +27,7 @@ The flags are the flags of go test; the most useful are:
   -bench regexp      run these scenarios: %s
   -benchtime Nx      measure N passes (1x)
   -count n           repeat each scenario n times; a fresh process is a better sample
-  -list regexp       list scenarios, and measure nothing
+  -list ^Benchmark   list scenarios, and measure nothing
   -v                 print what scenarios log
 
 Variables say what to measure; an unknown variable is an error. The most useful are:

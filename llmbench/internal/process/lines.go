@@ -18,7 +18,7 @@ import (
 func (p *process) edit(tb testing.TB) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if b, ok := tb.(*testing.B); ok && p.preamble.Out != nil && !p.attach(b, p.editLine) {
+	if b, ok := tb.(*testing.B); ok && p.preamble.Out != nil && !p.attach(b, p.editLine, p.out.lose) {
 		p.unedited = true
 	}
 }

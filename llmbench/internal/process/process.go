@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -30,16 +31,17 @@ var current = &process{passes: map[string]int{}}
 // lines of results.
 type process struct {
 	mu        sync.Mutex
-	hasMain   bool                                     // Main was called
-	warned    bool                                     // the lack of Main was logged
-	preamble  resultline.Printer                       // prints nothing if Main was not called for benchmarks
-	passes    map[string]int                           // number of passes of each benchmark
-	attach    func(*testing.B, resultline.Editor) bool // of Main
-	unedited  bool                                     // attach could not have lines edited
-	own       []sample.Unit                            // units of loads
-	screen    *screen.Screen                           // where people read, or nil
-	comments  bool                                     // without a screen the table is printed as comments
-	job       *screen.Job                              // the benchmarks of the process
+	hasMain   bool // Main was called
+	warned    bool // the lack of Main was logged
+	out       output
+	preamble  resultline.Printer // prints nothing if Main was not called for benchmarks
+	passes    map[string]int     // number of passes of each benchmark
+	attach    attach             // of Main
+	unedited  bool               // attach could not have lines edited
+	own       []sample.Unit      // units of loads
+	screen    *screen.Screen     // where people read, or nil
+	comments  bool               // without a screen the table is printed as comments
+	job       *screen.Job        // the benchmarks of the process
 	table     screen.Overview
 	failed    bool            // a watched benchmark failed
 	interrupt context.Context // ends with the first signal; nil if signals are not caught
@@ -50,9 +52,12 @@ type process struct {
 	group     *shard.Group    // this process and the others that measure together; nil if it measures alone
 }
 
+// attach is like [resultline.Attach].
+type attach func(b *testing.B, edit resultline.Editor, lost func(error)) bool
+
 // Main runs m, and returns the exit code. Package llmbench documents it. The lines of a benchmark's results are edited by
 // the editor that attach attaches; attach returns false if it cannot.
-func Main(m *testing.M, attach func(*testing.B, resultline.Editor) bool) int {
+func Main(m *testing.M, attach attach) int {
 	flag.Parse()
 	p := current
 	p.mu.Lock()
@@ -60,6 +65,11 @@ func Main(m *testing.M, attach func(*testing.B, resultline.Editor) bool) int {
 	p.mu.Unlock()
 	if f := flag.Lookup("test.bench"); f == nil || f.Value.String() == "" {
 		return m.Run()
+	}
+	job := screen.NewJob(m, flag.Lookup("test.bench").Value.String(), flag.Lookup("test.skip").Value.String())
+	if others := job.Others(); others != nil && ownProgram() {
+		fmt.Fprintf(os.Stderr, "-bench=%s: no benchmark has such a name; there are %s\n", flag.Lookup("test.bench").Value, strings.Join(others, ", "))
+		return 2
 	}
 	cfg, err := ReadConfig()
 	if err != nil {
@@ -94,20 +104,32 @@ func Main(m *testing.M, attach func(*testing.B, resultline.Editor) bool) int {
 	}
 	p.begin(os.Stdout, terminal, interrupt)
 	p.comments = terminal == nil && cfg.Progress != screen.None
-	p.job = screen.NewJob(m, flag.Lookup("test.bench").Value.String(), flag.Lookup("test.skip").Value.String())
+	p.job = job
 	code := m.Run()
 	p.end()
+	if err := p.out.error(); err != nil {
+		fmt.Fprintln(os.Stderr, "results are lost:", err)
+		p.failed = true
+	}
 	if code == 0 && p.hasFailed() {
 		code = 1
 	}
 	return p.finish(code)
 }
 
+// ownProgram reports whether this program is not one of several test binaries that "go test" runs with the same pattern,
+// and runs benchmarks only.
+func ownProgram() bool {
+	run, list := flag.Lookup("test.run").Value.String(), flag.Lookup("test.list").Value.String()
+	return !strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test") && run == "^$" && list == ""
+}
+
 // begin allows p to print to out, and to show progress and results on a terminal unless terminal is nil.
 func (p *process) begin(out io.Writer, terminal *screen.Screen, interrupt context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.preamble.Out, p.screen, p.interrupt = out, terminal, interrupt
+	p.out.to = out
+	p.preamble.Out, p.screen, p.interrupt = &p.out, terminal, interrupt
 }
 
 // end prints what comes after the results: how to repeat the prompts, and the table with its summary.

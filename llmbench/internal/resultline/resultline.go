@@ -41,9 +41,10 @@ type Figure struct {
 type Editor func(*Line) (before string)
 
 // Attach arranges that edit is called with each result line of b, of later -count samples of b, and of
-// benchmarks that b runs from now on. Only the goroutine of the benchmark may call Attach. Attach reports
+// benchmarks that b runs from now on, and that lost is called with the error if a line cannot be written: the
+// testing package ignores such errors. Only the goroutine of the benchmark may call Attach. Attach reports
 // whether this is possible. If there already is an Editor, Attach keeps it.
-func Attach(b *testing.B, edit Editor) bool {
+func Attach(b *testing.B, edit Editor, lost func(error)) bool {
 	// The field w is in the struct that T and B embed.
 	field := reflect.ValueOf(b).Elem().FieldByName("w")
 	if !field.IsValid() || field.Type() != reflect.TypeFor[io.Writer]() {
@@ -54,7 +55,7 @@ func Attach(b *testing.B, edit Editor) bool {
 		return false
 	}
 	if _, attached := (*w).(*writer); !attached {
-		*w = &writer{to: *w, edit: edit}
+		*w = &writer{to: *w, edit: edit, lost: lost}
 	}
 	return true
 }
@@ -63,6 +64,7 @@ func Attach(b *testing.B, edit Editor) bool {
 type writer struct {
 	to   io.Writer
 	edit Editor
+	lost func(error)
 
 	mu   sync.Mutex
 	name []byte // the beginning of a line that has not been written yet
@@ -89,6 +91,7 @@ func (w *writer) Write(p []byte) (int, error) {
 		text = w.line(name, p)
 	}
 	if _, err := w.to.Write(text); err != nil {
+		w.lost(err)
 		return 0, err
 	}
 	return len(p), nil

@@ -62,9 +62,11 @@ type broken struct{}
 func (broken) Write([]byte) (int, error) { return 0, errors.New("broken") }
 
 func TestWriteError(t *testing.T) {
-	w := &writer{to: broken{}, edit: reversed}
+	var lost error
+	w := &writer{to: broken{}, edit: reversed, lost: func(err error) { lost = err }}
 	_, err := io.WriteString(w, "PASS\n")
 	assert.Error(t, err, "broken")
+	assert.Error(t, lost, "broken")
 }
 
 // FuzzWriter checks that only results are changed, and that results keep their metrics.
@@ -98,8 +100,8 @@ func BenchmarkHelper(b *testing.B) {
 	}
 	for _, name := range []string{"outer=1", "outer=2"} {
 		b.Run(name, func(b *testing.B) {
-			assert.Assert(b, Attach(b, reversed))
-			assert.Assert(b, Attach(b, func(*Line) string { panic("the first Editor stays") }))
+			assert.Assert(b, Attach(b, reversed, nil))
+			assert.Assert(b, Attach(b, func(*Line) string { panic("the first Editor stays") }, nil))
 			for b.Loop() {
 			}
 			b.Log("logged")
@@ -138,5 +140,5 @@ func TestAttach(t *testing.T) {
 
 // TestAttachNothing checks a benchmark whose results are not written anywhere.
 func TestAttachNothing(t *testing.T) {
-	assert.Assert(t, !Attach(new(testing.B), reversed))
+	assert.Assert(t, !Attach(new(testing.B), reversed, nil))
 }

@@ -11,7 +11,8 @@ import (
 
 // A Job consists of all benchmarks that a process runs. Its methods must not be called concurrently.
 type Job struct {
-	names []string // names of the benchmarks, in their order; nil if they are unknown
+	all   []string // names of the benchmarks of the program; nil if they are unknown
+	names []string // names of the benchmarks that run, in their order; nil if they are unknown
 	began time.Time
 	at    int // index in names of the current benchmark
 }
@@ -39,11 +40,20 @@ func NewJob(m any, bench, skip string) *Job {
 		if !name.IsValid() || name.Kind() != reflect.String {
 			return &Job{began: j.began}
 		}
+		j.all = append(j.all, name.String())
 		if slices.ContainsFunc(wanted, func(re *regexp.Regexp) bool { return re.MatchString(name.String()) }) {
 			j.names = append(j.names, name.String())
 		}
 	}
 	return j
+}
+
+// Others returns the names of the program's benchmarks if none of them runs, and nil otherwise.
+func (j *Job) Others() []string {
+	if len(j.names) > 0 {
+		return nil
+	}
+	return j.all
 }
 
 // firsts returns the first element of each alternative of a pattern. Bars separate alternatives and slashes
