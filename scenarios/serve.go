@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"hash/fnv"
 	"path/filepath"
@@ -18,9 +19,21 @@ import (
 // prepareServe completes o from the environment, and opens the data set to check that it can be used.
 func prepareServe(o Options, c config) (Options, error) {
 	o = o.withServeEnvironment(c)
-	_, err := server{options: o}.dataset(0, 0)
-	return o, err
+	s := server{options: o}
+	data, err := s.dataset(0, 0)
+	if err != nil {
+		return o, err
+	}
+	_, isTrace := data.(benchdata.Trace)
+	closed := len(o.Rates) == 0 && len(o.Stages) == 0 && (!isTrace || len(o.Concurrencies) > 0)
+	if most := slices.Max(s.concurrencies(serveUsers...)); closed && o.Requests > 0 && o.Requests < most {
+		return o, fmt.Errorf("LLMBENCH_REQUESTS=%d: want at least %d, the largest concurrency", o.Requests, most)
+	}
+	return o, nil
 }
+
+// serveUsers holds the concurrencies of Serve if the options have none.
+var serveUsers = []int{1, 8}
 
 // serve measures the load that the options describe: a closed loop at each of the concurrencies, an open
 // loop at each of the rates or in stages, or the replay of a trace.
@@ -43,7 +56,7 @@ func serve(b *testing.B, s server) {
 		case isTrace && len(o.Concurrencies) == 0:
 			b.Run(fmt.Sprintf("speed=%g", cmp.Or(t.Speed, 1)), func(b *testing.B) { s.serveTrace(b, t) })
 		default:
-			s.perUsers(b, []int{1, 8}, func(b *testing.B, users int) {
+			s.perUsers(b, serveUsers, func(b *testing.B, users int) {
 				l := s.serveLoad(b, s.fewest(max(16, 8*users), users, 4), 2*users)
 				l.Concurrency = users
 				s.run(b, l)
@@ -119,6 +132,10 @@ func (s server) dataset(seed, salt uint64) (benchdata.Workload, error) {
 // the numbers of requests, unless the options set other numbers.
 func (s server) serveLoad(b *testing.B, n, warmup int) llmbench.Load {
 	b.Helper()
+	llmbench.Watch(b)
+	if err := context.Cause(llmbench.Context(b)); err != nil {
+		b.Fatal(err) // the tokenizer of the server would fail, and the data set would seem to be the reason
+	}
 	o := s.options
 	n = s.requests(n)
 	if o.Warmup != 0 {
