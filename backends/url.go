@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -41,8 +42,8 @@ type URL struct {
 	// Proxy is the URL of the proxy to the server, or ""; see [llmbench.Target].
 	Proxy string
 	// Ready is how long the server may take to answer a completion. 0 means one minute, but only five
-	// seconds if nothing listens at the server's address. If the server answers with an error that retrying
-	// cannot cure, the wait ends at once.
+	// seconds if nothing listens at the address of the server or of its proxy. If the server answers with
+	// an error that retrying cannot cure, the wait ends at once.
 	Ready time.Duration
 	// MetricsURLs are the addresses of the server's Prometheus metrics, such as
 	// http://10.0.0.7:8000/metrics, one for each replica behind URL. The values of all replicas are added
@@ -62,10 +63,10 @@ type URL struct {
 	ResetCache bool
 }
 
-// patience is how long Start waits while nothing listens at the server's address.
+// patience is how long Start waits while nothing listens at the address of the server or of its proxy.
 const patience = 5 * time.Second
 
-// errNothing is the cause of a context that was canceled because nothing listens at the server's address.
+// errNothing is the cause of a context that was canceled because nothing listens at that address.
 var errNothing = errors.New("nothing listens")
 
 // absent holds the servers at whose addresses nothing listened. Later benchmarks of this process do not
@@ -90,7 +91,7 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 	defer end(nil)
 	asked := t // t changes while the watch reports, on a goroutine of its own
 	w := probe.NewWatch(func(waited time.Duration, last error) {
-		llmbench.Note(tb, fmt.Sprintf("waiting for %s: %s; %v left", asked.Where(), asked.Redact(probe.Reason(last)), (limit-waited).Round(time.Second)))
+		llmbench.Note(tb, fmt.Sprintf("waiting for %s: %s; %v left", asked.Where(), asked.Redact(reason(asked, last)), (limit-waited).Round(time.Second)))
 	})
 	defer w.Stop()
 	var refusals probe.Refusals
@@ -105,6 +106,9 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 	})
 	if context.Cause(ctx) == errNothing {
 		absent.Store(t.URL, true)
+		if proxy := proxyOf(t); proxy != "" {
+			tb.Fatalf("backends: %s: nothing listens at the proxy %s; start the proxy, or set LLMBENCH_PROXY", name, proxy)
+		}
 		tb.Fatalf("backends: %s: nothing listens at %s; start the server, or set LLMBENCH_URL", name, t.Where())
 	}
 	absent.Delete(t.URL)
@@ -112,7 +116,7 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 		if cause := context.Cause(llmbench.Context(tb)); cause != nil { // the user has interrupted the benchmark
 			err = cause
 		}
-		tb.Fatalf("backends: %s: %s is not ready after %v: %s%s", name, t.Where(), time.Since(began).Round(time.Millisecond), t.Redact(probe.Reason(err)), u.ignoredProxy())
+		tb.Fatalf("backends: %s: %s is not ready after %v: %s%s", name, t.Where(), time.Since(began).Round(time.Millisecond), t.Redact(reason(t, err)), u.ignoredProxy())
 	}
 	t.Config = map[string]string{"backend": name, "model": t.Model}
 	source, err := u.observe(llmbench.Context(tb), t)
@@ -127,6 +131,28 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 		t.Observe = source.Observe
 	}
 	return t
+}
+
+// proxyOf returns the host of the proxy to t, or "" if there is none.
+func proxyOf(t llmbench.Target) string {
+	if strings.HasPrefix(t.URL, "unix:") { // such a server is reached without the proxy
+		return ""
+	}
+	proxy, err := url.Parse(t.Proxy)
+	if err != nil {
+		return ""
+	}
+	return proxy.Host
+}
+
+// reason is like [probe.Reason], but names the proxy to t if that is what refuses connections. A proxy whose server
+// refuses connections answers with an error of its own.
+func reason(t llmbench.Target, err error) string {
+	text := probe.Reason(err)
+	if proxy := proxyOf(t); proxy != "" && errors.Is(err, syscall.ECONNREFUSED) {
+		return "the proxy " + proxy + ": " + text
+	}
+	return text
 }
 
 // ignoredProxy returns a hint if the environment names a proxy for the server, because that proxy is not

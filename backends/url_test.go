@@ -75,6 +75,7 @@ func TestURLErrors(t *testing.T) {
 	}
 	plain, secure := serve(answer(200, ""), answer(200, "")), httptest.NewTLSServer(answer(200, ""))
 	t.Cleanup(secure.Close)
+	gateway := serve(answer(502, ""), answer(502, ""))
 	strict := httptest.NewUnstartedServer(answer(200, ""))
 	strict.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	strict.StartTLS()
@@ -97,6 +98,10 @@ func TestURLErrors(t *testing.T) {
 		{"no URL", backends.URL{URL: "host:80", Model: "m"}, `target: URL "host:80"; want a base`},
 		{"nothing listens", backends.URL{URL: "http://127.0.0.1:1", Model: "m"}, "backends: url: nothing listens at 127.0.0.1:1; start the server, or set LLMBENCH_URL"},
 		{"nothing listens and no model is set", backends.URL{URL: "http://127.0.0.1:1"}, "backends: url: nothing listens at 127.0.0.1:1; start the server, or set LLMBENCH_URL"},
+		{"nothing listens at the proxy", backends.URL{URL: plain, Model: "m", Proxy: "http://user:secret-key@127.0.0.1:1"}, "backends: url: nothing listens at the proxy 127.0.0.1:1; start the proxy, or set LLMBENCH_PROXY"},
+		{"nothing listens at the proxy and no model is set", backends.URL{URL: plain, Proxy: "socks5://127.0.0.1:1"}, "backends: url: nothing listens at the proxy 127.0.0.1:1; start the proxy, or set LLMBENCH_PROXY"},
+		{"the port of the proxy is closed", backends.URL{URL: plain, Model: "m", Proxy: "http://127.0.0.1:1", Ready: wait}, "s: the proxy 127.0.0.1:1: connection refused"},
+		{"the server refuses the proxy", backends.URL{URL: "http://127.0.0.1:1", Model: "m", Proxy: gateway}, "status 502 Bad Gateway"},
 		{"the port is closed and no model is set", backends.URL{URL: "http://127.0.0.1:1", Ready: wait}, "s: connection refused"},
 		{"no URL and no model is set", backends.URL{URL: "host:80"}, `target: URL "host:80"; want a base URL like http://127.0.0.1:8000`},
 		{"the list of models is an error", backends.URL{URL: serve(answer(200, `{"error":"no key"}`), answer(200, ""))}, `/v1/models is not a list of models: {"error":"no key"}`},
