@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -159,6 +160,14 @@ func (f *File) readGo(in io.Reader, o Options) error {
 	}
 	f.text = text
 	return nil
+}
+
+// Whole returns an error if the file is in Go benchmark format and its last line has no line end.
+func (f *File) Whole() error {
+	if len(f.text) == 0 || bytes.HasSuffix(f.text, []byte("\n")) {
+		return nil
+	}
+	return fmt.Errorf("%s:%d: the last line has no line end: was the file cut off?", f.Path, 1+bytes.Count(f.text, []byte("\n")))
 }
 
 // isGo reports whether a text contains a line that Go's testing package prints, or a Unit line.

@@ -78,13 +78,18 @@ func ReadSides(paths []string, o Options) (sides []*Side, texts []*Text, err err
 }
 
 // ReadTogether reads several paths as [ReadSide] does, and returns all their results as one text in Go
-// benchmark format, with the notes about the files.
+// benchmark format, with the notes about the files. It is an error if a file is not [File.Whole].
 func ReadTogether(paths []string, o Options) (text []byte, notes []string, err error) {
 	all := &Side{}
 	for _, path := range paths {
 		s, err := ReadSide(path, o)
 		if err != nil {
 			return nil, nil, err
+		}
+		for _, f := range s.Files {
+			if err := f.Whole(); err != nil {
+				return nil, nil, err
+			}
 		}
 		all.Files, all.Notes = append(all.Files, s.Files...), append(all.Notes, s.Notes...)
 	}

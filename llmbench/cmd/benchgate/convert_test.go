@@ -19,6 +19,8 @@ func TestConvertTo(t *testing.T) {
 	var text, stderr bytes.Buffer
 	assert.Equal(t, run([]string{"-format=json", old, worse}, &text, &stderr), exitRegression)
 	assert.NilError(t, os.WriteFile(report, text.Bytes(), 0o600))
+	cut := filepath.Join(t.TempDir(), "cut.txt")
+	assert.NilError(t, os.WriteFile(cut, []byte("BenchmarkA 1 5 ns/op\nBenchmarkA 1 5 ns"), 0o600))
 	const name = "VLLM/rate=inf/concurrency=16"
 	for _, c := range []struct {
 		args           []string
@@ -34,6 +36,9 @@ func TestConvertTo(t *testing.T) {
 		{[]string{"-to=junit", old}, exitCannotJudge, "", "is a directory"},
 		{[]string{"-to=junit", report, report}, exitCannotJudge, "", "-to=junit: 2 files: want one, a report of benchgate -format=json"},
 		{[]string{"-to=junit", filepath.Join(old, "0", "vllm.json")}, exitCannotJudge, "", `the verdict is "": want a report of benchgate -format=json`},
+		{[]string{"-to=go", cut}, exitCannotJudge, "", "cut.txt:2: the last line has no line end: was the file cut off?"},
+		{[]string{"-to=csv", cut}, exitCannotJudge, "", "cut.txt:2: the last line has no line end: was the file cut off?"},
+		{[]string{"-to=bencher", cut}, exitCannotJudge, "", "cut.txt:2: the last line has no line end: was the file cut off?"},
 		{[]string{"-to=grafana", old}, exitCannotJudge, "", "-to=grafana: want go, github-action-benchmark, bencher, llm-d-report, csv or junit"},
 		{[]string{"-to=llm-d-report", old}, exitCannotJudge, "", "-to=llm-d-report: want -out=folder too"},
 		{[]string{"-to=csv", "-out", out, old}, exitCannotJudge, "", "the others write to standard output"},

@@ -102,6 +102,8 @@ func TestHistoryChanges(t *testing.T) {
 
 func TestHistoryErrors(t *testing.T) {
 	empty := t.TempDir()
+	cut := filepath.Join(t.TempDir(), "cut.txt")
+	assert.NilError(t, os.WriteFile(cut, []byte("BenchmarkX 1 5 ns/op\nBenchmarkX 1 5 ns"), 0o600))
 	for _, c := range []struct {
 		args []string
 		want string
@@ -116,6 +118,7 @@ func TestHistoryErrors(t *testing.T) {
 		{[]string{"prune", "x"}, `history prune: "x" without -f`},
 		{[]string{"prune", "-before=yesterday"}, "-before"},
 		{[]string{"add", "-commit-time=x", "y"}, "-commit-time"},
+		{[]string{"add", "-dir", empty, "-commit=a", "-commit-time=2026-11-26T21:17:16Z", cut}, "cut.txt:2: the last line has no line end: was the file cut off?"},
 		{[]string{"check", "x"}, `history check: "x": want no arguments`},
 		{[]string{"check", "-markdown", "-json"}, "-markdown and -json: want one of them"},
 		{[]string{"check", "-min=one"}, "-min"},

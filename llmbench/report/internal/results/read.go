@@ -1,7 +1,6 @@
 package results
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -199,10 +198,10 @@ func (d *Data) benchmarks(f *resultfile.File) error {
 	if d.has(path) {
 		return nil
 	}
-	data := (&resultfile.Side{Path: path, Files: []*resultfile.File{f}}).Text(nil).Bytes
-	if n := len(data); n > 0 && data[n-1] != '\n' {
-		return fmt.Errorf("%s:%d: the last line has no line end: was the file cut off?", path, 1+bytes.Count(data, []byte("\n")))
+	if err := f.Whole(); err != nil {
+		return err
 	}
+	data := (&resultfile.Side{Path: path, Files: []*resultfile.File{f}}).Text(nil).Bytes
 	rows, failed, err := Parse(data, path)
 	if err != nil {
 		return err
