@@ -98,7 +98,9 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 	// The probe does not stream: every server can answer such a request, and the load that follows may not
 	// need streams.
 	_, _, err := completes(ctx, &t, false, func(err error) {
-		w.Failed(err)
+		if w.Attempt(err); err == nil {
+			return
+		}
 		lasted, refused := refusals.Failed(err)
 		if _, known := absent.Load(t.URL); refused && u.Ready == 0 && (known || lasted >= patience) {
 			end(errNothing)
@@ -180,21 +182,22 @@ func (u URL) target() llmbench.Target {
 }
 
 // completes waits until the server answers a completion, and returns when the request was sent and its sample. If t
-// has no model, it sets the only model that the server lists. It calls failed with the error of each attempt.
-func completes(ctx context.Context, t *llmbench.Target, stream bool, failed func(error)) (sent time.Time, s sample.Sample, err error) {
+// has no model, it sets the only model that the server lists. It calls attempt like [probe.Completion].
+func completes(ctx context.Context, t *llmbench.Target, stream bool, attempt func(error)) (sent time.Time, s sample.Sample, err error) {
 	if t.Model == "" {
-		if t.Model, err = onlyModel(ctx, *t, failed); err != nil {
+		if t.Model, err = onlyModel(ctx, *t, attempt); err != nil {
 			return sent, s, err
 		}
 	}
-	return probe.Completion(ctx, *t, stream, failed)
+	return probe.Completion(ctx, *t, stream, attempt)
 }
 
 // onlyModel returns the name of the only model that the server lists.
-func onlyModel(ctx context.Context, t llmbench.Target, failed func(error)) (string, error) {
+func onlyModel(ctx context.Context, t llmbench.Target, attempt func(error)) (string, error) {
 	server := probe.Server{Target: t}
 	var names []string
 	err := probe.Poll(ctx, func() (again bool, err error) {
+		attempt(nil)
 		names, err = server.Models(ctx, "/v1/models")
 		if mistake := probe.Mistake(ctx, t, err); mistake != nil {
 			return false, mistake
@@ -202,7 +205,7 @@ func onlyModel(ctx context.Context, t llmbench.Target, failed func(error)) (stri
 		var status probe.StatusError
 		var transport *url.Error
 		if again = errors.As(err, &transport) || errors.As(err, &status) && probe.RefusedForNow(status.Code); again {
-			failed(err)
+			attempt(err)
 		}
 		return again, err
 	})

@@ -171,7 +171,7 @@ func (i *instance) getCompletion(ctx context.Context) error {
 		i.logf("%s: completion: no answer yet, after %v: %s", i.spec.Backend, waited.Round(time.Second), probe.Reason(last))
 	})
 	defer w.Stop()
-	sent, s, err := probe.Completion(ctx, i.target, true, w.Failed)
+	sent, s, err := probe.Completion(ctx, i.target, true, w.Attempt)
 	if err != nil {
 		return err
 	}

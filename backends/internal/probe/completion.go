@@ -18,9 +18,9 @@ import (
 //
 // Completion retries while connections fail, while the server sheds the request, and while the status is
 // 503. Before each retry it waits for the time that the server asks for, unless that is after the deadline
-// of ctx. Any other error status is final, and so is a connection error that [Mistake] explains. Before each
-// retry, failed is called with the error.
-func Completion(ctx context.Context, t llmbench.Target, stream bool, failed func(error)) (sent time.Time, s sample.Sample, err error) {
+// of ctx. Any other error status is final, and so is a connection error that [Mistake] explains. attempt is
+// called with nil when an attempt begins, and with its error before each retry.
+func Completion(ctx context.Context, t llmbench.Target, stream bool, attempt func(error)) (sent time.Time, s sample.Sample, err error) {
 	r := llmbench.Request{Prompt: "Say hello.", MaxTokens: 4}
 	if d, ok := t.Dialect.(dialect.ItemsDialect); ok {
 		r, stream = llmbench.Request{Inputs: []string{"Say hello."}}, false
@@ -29,6 +29,7 @@ func Completion(ctx context.Context, t llmbench.Target, stream bool, failed func
 		}
 	}
 	err = Poll(ctx, func() (again bool, err error) {
+		attempt(nil)
 		sent = time.Now()
 		s = llmbench.Do(ctx, t, r, stream)
 		if s.Outcome == sample.OK {
@@ -39,7 +40,7 @@ func Completion(ctx context.Context, t llmbench.Target, stream bool, failed func
 		}
 		again = s.Outcome == sample.Connect || s.Outcome == sample.Shed || s.Outcome == sample.HTTP && RefusedForNow(s.Status)
 		if again {
-			failed(s.Err)
+			attempt(s.Err)
 			again = wait(ctx, &s)
 		}
 		return again, s.Err

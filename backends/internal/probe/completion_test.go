@@ -3,8 +3,12 @@ package probe
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"os"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,4 +70,28 @@ func TestCompletionWaits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCompletionHangs checks the reasons for a wait for a server that refuses connections for a second, and
+// then accepts them and never answers.
+func TestCompletionHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		dial := func(context.Context, string, string) (net.Conn, error) {
+			if time.Since(began) < time.Second {
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+			}
+			client, server := net.Pipe()
+			go io.Copy(io.Discard, server)
+			return client, nil
+		}
+		var told []string
+		w := NewWatch(func(_ time.Duration, last error) { told = append(told, Reason(last)) })
+		defer w.Stop()
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+		_, _, err := Completion(ctx, llmbench.Target{URL: "http://mem", Model: "m", Dial: dial}, false, w.Attempt)
+		assert.Error(t, err, "no answer in 14s; before that, connection refused")
+		assert.DeepEqual(t, told, []string{"connection refused", "no answer in 9.9s"})
+	})
 }

@@ -52,7 +52,9 @@ func TestOnlyHTTP2(t *testing.T) {
 			}
 			defer s.Close()
 			target := llmbench.Target{URL: s.URL, Model: "m", TLS: s.Client().Transport.(*http.Transport).TLSClientConfig}
-			_, _, err := Completion(t.Context(), target, true, func(err error) { t.Errorf("tried again after: %v", err) })
+			_, _, err := Completion(t.Context(), target, true, func(err error) {
+				assert.Check(t, err, "tried again")
+			})
 			if tt.want == "" {
 				assert.NilError(t, err)
 				return

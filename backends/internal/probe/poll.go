@@ -2,19 +2,29 @@ package probe
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
+// slow is how long an attempt may take until its reason not to have succeeded is that there is no answer,
+// instead of the error of the attempt before it.
+const slow = time.Second
+
 // Poll calls try until try returns again=false or ctx ends. When ctx ends, Poll returns the last error that
 // try returned before that, if there is one, because the server's own answer says more than "deadline
-// exceeded". The pause between two calls is a twentieth of the time waited so far, but at least 10 ms and
+// exceeded". If ctx ends more than a second after the last call of try began, the error begins with how long
+// that call had no answer. The pause between two calls is a twentieth of the time waited so far, but at least 10 ms and
 // at most 500 ms, so the length of a wait is known to about 5 %.
 func Poll(ctx context.Context, try func() (again bool, err error)) error {
 	began := time.Now()
 	var last error
 	for {
+		called := time.Now()
 		again, err := try()
 		if err != nil && ended(ctx) && last != nil {
+			if took := time.Since(called); took >= slow {
+				return fmt.Errorf("%w; before that, %s", unanswered(took), Reason(last))
+			}
 			return last
 		}
 		if !again {
@@ -27,6 +37,11 @@ func Poll(ctx context.Context, try func() (again bool, err error)) error {
 			return last
 		}
 	}
+}
+
+// unanswered returns the error of an attempt that has waited for an answer for so long.
+func unanswered(waited time.Duration) error {
+	return fmt.Errorf("no answer in %v", waited.Round(100*time.Millisecond))
 }
 
 // ended reports whether ctx has ended. If the deadline of ctx has passed, ended waits until ctx has ended

@@ -19,12 +19,14 @@ type Watch struct {
 
 	mu    sync.Mutex // held while tell runs
 	last  error
+	since time.Time   // when the current attempt began; zero if there is none
 	timer *time.Timer // nil after Stop
 }
 
 // NewWatch returns a Watch for a wait that begins now. It calls tell before a second has passed, and then
-// every [ReportInterval]. last is the most recent error that was passed to [Watch.Failed], or nil. Stop
-// must be called.
+// every [ReportInterval]. last is the most recent error that was passed to [Watch.Attempt], or nil. If the
+// attempt after it has taken a second or longer, last says how long it has had no answer. Stop must be
+// called.
 func NewWatch(tell func(waited time.Duration, last error)) *Watch {
 	w := &Watch{began: time.Now(), tell: tell}
 	w.mu.Lock()
@@ -33,11 +35,15 @@ func NewWatch(tell func(waited time.Duration, last error)) *Watch {
 	return w
 }
 
-// Failed records why the wait goes on.
-func (w *Watch) Failed(err error) {
+// Attempt records that an attempt begins, if err is nil, or why an attempt failed.
+func (w *Watch) Attempt(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last = err
+	if err == nil {
+		w.since = time.Now()
+		return
+	}
+	w.last, w.since = err, time.Time{}
 }
 
 // Stop stops the watch. Afterwards tell is not called any more.
@@ -56,6 +62,10 @@ func (w *Watch) report() {
 	if w.timer == nil {
 		return
 	}
-	w.tell(time.Since(w.began), w.last)
+	last := w.last
+	if waited := time.Since(w.since); last != nil && !w.since.IsZero() && waited >= slow {
+		last = unanswered(waited)
+	}
+	w.tell(time.Since(w.began), last)
 	w.timer.Reset(ReportInterval)
 }
