@@ -11,7 +11,7 @@ import (
 
 // Compare decides whether the results in new are worse than the results in old by more than the margins
 // allow. The margins come from Unit lines in the two files and in units. The file units must contain
-// nothing but Unit lines. A margin in units overrides a margin in old or new.
+// nothing but Unit lines with known keys, and comments. A margin in units overrides a margin in old or new.
 //
 // If the contents of a file are wrong, the verdict is CannotJudge and the report has a [Problem]. Compare
 // returns an error only if a file cannot be read or an option is out of range.
@@ -92,9 +92,7 @@ func prepare(o Options, col string) (*projections, Options, error) {
 
 // compare compares the results in new with those in old, which are columns of one file or two files.
 func (p *projections) compare(units, old, new *results, o Options, columns bool) *Report {
-	for _, r := range units.rows {
-		units.problemf(r.line, "the result of Benchmark%s: want Unit lines only in a file of units", r.name)
-	}
+	units.checkUnits()
 	m := &matcher{old: old, new: new, projections: p, options: o, plan: decide.NewPlan(o.Planned, o.Max, o.Alpha)}
 	var problems []Problem
 	m.rules, problems = readRules(units, old, new)

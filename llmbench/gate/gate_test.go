@@ -21,10 +21,18 @@ func runs(n int, lines ...string) string { return strings.Repeat(run(lines...), 
 
 const gateOp = "Unit ns/op gate=5%\n"
 
+// unitsFile returns a file of units, or none if the text is "".
+func unitsFile(name, text string) File {
+	if text == "" {
+		return File{}
+	}
+	return File{Name: name, Data: strings.NewReader(text)}
+}
+
 // compare compares files that are named units, old and new.
 func compare(t *testing.T, units, old, new string, o Options) *Report {
 	t.Helper()
-	r, err := Compare(File{Name: "units", Data: strings.NewReader(units)}, File{Name: "old", Data: strings.NewReader(old)}, File{Name: "new", Data: strings.NewReader(new)}, o)
+	r, err := Compare(unitsFile("units", units), File{Name: "old", Data: strings.NewReader(old)}, File{Name: "new", Data: strings.NewReader(new)}, o)
 	assert.NilError(t, err)
 	return r
 }
@@ -81,6 +89,7 @@ func TestVerdicts(t *testing.T) {
 // TestProblems has at least one case for every Problem.
 func TestProblems(t *testing.T) {
 	good := runs(6, "BenchmarkA-2 1 100 ns/op")
+	const onlyUnits = `: want Unit lines only in a file of units, such as "Unit ns/op better=lower gate=5%", and comments that begin with #`
 	for _, c := range []struct {
 		units, old, new string
 		want            []string
@@ -105,12 +114,16 @@ func TestProblems(t *testing.T) {
 			"new:37: missing iteration count", "new:38: missing iteration count", "new:39: missing iteration count", "new:40: missing iteration count",
 			"new:41: missing iteration count", "new:42: missing iteration count", "new: and 2 more lines that cannot be parsed"}},
 		{gateOp, good, good + strings.Repeat("x", 70_000) + "\n" + good, []string{"new:31: want less than 65536 bytes in a line"}},
-		{gateOp + "BenchmarkA-2 1 1 ns/op\n", good, good, []string{"units:2: the result of BenchmarkA-2: want Unit lines only in a file of units"}},
+		{gateOp + "BenchmarkA-2 1 1 ns/op\n", good, good, []string{`units:2: "BenchmarkA-2 1 1 ns/op"` + onlyUnits}},
+		{gateOp + "\n # as measured\r\nunit ns/op gate=1%\n  Unit ns/op gate=1%\nUnit ns/op\ngoos: linux\n", good, good, []string{
+			`units:4: "unit ns/op gate=1%"` + onlyUnits, `units:5: "Unit ns/op gate=1%"` + onlyUnits, `units:6: "Unit ns/op"` + onlyUnits, `units:7: "goos: linux"` + onlyUnits}},
+		{"# Unit ns/op gate=5%\n", gateOp + good, good, []string{`units: no Unit lines: want one or more in a file of units, such as "Unit ns/op better=lower gate=5%"`}},
 
 		// These are problems of units.
 		{"", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%" in one of them, or in the file of benchgate -units`}},
 		{"Unit B/op gate=5%\n", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%" in one of them, or in the file of benchgate -units`}},
 		{gateOp + "Unit ns/op gate\n", good, good, []string{"units:2: expected key=value"}},
+		{gateOp + "Unit ns/op gaet=1% assume=exact\n", good, good, []string{"units:2: unit ns/op: gaet=1%: want better, gate, same, of, apart, pairs or assume"}},
 		{gateOp + "Unit ns/op gate=6%\n", good, good, []string{"units:2: metadata gate of unit ns/op already set to 5%"}},
 		{gateOp + "Unit x gate=5%\n", good, good, []string{"units:2: unit x: gate=5% without better=: want better=higher or better=lower"}},
 		{gateOp + "Unit x better=up\n", good, good, []string{"units:2: unit x: better=up: want higher or lower"}},

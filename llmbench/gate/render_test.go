@@ -28,7 +28,7 @@ func compareFiles(t *testing.T, units, old, new string) *Report {
 	if units != "" {
 		lines = read(t, units)
 	}
-	r, err := Compare(File{Name: units, Data: strings.NewReader(lines)}, File{Name: old, Data: strings.NewReader(read(t, old))}, File{Name: new, Data: strings.NewReader(read(t, new))}, Options{})
+	r, err := Compare(unitsFile(units, lines), File{Name: old, Data: strings.NewReader(read(t, old))}, File{Name: new, Data: strings.NewReader(read(t, new))}, Options{})
 	assert.NilError(t, err)
 	return r
 }

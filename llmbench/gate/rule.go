@@ -98,6 +98,11 @@ func readRules(units, old, new *results) (map[string]rule, []Problem) {
 				case r.same != same && !slices.Contains(units.units, r.sameBy):
 					problemf(by, "same=%s, but %s says same=%s: want one tolerance", by.Value, position(r.sameBy), r.sameBy.Value)
 				}
+			case "assume": // for benchstat
+			default:
+				if f == units { // results may have keys of other programs
+					problemf(by, "%s=%s: want better, gate, same, of, apart, pairs or assume", by.Key, by.Value)
+				}
 			}
 			rules[by.Unit] = r
 		}

@@ -1,6 +1,10 @@
 package gate
 
-import "golang.org/x/perf/benchfmt"
+import (
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+)
 
 // A UnitRule is what Unit lines say about a unit.
 type UnitRule struct {
@@ -19,10 +23,15 @@ func (r UnitRule) Unlike(a, b float64, tidied string) bool {
 	return r.same != nil && r.same.exceeded(a, b, tidied)
 }
 
-// UnitRules returns the rules of lines, by tidied unit. The margins and tolerances of over override those of lines. A
-// line that is wrong is a problem.
-func UnitRules(over, lines []*benchfmt.UnitMetadata) (map[string]UnitRule, []Problem) {
-	rules, problems := readRules(&results{units: over}, &results{}, &results{units: lines})
+// UnitRules returns the rules of lines, by tidied unit. The margins and tolerances of the file units override those of
+// lines. A line that is wrong is a problem. UnitRules returns an error only if the file cannot be read.
+func UnitRules(units File, lines []*benchfmt.UnitMetadata) (map[string]UnitRule, []Problem, error) {
+	over := newResults(units.Name, "")
+	if err := (&projections{}).readEach(units, over, func(*benchfmt.Result) {}); err != nil {
+		return nil, nil, err
+	}
+	over.checkUnits()
+	rules, problems := readRules(over, &results{}, &results{units: lines})
 	all := map[string]UnitRule{}
 	for unit, r := range rules {
 		u := UnitRule{Better: r.direction(), Gated: r.gated, Points: r.points, Margin: r.margin}
@@ -31,5 +40,32 @@ func UnitRules(over, lines []*benchfmt.UnitMetadata) (map[string]UnitRule, []Pro
 		}
 		all[unit] = u
 	}
-	return all, problems
+	return all, append(over.problems, problems...), nil
+}
+
+// checkUnits checks that a file of units, if there is one, has Unit lines, and nothing else but comments. readRules
+// checks their keys.
+func (f *results) checkUnits() {
+	if f.data == nil {
+		return
+	}
+	wrong := 0
+	for i, line := range strings.Split(string(f.data), "\n") {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0, strings.HasPrefix(fields[0], "#"):
+			continue
+		case strings.HasPrefix(line, "Unit") && fields[0] == "Unit" && len(fields) != 2:
+			continue // benchfmt has parsed it
+		}
+		if wrong++; wrong <= maxSyntaxErrors {
+			f.problemf(i+1, "%.100q: want Unit lines only in a file of units, such as \"Unit ns/op better=lower gate=5%%\", and comments that begin with #", strings.TrimSpace(line))
+		}
+	}
+	if wrong > maxSyntaxErrors {
+		f.problemf(0, "and %d more lines that are no Unit lines", wrong-maxSyntaxErrors)
+	}
+	if len(f.units) == 0 && len(f.problems) == 0 {
+		f.problemf(0, "no Unit lines: want one or more in a file of units, such as \"Unit ns/op better=lower gate=5%%\"")
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchproc"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
@@ -110,24 +109,17 @@ func (r *Reader) newChecker(runs []*Run, o CheckOptions) (*checker, error) {
 
 // readRules reads the Unit lines of the options and of the newest run into c.rules.
 func (c *checker) readRules() error {
-	var over []*benchfmt.UnitMetadata
-	in := benchfmt.NewReader(bytes.NewReader(c.options.Units), "units")
-	for in.Scan() {
-		switch rec := in.Result().(type) {
-		case *benchfmt.SyntaxError:
-			return rec
-		case *benchfmt.UnitMetadata:
-			over = append(over, rec)
-		case *benchfmt.Result:
-			return fmt.Errorf("units: the result of Benchmark%s: want Unit lines only", rec.Name)
-		}
+	units := gate.File{Name: "units"}
+	if c.options.Units != nil {
+		units.Data = bytes.NewReader(c.options.Units)
 	}
-	if err := in.Err(); err != nil {
+	rules, problems, err := gate.UnitRules(units, c.nights[len(c.nights)-1].unitsSet)
+	if err != nil {
 		return err
 	}
-	rules, problems := gate.UnitRules(over, c.nights[len(c.nights)-1].unitsSet)
 	for _, p := range problems {
-		return fmt.Errorf("%s:%d: %s", p.File, p.Line, p.Message)
+		at := strings.TrimSuffix(fmt.Sprintf("%s:%d", p.File, p.Line), ":0") // 0 is the whole file
+		return fmt.Errorf("%s: %s", at, p.Message)
 	}
 	c.rules = rules
 	gated := false

@@ -395,6 +395,9 @@ func TestCheckErrors(t *testing.T) {
 		{CheckOptions{Nights: 100, Min: 1}, "min: 1, want a share from 0 to less than 1"},
 		{CheckOptions{Nights: 100, MaxFail: 2}, "max-fail: 2, want a share from 0 to 1"},
 		{CheckOptions{Nights: 100, Units: []byte("BenchmarkX 1 1 x\n")}, "want Unit lines only"},
+		{CheckOptions{Nights: 100, Units: []byte("\nunit x gate=5%\n")}, `units:2: "unit x gate=5%": want Unit lines only`},
+		{CheckOptions{Nights: 100, Units: []byte("Unit x better=lower gaet=5%\n")}, "units:1: unit x: gaet=5%: want better, gate, same, of, apart, pairs or assume"},
+		{CheckOptions{Nights: 100, Units: []byte("\n")}, "units: no Unit lines: want one or more"},
 		{CheckOptions{Nights: 100, Units: []byte("Unit x gate=5%\n")}, "gate=5% without better="},
 	} {
 		_, err := p.reader.Check(runs, c.o)

@@ -224,7 +224,8 @@
 // # Margins
 //
 // Unit lines of the benchmark format state which units are gated, and with which
-// margin. They stand in the results or in the file of -units:
+// margin. They stand in the results or in the file of -units, which may contain nothing
+// else but comments that begin with #:
 //
 //	Unit output-tok/s better=higher gate=2%
 //	Unit p50-ttft-ns better=lower gate=5%

@@ -48,6 +48,7 @@ func TestExitStatus(t *testing.T) {
 		// The output of "grep -e Benchmark -e goos".
 		"filtered": strings.Repeat("goos: linux\nBenchmarkA 1 100 ns/op\n", 6),
 		"units":    "Unit ns/op gate=5%\n",
+		"typo":     "Unit ns/op gaet=5%\nunit ns/op gate=5%\n",
 	} {
 		assert.NilError(t, os.WriteFile(path(name), []byte(lines), 0o600))
 	}
@@ -80,6 +81,8 @@ func TestExitStatus(t *testing.T) {
 		{[]string{units, "-ignore=cpu,gpu", path("gpu"), path("ops")}, 0, "pass", ""},
 		{[]string{units, path("ops"), path("none")}, 2, "", "none: "},
 		{[]string{"-units=" + path("none"), path("ops"), path("ops")}, 2, "", "none: "},
+		{[]string{"-units=" + path("typo"), path("ops"), path("ops")}, 2, path("typo") + ":1: unit ns/op: gaet=5%: want better, gate, same, of, apart, pairs or assume\n", ""},
+		{[]string{"-units=" + path("typo"), path("ops"), path("ops")}, 2, path("typo") + `:2: "unit ns/op gate=5%": want Unit lines only`, ""},
 		{[]string{path("ops")}, 2, "", "benchgate: 1 files: want two, old and new"},
 		{[]string{}, 2, "", "benchgate: 0 files: want two, old and new"},
 		{[]string{"-alpha=0", path("ops"), path("ops")}, 2, "", "benchgate: -alpha: 0, want at least 0.001 and at most 0.5"},
