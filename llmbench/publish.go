@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
@@ -188,6 +189,7 @@ func (r *run) entry(v verdict, measured map[string]float64) *screen.Entry {
 			one := screen.Withheld{Unit: unit}
 			if !w.Bursts {
 				one.Value, one.Most = measured[unit], v.client.Most(unit)
+				one.Capped = one.Most >= distortion.MaxShare
 			}
 			e.Withheld = append(e.Withheld, one)
 		}

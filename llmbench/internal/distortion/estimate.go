@@ -197,7 +197,7 @@ func (e *Estimate) shares(samples iter.Seq[*sample.Sample], compute Figures, uni
 			if u.Family == sample.FamilyITL { // if one read returns several deltas, most gaps are 0
 				least = metrics["mean-itl-ns"]
 			}
-			share := maxShare
+			share := MaxShare
 			if known {
 				share = math.Abs(metrics[u.Name]-truth) / max(truth, least, 1e-9)
 			}
@@ -231,7 +231,7 @@ func (e *Estimate) shares(samples iter.Seq[*sample.Sample], compute Figures, uni
 	least := max(stopped, e.lessLoad())
 	for _, u := range units {
 		if s, ok := all[u.Name]; ok {
-			all[u.Name] = shares{min(maxShare, max(s.likely, stopped)), min(maxShare, max((1+guard)*s.most, least)), s.shift.widened(u, metrics[u.Name], least)}
+			all[u.Name] = shares{min(MaxShare, max(s.likely, stopped)), min(MaxShare, max((1+guard)*s.most, least)), s.shift.widened(u, metrics[u.Name], least)}
 		}
 	}
 	return all
@@ -264,8 +264,8 @@ func shortened(measured map[string]float64, corrected []computed) (share float64
 	return share
 }
 
-// maxShare is the largest share that is reported. Larger shares are reported as maxShare.
-const maxShare = 10.0
+// MaxShare is the largest share that is reported. Larger shares are reported as MaxShare.
+const MaxShare = 10.0
 
 // guard is the factor by which the largest possible share is increased (0.25 is 25 %), because the
 // timestamps from which it is computed have errors of their own. In 100 runs of .ci/verdict, a share of

@@ -163,8 +163,8 @@ func (e *Estimate) evidence() string {
 // percent formats a share as a percentage.
 func percent(share float64) string {
 	switch {
-	case share >= maxShare:
-		return fmt.Sprintf("%.0f %% or more", 100*maxShare)
+	case share >= MaxShare:
+		return fmt.Sprintf("%.0f %% or more", 100*MaxShare)
 	case share < 0.1:
 		return fmt.Sprintf("%.2g %%", 100*share)
 	}

@@ -48,6 +48,9 @@ func (w Withheld) String() string {
 	if w.Most == 0 {
 		return strings.TrimSuffix(w.Unit, "-ns")
 	}
+	if w.Capped {
+		return fmt.Sprintf("%s, %s %% off or more", figure(w.Unit, w.Value), number(100*w.Most))
+	}
 	return fmt.Sprintf("%s, up to %s %% off", figure(w.Unit, w.Value), number(100*w.Most))
 }
 

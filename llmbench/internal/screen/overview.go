@@ -21,9 +21,10 @@ type Entry struct {
 
 // A Withheld is a metric that the results omit.
 type Withheld struct {
-	Unit  string
-	Value float64 // the measured value
-	Most  float64 // the share by which Value may be wrong: 0.1 means 10 %; 0 means that Value has no meaning
+	Unit   string
+	Value  float64 // the measured value
+	Most   float64 // the share by which Value may be wrong: 0.1 means 10 %; 0 means that Value has no meaning
+	Capped bool    // Value may be wrong by more than Most
 }
 
 // An Overview has the entries of the benchmarks of a process. The zero value has none.
