@@ -14,7 +14,7 @@
 //
 //	-profile name           or the path of a .json file (mindie-qwen2-72b-910b4)
 //	-engine json            changes to its engine, as in {"max_batch":64}
-//	-concurrency n,...      closed loop (1,8,64)
+//	-concurrency n,...      closed loop, each n at most -requests (1,8,64)
 //	-rate r,...             open loop instead: Poisson arrivals, requests per second
 //	-trace kind:path        recorded load instead: azure:PATH or mooncake:PATH
 //	-repeat n               repeat the trace that many times (1)
@@ -80,7 +80,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.profile, "profile", "mindie-qwen2-72b-910b4", "`name` of the profile, or the path of a .json file")
 			fs.StringVar(&o.change, "engine", "", "`json` with changes to the profile's engine")
-			fs.StringVar(&o.concurrency, "concurrency", "1,8,64", "closed loop with `n,...` requests at once")
+			fs.StringVar(&o.concurrency, "concurrency", "1,8,64", "closed loop with `n,...` requests at once, each at most -requests")
 			fs.StringVar(&o.rate, "rate", "", "open loop instead, with `r,...` requests per second")
 			fs.StringVar(&o.trace, "trace", "", "recorded load instead, `kind:path` with the kind azure or mooncake")
 			fs.IntVar(&o.repeat, "repeat", 1, "repeat the trace `n` times")
@@ -143,8 +143,15 @@ func (o *options) usage(fs *flag.FlagSet) (err error) {
 			return err
 		}
 	}
-	o.eachConcurrency, err = numbers("concurrency", o.concurrency, true, mostRequests)
-	return err
+	if o.eachConcurrency, err = numbers("concurrency", o.concurrency, true, mostRequests); err != nil {
+		return err
+	}
+	for _, c := range o.eachConcurrency {
+		if closed := o.rate == "" && o.trace == ""; closed && int(c) > o.requests {
+			return fmt.Errorf("-concurrency %d: want at most -requests, %d", int(c), o.requests)
+		}
+	}
+	return nil
 }
 
 // simulate runs all loads.
