@@ -68,7 +68,8 @@ type options struct {
 func run(args []string, stdout, stderr io.Writer) int {
 	var o options
 	return command.Command{
-		Name: "calibrate",
+		Name:  "calibrate",
+		Usage: "[flags] profile.json...\n-new name [flags] results.txt|records.jsonl...",
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.name, "new", "", "make a profile of that `name` from results")
 			fs.StringVar(&o.match, "match", "", "use the benchmarks with these `key=value,...` in their names")

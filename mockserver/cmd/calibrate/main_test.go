@@ -82,7 +82,7 @@ func TestBadUsage(t *testing.T) {
 		{[]string{"-new", "x", "-check", "x"}, 2, "-check with -new"},
 		{[]string{"-new", "x", write("f.jsonl", "{\n")}, 1, "f.jsonl:1: want the line about the benchmark"},
 		{[]string{"-speed", "1", "x"}, 2, "flag provided but not defined"},
-		{[]string{"-help"}, 0, "-match"},
+		{[]string{"-help"}, 0, "usage: calibrate [flags] profile.json...\n       calibrate -new name [flags] results.txt|records.jsonl...\n\n  -check"},
 		{[]string{filepath.Join(dir, "none.json")}, 1, "none.json: no such file"},
 		{[]string{write("a.json", `{"engine":{"max_batch":0}}`)}, 1, "engine.max_batch: 0, want 1 to"},
 		{[]string{write("b.json", `{"name":"b","engine":{"max_batch":1}}`)}, 1, "profile b: points: none, want one or more"},

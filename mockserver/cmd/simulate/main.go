@@ -76,7 +76,8 @@ type options struct {
 func run(args []string, stdout, stderr io.Writer) int {
 	var o options
 	return command.Command{
-		Name: "simulate",
+		Name:  "simulate",
+		Usage: "[flags]",
 		Flags: func(fs *flag.FlagSet) {
 			fs.StringVar(&o.profile, "profile", "mindie-qwen2-72b-910b4", "`name` of the profile, or the path of a .json file")
 			fs.StringVar(&o.change, "engine", "", "`json` with changes to the profile's engine")

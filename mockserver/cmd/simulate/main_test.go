@@ -96,7 +96,7 @@ func TestBadUsage(t *testing.T) {
 		{[]string{"-profile", "testdata/server.json", "-engine", `{"output":null}`}, 1, "output: 0 and the profile has no distribution"},
 		{[]string{"now"}, 2, `argument "now": want flags only`},
 		{[]string{"-speed", "2"}, 2, "flag provided but not defined: -speed"},
-		{[]string{"-help"}, 0, "-router"},
+		{[]string{"-help"}, 0, "usage: simulate [flags]\n\n  -concurrency"},
 	} {
 		var stdout, stderr bytes.Buffer
 		if status := run(tt.args, &stdout, &stderr); status != tt.status || !strings.Contains(stderr.String(), tt.want) {

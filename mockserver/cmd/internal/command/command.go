@@ -7,12 +7,16 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // A Command is a program.
 type Command struct {
 	// Name is the program's name. Every message begins with it.
 	Name string
+	// Usage is the command line without the name, such as "[flags] file...". It may have several lines,
+	// one for each form.
+	Usage string
 	// Flags defines the flags.
 	Flags func(fs *flag.FlagSet)
 	// Check returns an error if the flags or the arguments cannot be used.
@@ -27,6 +31,15 @@ func (c Command) Run(args []string, stderr io.Writer) int {
 	fs := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	c.Flags(fs)
+	fs.Usage = func() {
+		start := "usage: "
+		for form := range strings.Lines(c.Usage) {
+			fmt.Fprintf(stderr, "%s%s %s\n", start, c.Name, strings.TrimSpace(form))
+			start = "       "
+		}
+		fmt.Fprintln(stderr)
+		fs.PrintDefaults()
+	}
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
