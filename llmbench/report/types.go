@@ -29,7 +29,7 @@ type Report struct {
 	Lead     *Figures    // the values that the answer is about, or nil
 	Topics   []*Figures  // what the benchmarks of one server tell, by what they are about
 	Headline *Picture    // the picture that shows the answer, or nil
-	Warnings []string    // what logs and records say against values
+	Warnings []string    // what files, logs and records say against values
 	Notes    []string    // what else logs and records say
 	Sections []*Section  // the rest of the page, in the order of the page
 

@@ -13,8 +13,8 @@ import (
 )
 
 // warnings returns what the logs and records say. Each text occurs once, with the benchmarks that
-// it is about. The first warnings are about benchmarks without a result, and the others about
-// values that may be wrong. The first notes say what is worth knowing, and the others are what the
+// it is about. The first warnings are about files whose benchmarks failed and about benchmarks without a
+// result, and the others about values that may be wrong. The first notes say what is worth knowing, and the others are what the
 // benchmarks' own code logged.
 func warnings(d *results.Data) (warn, notes []string) {
 	rows := slices.Concat(d.Broken, d.Rows)
@@ -51,24 +51,32 @@ func warnings(d *results.Data) (warn, notes []string) {
 			}
 		}
 	}
+	if len(d.Failed) > 0 {
+		warn = append(warn, "A line FAIL says that benchmarks failed, so that results may be missing or wrong. About: "+named(d.Failed))
+	}
 	for i, kind := range kinds {
 		what, to := "warnings", &warn
 		if i >= 2 {
 			what, to = "notes", &notes
 		}
 		for _, w := range kind {
-			about := strings.Join(w.about[:min(maxNamed, len(w.about))], "; ")
-			if n := len(w.about) - maxNamed; n > 0 {
-				about += fmt.Sprintf("; and %d more", n)
-			}
 			said := human.Capital(w.text)
 			if len(w.about) > 1 {
 				said = fmt.Sprintf("%s (the first of %d such %s)", said, len(w.about), what)
 			}
-			*to = append(*to, strings.TrimSuffix(said, ".")+". About: "+about)
+			*to = append(*to, strings.TrimSuffix(said, ".")+". About: "+named(w.about))
 		}
 	}
 	return warn, notes
+}
+
+// named returns the first of the names, and the number of the others.
+func named(names []string) string {
+	text := strings.Join(names[:min(maxNamed, len(names))], "; ")
+	if n := len(names) - maxNamed; n > 0 {
+		text += fmt.Sprintf("; and %d more", n)
+	}
+	return text
 }
 
 // key returns what all texts with the same reason have in common: their beginning, in which numbers

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile"
@@ -23,6 +25,7 @@ type Data struct {
 	// Broken holds the benchmarks that have no result. Their rows have a reason, and no values.
 	Broken  []*Row
 	Runs    []*records.Run
+	Failed  []string // benchmark files with a line that says that a benchmark failed, such as FAIL
 	Sources []Source
 }
 
@@ -207,6 +210,12 @@ func (d *Data) benchmarks(f *resultfile.File) error {
 		return err
 	}
 	d.Rows, d.Broken = append(d.Rows, rows...), append(d.Broken, failed...)
+	for line := range bytes.Lines(data) {
+		if gate.IsFailure(string(bytes.TrimRight(line, "\r\n"))) {
+			d.Failed = append(d.Failed, path)
+			break
+		}
+	}
 	d.Sources = append(d.Sources, Source{path, fmt.Sprintf("results of %d benchmarks", len(rows)) + without(len(failed))})
 	return nil
 }
