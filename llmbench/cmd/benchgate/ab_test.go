@@ -594,6 +594,7 @@ func TestBadUsage(t *testing.T) {
 		{[]string{"ab", "-base=HEAD", "-timeout=0s", "--", "-bench=X"}, "-timeout: 0s, want more than 0"},
 		{[]string{"ab", "-base=HEAD"}, "no -bench; want arguments of go test"},
 		{[]string{"aa", "-units=" + units + ".none", "-n=6", "--", "-bench=X", "-benchtime=1x"}, "units.txt.none: no such file"},
+		{[]string{"ab", "-base=HEAD", "-units=go.mod", "--", "-bench=X"}, "-units=go.mod:1: \"module example.com/fixture\": want Unit lines only in a file of units"},
 		{[]string{"aa", "--", "-bench=X", "./nosuch"}, "nosuch"},
 		{[]string{"aa", "-alpha=0", "--", "-bench=X"}, "alpha: 0, want at least 0.001 and at most 0.5"},
 		{[]string{"aa", "-out=.", "--", "-bench=X"}, "want an empty folder or one that benchgate made"},

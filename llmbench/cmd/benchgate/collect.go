@@ -133,8 +133,18 @@ func (c *collector) check(args []string) (suite, error) {
 	case c.timeout <= 0:
 		return suite{}, fmt.Errorf("-timeout: %v, want more than 0", c.timeout)
 	}
-	if _, err := c.compare(os.DevNull, os.DevNull); err != nil { // checks the flags
+	r, err := c.compare(os.DevNull, os.DevNull) // checks the flags
+	if err != nil {
 		return suite{}, err
+	}
+	for _, p := range r.Problems {
+		if c.units != "" && p.File == c.units {
+			where := p.File
+			if p.Line > 0 {
+				where = fmt.Sprintf("%s:%d", p.File, p.Line)
+			}
+			return suite{}, fmt.Errorf("-units=%s: %s", where, p.Message)
+		}
 	}
 	s, err := parseSuite(args)
 	if want := gate.MinSamples(c.Alpha); err == nil && max(c.n, c.most) < want {
