@@ -87,10 +87,10 @@ func TestCompletionHangs(t *testing.T) {
 		}
 		var told []string
 		w := NewWatch(func(_ time.Duration, last error) { told = append(told, Reason(last)) })
-		defer w.Stop()
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 		defer cancel()
 		_, _, err := Completion(ctx, llmbench.Target{URL: "http://mem", Model: "m", Dial: dial}, false, w.Attempt)
+		w.Stop()
 		assert.Error(t, err, "no answer in 14s; before that, connection refused")
 		assert.DeepEqual(t, told, []string{"connection refused", "no answer in 9.9s"})
 	})
