@@ -38,7 +38,7 @@ func CheckOneMachine() error {
 //
 // All processes must call Lead at the same point of the benchmark, from the benchmark's goroutine. If
 // another process is at a different point, Lead fails. The error then contains name, which describes what f
-// does. If the connection to another process is lost, Lead fails with the error of the connection.
+// does. If the connection to another process is lost, the error of Lead wraps the error of the connection.
 //
 // Use Lead for a value on which the next requests depend, if each process could get a different value.
 // Examples are the answer of a server and the time of a clock.

@@ -24,12 +24,16 @@ func prepareServe(o Options, c config) (Options, error) {
 	if err != nil {
 		return o, err
 	}
-	_, isTrace := data.(benchdata.Trace)
-	closed := len(o.Rates) == 0 && len(o.Stages) == 0 && (!isTrace || len(o.Concurrencies) > 0)
-	if most := slices.Max(s.concurrencies(serveUsers...)); closed && o.Requests > 0 && o.Requests < most {
+	if most := slices.Max(s.concurrencies(serveUsers...)); o.closedLoop(data) && o.Requests > 0 && o.Requests < most {
 		return o, fmt.Errorf("LLMBENCH_REQUESTS=%d: want at least %d, the largest concurrency", o.Requests, most)
 	}
 	return o, nil
+}
+
+// closedLoop reports whether Serve sends data in a closed loop. Without a concurrency, a trace has its own arrivals.
+func (o Options) closedLoop(data benchdata.Workload) bool {
+	_, isTrace := data.(benchdata.Trace)
+	return len(o.Rates) == 0 && len(o.Stages) == 0 && (!isTrace || len(o.Concurrencies) > 0)
 }
 
 // serveUsers holds the concurrencies of Serve if the options have none.
@@ -45,22 +49,22 @@ func serve(b *testing.B, s server) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		t, isTrace := data.(benchdata.Trace)
 		switch {
+		case o.closedLoop(data):
+			s.perUsers(b, serveUsers, func(b *testing.B, users int) {
+				l := s.serveLoad(b, s.fewest(max(16, 8*users), users, 4), 2*users)
+				l.Concurrency = users
+				s.run(b, l)
+			})
 		case len(o.Stages) > 0:
 			s.serveStages(b)
 		case len(o.Rates) > 0:
 			for _, rate := range o.Rates {
 				b.Run(fmt.Sprintf("rate=%g", rate), func(b *testing.B) { s.serveRate(b, rate) })
 			}
-		case isTrace && len(o.Concurrencies) == 0:
-			b.Run(fmt.Sprintf("speed=%g", cmp.Or(t.Speed, 1)), func(b *testing.B) { s.serveTrace(b, t) })
 		default:
-			s.perUsers(b, serveUsers, func(b *testing.B, users int) {
-				l := s.serveLoad(b, s.fewest(max(16, 8*users), users, 4), 2*users)
-				l.Concurrency = users
-				s.run(b, l)
-			})
+			t := data.(benchdata.Trace)
+			b.Run(fmt.Sprintf("speed=%g", cmp.Or(t.Speed, 1)), func(b *testing.B) { s.serveTrace(b, t) })
 		}
 	})
 }

@@ -88,7 +88,7 @@ func (r *Report) grouped() []*reason {
 	for _, p := range r.Problems {
 		k := key{p.File, p.Message}
 		if p.whole() {
-			k.message += p.position()
+			k.message += p.Position()
 		}
 		if byKey[k] == nil {
 			byKey[k] = &reason{first: p}
@@ -104,7 +104,7 @@ func (r *Report) grouped() []*reason {
 // line returns the reason as a line of text, with the position of the first row.
 func (s *reason) line() string {
 	var parts []string
-	for _, part := range []string{s.first.position(), list(s.subjects, maxSubjects), s.first.Message} {
+	for _, part := range []string{s.first.Position(), list(s.subjects, maxSubjects), s.first.Message} {
 		if part != "" {
 			parts = append(parts, printable(part))
 		}

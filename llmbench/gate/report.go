@@ -175,8 +175,8 @@ func (p Problem) concerns(r *Row) bool {
 	return p.whole() || p.Pkg == r.Pkg && p.Name == r.Name && (p.Unit == "" || p.Unit == r.Unit)
 }
 
-// position returns the position of the problem as "file:line", or "".
-func (p Problem) position() string {
+// Position returns the position of the problem as "file:line", or "".
+func (p Problem) Position() string {
 	if p.Line == 0 {
 		return p.File
 	}

@@ -68,6 +68,16 @@ func (f *results) problemf(line int, format string, args ...any) {
 	f.problems = append(f.problems, Problem{File: f.name, Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
+// Failed reports whether a line of a test binary's output is a failure; see [IsFailure].
+func Failed(output []byte) bool {
+	for line := range bytes.Lines(output) {
+		if IsFailure(string(bytes.TrimRight(line, "\r\n"))) {
+			return true
+		}
+	}
+	return false
+}
+
 // IsFailure reports whether a line of a test binary's output, without its line end, says that a test or a
 // benchmark failed: FAIL, or "--- FAIL" at any indentation.
 func IsFailure(line string) bool {

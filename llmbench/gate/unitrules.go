@@ -23,8 +23,8 @@ func (r UnitRule) Unlike(a, b float64, tidied string) bool {
 	return r.same != nil && r.same.exceeded(a, b, tidied)
 }
 
-// UnitRules returns the rules of lines, by tidied unit. The margins and tolerances of the file units override those of
-// lines. A line that is wrong is a problem. UnitRules returns an error only if the file cannot be read.
+// UnitRules returns the rules of lines, by tidied unit. Margins and tolerances in the file units override margins and
+// tolerances in lines. A line that is wrong is a problem. UnitRules returns an error only if the file cannot be read.
 func UnitRules(units File, lines []*benchfmt.UnitMetadata) (map[string]UnitRule, []Problem, error) {
 	over := newResults(units.Name, "")
 	if err := (&projections{}).readEach(units, over, func(*benchfmt.Result) {}); err != nil {

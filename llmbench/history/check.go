@@ -118,8 +118,7 @@ func (c *checker) readRules() error {
 		return err
 	}
 	for _, p := range problems {
-		at := strings.TrimSuffix(fmt.Sprintf("%s:%d", p.File, p.Line), ":0") // 0 is the whole file
-		return fmt.Errorf("%s: %s", at, p.Message)
+		return fmt.Errorf("%s: %s", p.Position(), p.Message)
 	}
 	c.rules = rules
 	gated := false

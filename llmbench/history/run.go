@@ -97,10 +97,7 @@ func (r *Reader) Read(name string, text []byte) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	run := &Run{Name: name, About: about, Date: date(text), Cells: make([]Cell, 0, r.cells)}
-	for line := range bytes.Lines(text) {
-		run.Failed = run.Failed || gate.IsFailure(string(bytes.TrimRight(line, "\r\n")))
-	}
+	run := &Run{Name: name, About: about, Date: date(text), Cells: make([]Cell, 0, r.cells), Failed: gate.Failed(text)}
 	in := benchfmt.NewReader(bytes.NewReader(text), name)
 	cells := cellIndex{at: make(map[Cell]int, r.cells)}
 	for in.Scan() {

@@ -12,17 +12,18 @@ const slow = time.Second
 
 // Poll calls try until try returns again=false or ctx ends. When ctx ends, Poll returns the last error that
 // try returned before that, if there is one, because the server's own answer says more than "deadline
-// exceeded". If ctx ends more than a second after the last call of try began, the error begins with how long
-// that call had no answer. The pause between two calls is a twentieth of the time waited so far, but at least 10 ms and
-// at most 500 ms, so the length of a wait is known to about 5 %.
+// exceeded". If the last call of try took a second or longer, the error begins with how long that call had no
+// answer. The pause between two calls is a twentieth of the time waited so far, but at least 10 ms and at most
+// 500 ms, so the length of a wait is known to about 5 %.
 func Poll(ctx context.Context, try func() (again bool, err error)) error {
 	began := time.Now()
 	var last error
 	for {
 		called := time.Now()
 		again, err := try()
+		took := time.Since(called)
 		if err != nil && ended(ctx) && last != nil {
-			if took := time.Since(called); took >= slow {
+			if took >= slow {
 				return fmt.Errorf("%w; before that, %s", unanswered(took), Reason(last))
 			}
 			return last

@@ -36,8 +36,8 @@ func TestPollError(t *testing.T) {
 		{"the deadline passes in the first call", []error{os.ErrDeadlineExceeded}, true, 0, 0, "i/o timeout"},
 		{"the deadline passes in the second call", []error{refused, os.ErrDeadlineExceeded}, true, 600 * time.Millisecond, 0, "refused"},
 		{"the second call hangs", []error{refused, os.ErrDeadlineExceeded}, false, 0, 0, "no answer in 1m0s; before that, refused"},
-		{"the context ends after its deadline", []error{refused, os.ErrDeadlineExceeded}, true, 600 * time.Millisecond, 500 * time.Millisecond, "refused"},
-		{"the context ends after the last call", []error{refused, os.ErrDeadlineExceeded}, false, 600 * time.Millisecond, 500 * time.Millisecond, "refused"},
+		{"the context ends after its deadline", []error{refused, os.ErrDeadlineExceeded}, true, 600 * time.Millisecond, time.Second, "refused"},
+		{"the context ends after the last call", []error{refused, os.ErrDeadlineExceeded}, false, 600 * time.Millisecond, time.Second, "refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

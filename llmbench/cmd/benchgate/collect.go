@@ -139,11 +139,7 @@ func (c *collector) check(args []string) (suite, error) {
 	}
 	for _, p := range r.Problems {
 		if c.units != "" && p.File == c.units {
-			where := p.File
-			if p.Line > 0 {
-				where = fmt.Sprintf("%s:%d", p.File, p.Line)
-			}
-			return suite{}, fmt.Errorf("-units=%s: %s", where, p.Message)
+			return suite{}, fmt.Errorf("-units=%s: %s", p.Position(), p.Message)
 		}
 	}
 	s, err := parseSuite(args)

@@ -63,12 +63,13 @@ func Main(m *testing.M, attach attach) int {
 	p.mu.Lock()
 	p.hasMain, p.attach = true, attach
 	p.mu.Unlock()
-	if f := flag.Lookup("test.bench"); f == nil || f.Value.String() == "" {
+	bench := flag.Lookup("test.bench")
+	if bench == nil || bench.Value.String() == "" {
 		return m.Run()
 	}
-	job := screen.NewJob(m, flag.Lookup("test.bench").Value.String(), flag.Lookup("test.skip").Value.String())
-	if others := job.Others(); others != nil && ownProgram() {
-		fmt.Fprintf(os.Stderr, "-bench=%s: no benchmark has such a name; there are %s\n", flag.Lookup("test.bench").Value, strings.Join(others, ", "))
+	p.job = screen.NewJob(m, bench.Value.String(), flag.Lookup("test.skip").Value.String())
+	if others := p.job.Others(); others != nil && ownProgram() {
+		fmt.Fprintf(os.Stderr, "-bench=%s: no benchmark has such a name; there are %s\n", bench.Value, strings.Join(others, ", "))
 		return 2
 	}
 	cfg, err := ReadConfig()
@@ -104,14 +105,14 @@ func Main(m *testing.M, attach attach) int {
 	}
 	p.begin(os.Stdout, terminal, interrupt)
 	p.comments = terminal == nil && cfg.Progress != screen.None
-	p.job = job
+	p.job.Begin()
 	code := m.Run()
 	p.end()
-	if err := p.out.error(); err != nil {
-		fmt.Fprintln(os.Stderr, "results are lost:", err)
-		p.failed = true
+	lost := p.out.error()
+	if lost != nil {
+		fmt.Fprintln(os.Stderr, "results are lost:", lost)
 	}
-	if code == 0 && p.hasFailed() {
+	if code == 0 && (p.hasFailed() || lost != nil) {
 		code = 1
 	}
 	return p.finish(code)

@@ -11,10 +11,10 @@ import (
 
 // A Job consists of all benchmarks that a process runs. Its methods must not be called concurrently.
 type Job struct {
-	all   []string // names of the benchmarks of the program; nil if they are unknown
-	names []string // names of the benchmarks that run, in their order; nil if they are unknown
-	began time.Time
-	at    int // index in names of the current benchmark
+	all   []string  // names of the benchmarks of the program; nil if they are unknown
+	names []string  // names of the benchmarks that run, in their order; nil if they are unknown
+	began time.Time // of Begin
+	at    int       // index in names of the current benchmark
 }
 
 // NewJob returns the job of a process. The argument m is the process's [testing.M], whose field benchmarks
@@ -22,7 +22,7 @@ type Job struct {
 // -test.bench and -test.skip. The benchmarks are unknown if skip is not empty, or if a version of Go has no
 // such field, because it is not part of the API of package testing.
 func NewJob(m any, bench, skip string) *Job {
-	j := &Job{began: time.Now()}
+	j := &Job{}
 	all := reflect.ValueOf(m).Elem().FieldByName("benchmarks")
 	if !all.IsValid() || all.Kind() != reflect.Slice || all.Type().Elem().Kind() != reflect.Struct || skip != "" {
 		return j
@@ -38,7 +38,7 @@ func NewJob(m any, bench, skip string) *Job {
 	for i := range all.Len() {
 		name := all.Index(i).FieldByName("Name")
 		if !name.IsValid() || name.Kind() != reflect.String {
-			return &Job{began: j.began}
+			return &Job{}
 		}
 		j.all = append(j.all, name.String())
 		if slices.ContainsFunc(wanted, func(re *regexp.Regexp) bool { return re.MatchString(name.String()) }) {
@@ -47,6 +47,9 @@ func NewJob(m any, bench, skip string) *Job {
 	}
 	return j
 }
+
+// Begin says that the benchmarks begin now.
+func (j *Job) Begin() { j.began = time.Now() }
 
 // Others returns the names of the program's benchmarks if none of them runs, and nil otherwise.
 func (j *Job) Others() []string {

@@ -23,6 +23,8 @@ func TestJob(t *testing.T) {
 	all := &struct{ benchmarks []testing.InternalBenchmark }{[]testing.InternalBenchmark{{Name: "BenchmarkA"}, {Name: "BenchmarkB"}, {Name: "BenchmarkNot"}, {Name: "BenchmarkC"}}}
 	synctest.Test(t, func(t *testing.T) {
 		j := NewJob(all, "[A-C]$/x", "")
+		time.Sleep(time.Minute) // the process may have to wait for other shards
+		j.Begin()
 		for i, c := range []struct{ benchmark, place, left string }{
 			{"BenchmarkA/x=1", "1/3", ""}, {"BenchmarkB", "2/3", "20s left"}, {"BenchmarkC/x=1/y=2", "3/3", "10s left"},
 		} {

@@ -14,8 +14,8 @@ import (
 
 // warnings returns what the logs and records say. Each text occurs once, with the benchmarks that
 // it is about. The first warnings are about files whose benchmarks failed and about benchmarks without a
-// result, and the others about values that may be wrong. The first notes say what is worth knowing, and the others are what the
-// benchmarks' own code logged.
+// result, and the others about values that may be wrong. The first notes say what is worth knowing, and the
+// others are what the benchmarks' own code logged.
 func warnings(d *results.Data) (warn, notes []string) {
 	rows := slices.Concat(d.Broken, d.Rows)
 	labels := systems.Labels(rows)

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -210,11 +209,8 @@ func (d *Data) benchmarks(f *resultfile.File) error {
 		return err
 	}
 	d.Rows, d.Broken = append(d.Rows, rows...), append(d.Broken, failed...)
-	for line := range bytes.Lines(data) {
-		if gate.IsFailure(string(bytes.TrimRight(line, "\r\n"))) {
-			d.Failed = append(d.Failed, path)
-			break
-		}
+	if gate.Failed(data) {
+		d.Failed = append(d.Failed, path)
 	}
 	d.Sources = append(d.Sources, Source{path, fmt.Sprintf("results of %d benchmarks", len(rows)) + without(len(failed))})
 	return nil

@@ -24,8 +24,8 @@ func (b *bet) add(beyond, zeal float64) {
 func (b *bet) needed() float64 { return -math.Log(b.alpha) }
 
 // growth returns the logarithm of the wealth after a pair divided by the wealth before it. The stake is
-// tanh(zeal*|beyond|). If the noise is normal, the wealth is then a likelihood ratio: how much better the pairs
-// agree with a commit that is worse than the margin than with a commit that is not.
+// tanh(zeal*|beyond|), at most most. If the noise is normal, the wealth is a likelihood ratio of the signs: how much
+// better they agree with a commit that is worse than the margin than with a commit that is exactly at the margin.
 func growth(beyond, zeal float64) float64 {
 	stake := min(most, math.Tanh(zeal*math.Abs(beyond)))
 	switch {
