@@ -171,10 +171,10 @@ func (s *stampedReader) askInfo() *infoQuery {
 	return q
 }
 
-// getsockopt asks the kernel, and sets info and ok.
+// getsockopt asks the kernel, and sets info and ok. Like recvmsg, it uses RawSyscall6.
 func (q *infoQuery) getsockopt(fd uintptr) {
 	size := uint32(unsafe.Sizeof(q.info))
-	_, _, err := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.SOL_TCP, unix.TCP_INFO, uintptr(unsafe.Pointer(&q.info)), uintptr(unsafe.Pointer(&size)), 0)
+	_, _, err := unix.RawSyscall6(unix.SYS_GETSOCKOPT, fd, unix.SOL_TCP, unix.TCP_INFO, uintptr(unsafe.Pointer(&q.info)), uintptr(unsafe.Pointer(&size)), 0)
 	q.ok = err == 0
 }
 
@@ -294,6 +294,10 @@ func (s *stampedReader) take(fd uintptr) unix.Errno {
 
 // recvmsg receives up to n bytes into base. It returns the number of bytes, and the timestamp of the last
 // byte or 0.
+//
+// The socket does not block, so the call takes microseconds. RawSyscall does not tell Go's scheduler about
+// the call. This takes about 8 % less CPU time for a chunk that comes alone (BenchmarkChunk of package
+// scenarios).
 func (s *stampedReader) recvmsg(fd uintptr, base *byte, n, flags int) (int, int64, unix.Errno) {
 	s.part.Base = base
 	s.part.SetLen(n)
@@ -302,7 +306,7 @@ func (s *stampedReader) recvmsg(fd uintptr, base *byte, n, flags int) (int, int6
 		s.message = unix.Msghdr{Iov: &s.part, Control: &s.control[0]}
 		s.message.SetIovlen(1)
 		s.message.SetControllen(len(s.control))
-		got, _, err := unix.Syscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&s.message)), uintptr(flags))
+		got, _, err := unix.RawSyscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&s.message)), uintptr(flags))
 		switch err {
 		case unix.EINTR:
 			continue
