@@ -39,6 +39,9 @@ func BenchmarkOpenStream(b *testing.B) {
 	}
 }
 
+// streamDeltas is the number of deltas of each stream. The server pauses before the last one.
+const streamDeltas = 8
+
 func openStreams(b *testing.B, streams int) {
 	cmd := helperCommand(context.Background(), "Streams")
 	in, err := cmd.StdinPipe()
@@ -71,10 +74,10 @@ func openStreams(b *testing.B, streams int) {
 		runtime.ReadMemStats(&before)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			samples, err := tryPass(b, b.Context(), target, Load{Requests: words(streams, 2), Concurrency: streams})
+			samples, err := tryPass(b, b.Context(), target, Load{Requests: words(streams, streamDeltas), Concurrency: streams})
 			assert.Check(b, err)
 			for i, s := range samples {
-				assert.Check(b, s.Outcome == sample.OK && s.Deltas == 2, "stream %d: %d deltas, %v", i, s.Deltas, s.Err)
+				assert.Check(b, s.Outcome == sample.OK && s.Deltas == streamDeltas, "stream %d: %d deltas, %v", i, s.Deltas, s.Err)
 			}
 		})
 		await("all")
@@ -110,7 +113,11 @@ func helperStreams(b *testing.B) {
 			return
 		}
 		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
-		io.WriteString(c, `data: {"choices":[{"index":0,"delta":{"content":"`+strings.Repeat("x", 200)+`"}}]}`+"\n\n")
+		// Several segments often wait for the client, which needs the most stack to tell them apart.
+		for range streamDeltas - 1 {
+			io.WriteString(c, `data: {"choices":[{"index":0,"delta":{"content":"`+strings.Repeat("x", 200)+`"}}]}`+"\n\n")
+			time.Sleep(300 * time.Microsecond)
+		}
 		if r.begun.Add(1) == streams {
 			fmt.Println("all")
 		}

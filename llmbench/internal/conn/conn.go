@@ -86,12 +86,22 @@ func (c *Conn) Read(p []byte) (int, error) {
 // await waits until there is something to read, or until the connection ends. It returns at once if there
 // are unused bytes from an earlier read. The next Read returns what has come. A plain connection has no
 // buffers while it waits; any other connection does not wait here, but in Read.
+//
+// A waiting stream has the frames of await and of its callers in its stack; see the method send of
+// [github.com/seed-2b9cec6d/llmbench/llmbench/internal/send.Worker]. So the functions that await calls before
+// and after the wait are not inlined.
 func (c *Conn) await() {
 	if !c.plain || c.holds() || c.failed != nil {
 		return
 	}
 	c.letGo()
-	b, got, err := c.kernel.borrow()
+	c.hold(c.kernel.borrow())
+}
+
+// hold keeps the result of a read of await for the next Read.
+//
+//go:noinline
+func (c *Conn) hold(b *buffers, got piece, err error) {
 	if err != nil {
 		b, c.failed = takeBuffers(), err
 	} else {
@@ -111,6 +121,8 @@ func (c *Conn) took(p piece) {
 }
 
 // letGo returns the buffers of c, which must be empty, to the pool of buffers.
+//
+//go:noinline
 func (c *Conn) letGo() {
 	if c.held != nil {
 		c.held.giveBack()

@@ -15,6 +15,7 @@ import (
 
 // A stream is the state of one streamed answer.
 type stream struct {
+	idle   *idleTimer    // nil before the first event
 	done   bool          // the end marker has come
 	fault  error         // the first fault
 	usage  dialect.Usage // as reported so far
@@ -22,52 +23,51 @@ type stream struct {
 }
 
 // readStream reads a streamed answer to the end of the body, even after an error or after the end marker,
-// so that the connection can be used again.
+// so that the connection can be used again. Its frame is in the stack of a waiting stream, so it leaves
+// everything that happens once to other functions.
 func (r *reader) readStream(ctx context.Context, s *sample.Sample, giveUp context.CancelCauseFunc) error {
 	var st stream
-	var idle *time.Timer
-	defer func() {
-		if idle != nil {
-			idle.Stop()
-		}
-		r.events.Reset(http.NoBody) // large events of other streams may need the budget of these buffers
-	}()
+	defer r.leaveStream(&st)
 	for {
 		r.part = conn.Arrival{}
 		if r.events.Buffered() > 0 {
 			r.part = r.src.Data
 		}
 		e, err := r.events.Next()
-		if err == io.EOF {
-			break
+		if err != nil {
+			return r.ended(ctx, &st, s, err)
 		}
-		switch {
-		case err != nil && st.fault != nil:
-			return st.fault // an engine that dies reports the reason before the connection breaks
-		case errors.Is(err, sse.ErrTooLarge), errors.Is(err, dialect.ErrCorrupt):
-			return failure{sample.Malformed, err}
-		case err != nil:
-			return interrupted(ctx, r.options, sample.Truncated, err)
+		if st.idle == nil {
+			st.idle = newIdleTimer(r.options.IdleTimeout, r.clock, giveUp)
 		}
-		if idle == nil {
-			idle = time.AfterFunc(r.options.IdleTimeout, func() { giveUp(errStalled) })
-		} else {
-			idle.Reset(r.options.IdleTimeout)
-		}
-		r.addEvent(&st, s, e)
-		if err := tooLong(s); err != nil && st.fault == nil {
+		st.idle.event(r.src.Data.User)
+		r.addEvent(&st, s, &e)
+		if err := r.enough(ctx, &st, s, giveUp); err != nil {
 			return err
 		}
-		if st.fault == nil && r.leaveAfter > 0 && s.Deltas >= r.leaveAfter {
-			giveUp(errLeft)
-			return interrupted(ctx, r.options, sample.Truncated, io.ErrUnexpectedEOF)
-		}
 	}
-	r.closeBatch() // the end of the body may have come in a separate segment
-	if st.fault != nil {
-		return st.fault
+}
+
+// leaveStream releases what a stream used.
+func (r *reader) leaveStream(st *stream) {
+	st.idle.stop()
+	r.events.Reset(http.NoBody) // large events of other streams may need the budget of these buffers
+}
+
+// ended completes the sample of a stream whose body has ended with err. It returns the failure of the
+// request, or nil. The error err is io.EOF if the body ended as its framing says.
+func (r *reader) ended(ctx context.Context, st *stream, s *sample.Sample, err error) error {
+	if err == io.EOF {
+		r.closeBatch() // the end of the body may have come in a separate segment
 	}
-	if s.Events == 0 {
+	switch {
+	case st.fault != nil:
+		return st.fault // an engine that dies reports the reason before the connection breaks
+	case errors.Is(err, sse.ErrTooLarge), errors.Is(err, dialect.ErrCorrupt):
+		return failure{sample.Malformed, err}
+	case err != io.EOF:
+		return interrupted(ctx, r.options, sample.Truncated, err)
+	case s.Events == 0:
 		return fail(sample.Empty, "no event in the stream")
 	}
 	if err := r.parser.End(); err != nil {
@@ -75,6 +75,22 @@ func (r *reader) readStream(ctx context.Context, s *sample.Sample, giveUp contex
 	}
 	s.DeltaTokens = sample.StateDeltaTokens(r.tokens, s.Deltas)
 	return r.countTokens(s, st.usage, st.tokens, s.Deltas > 0)
+}
+
+// enough returns the failure of a stream that the client ends itself: because the stream is too long, or
+// because the client leaves after some deltas. It returns nil if the stream goes on.
+func (r *reader) enough(ctx context.Context, st *stream, s *sample.Sample, giveUp context.CancelCauseFunc) error {
+	if st.fault != nil {
+		return nil
+	}
+	if err := tooLong(s); err != nil {
+		return err
+	}
+	if r.leaveAfter > 0 && s.Deltas >= r.leaveAfter {
+		giveUp(errLeft)
+		return interrupted(ctx, r.options, sample.Truncated, io.ErrUnexpectedEOF)
+	}
+	return nil
 }
 
 // tooLong returns a failure if a stream has more deltas or more text than any answer with the allowed
@@ -91,7 +107,7 @@ func tooLong(s *sample.Sample) error {
 
 // addEvent parses an event and adds its contents to the sample. It ignores events after a fault, and events
 // after the end marker unless they report an error.
-func (r *reader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
+func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) {
 	r.closeBatch()
 	at, lag := r.src.Data.On(r.clock)
 	if r.src.Data.Stamp == 0 {
@@ -102,7 +118,7 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e sse.Event) {
 		return
 	}
 	d := &r.delta
-	err := r.parse(e)
+	err := r.parse(*e)
 	switch {
 	case d.Fault != "":
 		st.fault = fail(sample.ServerError, "%s", d.Fault)
