@@ -367,7 +367,7 @@ var commands = map[string]func(args []string, stdout, stderr io.Writer) int{
 	},
 }
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { cli.Main("benchgate", exitCannotJudge, run) }
 
 // run runs the command and returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -135,4 +136,21 @@ func TestHelpAndDocNameEveryFlag(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFullDisk checks that the status is not 0 if the output cannot be written.
+func TestFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("skipped: ", err)
+	}
+	defer full.Close()
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	cmd := exec.CommandContext(t.Context(), self, "-help")
+	cmd.Env = append(os.Environ(), "BENCHGATE_TEST_MAIN=1")
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = full, &stderr
+	assert.ErrorContains(t, cmd.Run(), "exit status 2")
+	assert.Equal(t, stderr.String(), "benchgate: the output is incomplete: write /dev/stdout: no space left on device\n")
 }

@@ -76,7 +76,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 	"slices"
 
@@ -101,10 +100,7 @@ func main() {
 	// is collected earlier than by default.
 	debug.SetGCPercent(60)
 	debug.SetMemoryLimit(900 << 20)
-	if len(os.Args) > 1 && os.Args[1] == "serve" {
-		os.Exit(serve(os.Args[2:], os.Stdout, os.Stderr))
-	}
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	cli.Main("benchreport", exitNone, run)
 }
 
 // options holds the values of the flags.
@@ -124,6 +120,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if version.Asked(args) {
 		io.WriteString(stdout, version.Line("benchreport"))
 		return 0
+	}
+	if len(args) > 0 && args[0] == "serve" {
+		return serve(args[1:], stdout, stderr)
 	}
 	o := options{command: shellquote.Join(append([]string{"benchreport"}, args...)...)}
 	fs := flag.NewFlagSet("benchreport", flag.ContinueOnError)
