@@ -80,6 +80,8 @@ func TestParse(t *testing.T) {
 		"reset,at=-1":             `at: -1, want 0 or more`,
 		"reset,size=-1":           `size: -1, want 0 (64 MiB) to 1073741824`,
 		"reset,when=3":            `"when=3": want every, share, seed, above, at or size`,
+		"http-400,at=3":           `at: 3, but http-400 does not occur at a token`,
+		"wrong,size=3":            `size: 3, but only long-line has a size`,
 	} {
 		_, err := Parse(text)
 		assert.ErrorContains(t, err, want)

@@ -8,8 +8,8 @@ import (
 
 // Parse reads a fault from the text of a command-line flag: the kind and then any fields, as
 // in "reset", "reset,every=10,at=3", "stall,share=0.05,seed=7", "long-line,size=1048576" or
-// "swap,above=32". Without every and share the fault hits every request. The result is valid.
-// An error quotes the text and names the invalid part.
+// "swap,above=32". Without every and share the fault hits every request. The result is valid, and
+// each of its fields has an effect on its kind. An error quotes the text and names the invalid part.
 func Parse(text string) (Fault, error) {
 	kind, rest, _ := strings.Cut(text, ",")
 	f := Fault{Kind: Kind(strings.TrimSpace(kind))}
@@ -24,7 +24,15 @@ func Parse(text string) (Fault, error) {
 	if f.Every == 0 && f.Share == 0 {
 		f.Every = 1
 	}
-	if err := f.Validate(); err != nil {
+	err := f.Validate()
+	switch {
+	case err != nil:
+	case f.At > 0 && !f.Kind.traits().atToken:
+		err = fmt.Errorf("at: %d, but %s does not occur at a token", f.At, f.Kind)
+	case f.Size > 0 && f.Kind != LongLine:
+		err = fmt.Errorf("size: %d, but only %s has a size", f.Size, LongLine)
+	}
+	if err != nil {
 		return Fault{}, fmt.Errorf("fault %q: %w", text, err)
 	}
 	return f, nil
