@@ -168,13 +168,13 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 		}
 	}
 	if result.ClockChange != 0 {
-		r.tell(records.Note{Kind: records.NoteClock}, "pass %d: the wall clock jumped by %v; after that, times are when the client read the data, and nobody knows how late that was", number, result.ClockChange)
+		r.tell(records.Note{Kind: records.NoteClock}, "pass %d: the wall clock jumped by %v; from then on, a time of arrival is the time at which the client read the data; the delay between the two is unknown", number, result.ClockChange)
 	}
 	if err != nil {
 		return err
 	}
 	if result.RecorderWait > 0 {
-		r.tell(records.Note{Kind: records.NoteRecorder, Doubt: true}, "pass %d: requests waited %v in sum for their records, so that later requests were sent late: the disk, the tokenizer or this machine is too slow for the load", number, result.RecorderWait.Round(time.Microsecond))
+		r.tell(records.Note{Kind: records.NoteRecorder, Doubt: true}, "pass %d: requests were sent late because earlier records had to be written first, which took %v in total: the disk, the tokenizer or this machine is too slow for the load", number, result.RecorderWait.Round(time.Microsecond))
 	}
 	for _, shard := range slices.Sorted(maps.Keys(result.silences)) {
 		r.note(records.Note{Kind: records.NoteShards, Doubt: true, Text: fmt.Sprintf("pass %d: nothing was heard of %s for %v: its network was down, or its machine had no CPU, and its requests may have waited", number, r.party.Name(shard), result.silences[shard].Round(100*time.Millisecond))})

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// rowsTest is a benchmark of eight mock servers, which is added to the clone. The words NOISY and SLOW in it
-// are replaced by row numbers, or by -1 for no row.
+// rowsTest is the source of a benchmark that is written into the clone. The benchmark has a row for each of
+// eight mock servers. The words NOISY and SLOW are replaced by the number of the noisy and of the slow row, or
+// by -1 if there is no such row.
 const rowsTest = `package scenarios
 
 import (

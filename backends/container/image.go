@@ -22,7 +22,8 @@ const buildTimeout = 5 * time.Minute
 // All starts in this process can use the same image, because the program does not change.
 var built sync.Map
 
-// building holds a value while buildImage builds an image, so that several starts at the same time build it once.
+// building is a lock that buildImage holds. If several containers start at the same time, the first start builds
+// the image, and the others find it built.
 var building = make(chan struct{}, 1)
 
 // buildImage builds an image of a Go command, given by its import path, unless the engine has the image

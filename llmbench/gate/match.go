@@ -232,7 +232,7 @@ func (m *matcher) checkCounts(f *results, s *samples, unit string) {
 // countsOf returns an error unless percents are valid percentages of the numbers of observations in of.
 func countsOf(percents, of []float64) error {
 	if len(of) != len(percents) {
-		return fmt.Errorf("in %d of %s: want the number of observations in each", len(of), plural(len(percents), "result"))
+		return fmt.Errorf("%d of %s have it: want a number of observations in each", len(of), plural(len(percents), "result"))
 	}
 	for i, n := range of {
 		if !(n >= 1 && n <= 1e9) || n != math.Trunc(n) {

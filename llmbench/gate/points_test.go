@@ -47,7 +47,7 @@ func TestPoints(t *testing.T) {
 		{"the same questions", accuracyLines(unit, 1, "200", same(100)...), accuracyLines(unit, -1234, "200", same(95)...), CannotJudge,
 			"several results with a question-set of 1234 are of the same observations: want others in each process"},
 		{"no counts", accuracyLines(unit, 1, "", same(100)...), accuracyLines(unit, 1, "200", same(95)...), CannotJudge,
-			"of=checked-req: in 0 of 8 results: want the number of observations in each"},
+			"of=checked-req: 0 of 8 results have it: want a number of observations in each"},
 		{"no whole number", accuracyLines(unit, 1, "2.5", same(100)...), accuracyLines(unit, 1, "200", same(95)...), CannotJudge,
 			"of=checked-req: 2.5: want a whole number of observations"},
 		{"more than all", accuracyLines(unit, 1, "200", same(101)...), accuracyLines(unit, 1, "200", same(95)...), CannotJudge,

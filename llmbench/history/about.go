@@ -69,7 +69,7 @@ func Stated(text []byte) (About, error) {
 			continue
 		}
 		if old, again := seen[key]; again && old != value {
-			return a, fmt.Errorf("%s: %s, and %s further above: want one value, as a file is one run", key, value, old)
+			return a, fmt.Errorf("%s is %s here but %s earlier in the file: want one value, because a file holds a single run", key, value, old)
 		}
 		seen[key] = value
 		if err := a.set(key, value); err != nil {

@@ -125,7 +125,7 @@ func TestAddRefuses(t *testing.T) {
 		{ok, About{Time: someTime}, "commit: not known: want a line commit: in the results, or -commit"},
 		{ok, About{Commit: "a"}, "commit-time: not known"},
 		{"commit: b\n" + ok, some, "commit: 3f1c0a9e4b7d55, but the results say b"},
-		{"machine: b\n" + ok + "machine: c\n" + ok, About{Commit: "a", Time: someTime}, "machine: c, and b further above: want one value, as a file is one run"},
+		{"machine: b\n" + ok + "machine: c\n" + ok, About{Commit: "a", Time: someTime}, "machine is c here but b earlier in the file: want one value, because a file holds a single run"},
 		{"commit-time: yesterday\n" + ok, About{Commit: "a"}, `commit-time: "yesterday": want a time such as 2026-11-26T21:17:16Z`},
 		{ok, About{Commit: "a\nb", Time: someTime}, `commit: "a\nb": want one line`},
 		{"PASS\n", some, "no results"},

@@ -81,7 +81,7 @@ func readGuideLLM(r *reading) {
 		counts := firstOf(b, "scheduler_metrics.requests_made", "run_stats.requests_made", "metrics.request_totals", "request_totals")
 		r.requests(counts+".successful", counts+".errored", "")
 		if cut, _ := r.number(counts + ".incomplete"); cut > 0 {
-			r.notef("%v requests were incomplete when the time was over; they count neither as failed nor in the metrics", cut)
+			r.notef("%v requests were incomplete when the time was over; they do not count as failed, and the metrics do not include them", cut)
 		}
 		if v, _ := r.number("metrics.output_token_count.successful.total_sum"); v == 0 {
 			r.failf("metrics.output_token_count.successful.total_sum", "is 0 or missing: want output tokens")

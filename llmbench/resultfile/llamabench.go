@@ -45,6 +45,6 @@ func readLlamaBench(r *reading) {
 	r.positive(llamabenchFigure, "tokens")
 	r.field(field{llamabenchFigure, unit, 1, "tok/s"})
 	if n := r.node.Get("samples_ts").Len(); n > 1 {
-		r.notef("the %d samples of a test come from one process and count as one observation: their mean", n)
+		r.notef("the %d samples of a test come from one process, so they count as one observation, the mean of the samples", n)
 	}
 }

@@ -86,7 +86,7 @@ func (r *reading) llmdFigures(tool string) {
 	total, hasTotal := r.number("requests.total")
 	bad, hasBad := r.number("requests.failures")
 	if cut, _ := r.number("requests.incomplete"); cut > 0 && cut <= total {
-		r.notef("%v requests were incomplete; they count neither as failed nor in the metrics", cut)
+		r.notef("%v requests were incomplete; they do not count as failed, and the metrics do not include them", cut)
 		total -= cut
 	}
 	switch {

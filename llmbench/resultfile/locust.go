@@ -8,7 +8,7 @@ import (
 
 // locustFields are the columns of Locust's NAME_stats.csv, which has a row for each endpoint
 // (https://github.com/locustio/locust/blob/master/locust/stats.py, StatsCSV). Times are in milliseconds.
-// Percentiles come from bins with two digits: 1,234 ms counts as 1,200. The rate of requests includes
+// Locust rounds response times to two significant digits before it computes percentiles: 1,234 ms counts as 1,200. The rate of requests includes
 // failed requests.
 var locustFields = []field{
 	{"Requests/s", "req/s", 1, "req/s"},
@@ -66,7 +66,7 @@ func readLocust(r *reading, rows [][]string) {
 	if r.at = ""; !sum {
 		r.failf("Aggregated", "is missing, the last row: was the file cut off?")
 	}
-	r.notef("percentiles come from bins with two digits")
+	r.notef("percentiles are rounded: Locust keeps two significant digits of each response time")
 	r.notef("the file does not contain the load")
 	if len(all.Names()) > 0 {
 		r.begin("METRIC ", all)

@@ -40,6 +40,6 @@ func readMLPerf(r *reading) {
 	r.configIs("qps_window", window)
 	r.requests("n_samples_completed", "n_samples_failed", "n_samples_issued")
 	r.positive("tps", "output tokens")
-	r.notef("percentiles come from the bins of a histogram")
+	r.notef("percentiles are approximate: they come from the bins of a histogram")
 	r.fields(mlperfFields, mlperfStatistics)
 }

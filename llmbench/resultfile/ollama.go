@@ -70,7 +70,7 @@ func readOllama(r *reading, text []byte) {
 		for _, f := range ollamaFields {
 			epochs := values[[3]string{model, f.step, f.in}]
 			if len(epochs) > 1 {
-				r.notef("%d epochs of one process count as one observation: their medians", len(epochs))
+				r.notef("the %d epochs come from one process, so they count as one observation, the median of the epochs", len(epochs))
 			}
 			if len(epochs) > 0 {
 				r.add(f.unit, robust.Median(epochs), Source{ollama, "step=" + f.step + " " + f.in, f.in, 1})

@@ -108,7 +108,7 @@ func (f *File) readJSON(r io.Reader, o Options) error {
 	return err
 }
 
-// readValue reads a JSON or YAML value. at is a prefix of its keys in messages.
+// readValue reads a JSON or YAML value. Messages about a key of the value begin with the text at.
 func (f *File) readValue(n *document.Node, at string, o Options) error {
 	for _, format := range formats() {
 		if format.is == nil || !format.is(n) {

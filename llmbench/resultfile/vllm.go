@@ -66,7 +66,7 @@ func readVLLM(r *reading) {
 	n := r.node
 	for i, v := range n.Get("individual_result_files").Items() {
 		if i == 0 {
-			r.notef("the figures are medians of %s runs on one server, which count as one observation", n.Get("aggregated_repetitions").Text())
+			r.notef("the %s runs used one server, so they count as one observation, the median of the runs", n.Get("aggregated_repetitions").Text())
 		}
 		r.file.sources = append(r.file.sources, v.Text())
 	}

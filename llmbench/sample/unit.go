@@ -122,7 +122,7 @@ func (u Unit) Check() error {
 	case u.Better != "" && u.Better != "higher" && u.Better != "lower":
 		return fmt.Errorf("unit %s: better %q; want higher, lower or \"\"", u.Name, u.Better)
 	case u.Gate != "" && u.Better == "":
-		return fmt.Errorf("unit %s: gate %q without better; want higher or lower", u.Name, u.Gate)
+		return fmt.Errorf("unit %s has gate=%q but no value for better; want better=higher or better=lower", u.Name, u.Gate)
 	case strings.HasSuffix(u.Gate, "pp") != (u.Of != ""):
 		return fmt.Errorf("unit %s: gate %q and of %q; want of, the unit with the number of observations, for a gate in percentage points only", u.Name, u.Gate, u.Of)
 	case !slices.Contains([]Family{FamilyOther, FamilyTTFT, FamilyTPOT, FamilyITL, FamilyE2E, FamilyRate, FamilyUserRate}, u.Family):

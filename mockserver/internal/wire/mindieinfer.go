@@ -36,12 +36,12 @@ func inferObject(a *Answer, from, to int, last bool) {
 	a.Add(`}`)
 }
 
-// stepTime renders the time that the tokens with indices from to to-1 took: the time of the
-// prefill if from is 0, else the time of the decode steps.
-func (a *Answer) stepTime(from, to int) {
+// stepTime renders how long the tokens with indices first to end-1 took: the time of the prefill if
+// first is 0, otherwise the time of the decode steps.
+func (a *Answer) stepTime(first, end int) {
 	field, other, step := `"prefill_time":`, `,"decode_time":null,`, a.prefillTime()
-	if from > 0 {
-		field, other, step = `"prefill_time":null,"decode_time":`, `,`, a.decodeTime(to)-a.decodeTime(from)
+	if first > 0 {
+		field, other, step = `"prefill_time":null,"decode_time":`, `,`, a.decodeTime(end)-a.decodeTime(first)
 	}
 	a.AddInt(field, int(step/time.Millisecond))
 	a.Add(other)

@@ -65,8 +65,8 @@ func (r *Row) doubt(d Doubt) {
 	}
 }
 
-// doubts looks for reasons in the row's records and in its own values. It adds those that the log
-// has not given.
+// doubts looks in the row's records and values for reasons to doubt the row. It adds the reasons that
+// the log does not contain.
 func (r *Row) doubts() {
 	known := func(units []string) bool {
 		return slices.ContainsFunc(r.Doubts, func(d Doubt) bool {
