@@ -2,7 +2,6 @@ package sample
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 )
@@ -14,20 +13,10 @@ type latency struct {
 	means  string
 	family Family
 	core   []Statistic // statistics that are always reported; the others are reported only with all units
-	pooled bool        // a request may have several durations
-	// durations returns the durations of s. It is called for successful requests only.
-	durations func(s *Sample) iter.Seq[time.Duration]
-}
-
-// one adapts a function that returns at most one duration for each request.
-func one(duration func(s *Sample) (time.Duration, bool)) func(*Sample) iter.Seq[time.Duration] {
-	return func(s *Sample) iter.Seq[time.Duration] {
-		return func(yield func(time.Duration) bool) {
-			if d, ok := duration(s); ok {
-				yield(d)
-			}
-		}
-	}
+	// One of these functions is not nil. It returns the duration of s, if there is one, or the durations of
+	// s. It is called for successful requests only.
+	one     func(s *Sample) (time.Duration, bool)
+	several func(s *Sample) []time.Duration
 }
 
 // service changes a latency so that it counts from the send instead of t0. The result is only for requests
@@ -43,24 +32,25 @@ func service(duration func(s *Sample) (time.Duration, bool)) func(s *Sample) (ti
 const ttfo = "ttfo"
 
 var latencies = []latency{
-	{"ttft", "the time to first token: from t0 to the first delta with generated text (content, reasoning or tool-call arguments)", FamilyTTFT, []Statistic{P50, P99}, false, one((*Sample).TTFT)},
-	{ttfo, "the time to first output: from t0 to the first delta with more than reasoning. Omitted if no answer has reasoning", FamilyTTFT, []Statistic{P50}, false, one((*Sample).TTFO)},
-	{"tpot", "the time per output token: (last delta - first delta) / (output tokens - 1), without hidden reasoning tokens", FamilyTPOT, []Statistic{Mean}, false, one((*Sample).TPOT)},
-	{"itl", "the gaps between successive deltas, pooled over requests; a delta may hold several tokens", FamilyITL, []Statistic{P99}, true,
-		func(s *Sample) iter.Seq[time.Duration] { return slices.Values(s.Gaps) }},
-	{"token-itl", "the gaps between successive tokens, pooled over requests: the gap before a delta of n tokens counts as n gaps of one n-th. Only if the server reports n, and some n is more than 1", FamilyITL, []Statistic{P99}, true, (*Sample).TokenGaps},
-	{"e2e", "the E2E latency: from t0 to the last delta, or to the end of the body of an answer that is not streamed", FamilyE2E, []Statistic{P50}, false, one((*Sample).E2E)},
-	{"service-ttft", "the time from the send to the first delta with generated text, in an open loop", FamilyTTFT, nil, false, one(service((*Sample).TTFT))},
-	{"service-e2e", "the time from the send to the last delta, in an open loop", FamilyE2E, nil, false, one(service((*Sample).E2E))},
-	{"read-lag", "the time from the kernel's receive timestamp of a delta to the client's read, pooled over requests", FamilyOther, []Statistic{P99}, true,
-		func(s *Sample) iter.Seq[time.Duration] { return slices.Values(s.Lags) }},
+	{"ttft", "the time to first token: from t0 to the first delta with generated text (content, reasoning or tool-call arguments)", FamilyTTFT, []Statistic{P50, P99}, (*Sample).TTFT, nil},
+	{ttfo, "the time to first output: from t0 to the first delta with more than reasoning. Omitted if no answer has reasoning", FamilyTTFT, []Statistic{P50}, (*Sample).TTFO, nil},
+	{"tpot", "the time per output token: (last delta - first delta) / (output tokens - 1), without hidden reasoning tokens", FamilyTPOT, []Statistic{Mean}, (*Sample).TPOT, nil},
+	{"itl", "the gaps between successive deltas, pooled over requests; a delta may hold several tokens", FamilyITL, []Statistic{P99}, nil,
+		func(s *Sample) []time.Duration { return s.Gaps }},
+	{"token-itl", "the gaps between successive tokens, pooled over requests: the gap before a delta of n tokens counts as n gaps of one n-th. Only if the server reports n, and some n is more than 1", FamilyITL, []Statistic{P99}, nil,
+		func(s *Sample) []time.Duration { return slices.Collect(s.TokenGaps()) }},
+	{"e2e", "the E2E latency: from t0 to the last delta, or to the end of the body of an answer that is not streamed", FamilyE2E, []Statistic{P50}, (*Sample).E2E, nil},
+	{"service-ttft", "the time from the send to the first delta with generated text, in an open loop", FamilyTTFT, nil, service((*Sample).TTFT), nil},
+	{"service-e2e", "the time from the send to the last delta, in an open loop", FamilyE2E, nil, service((*Sample).E2E), nil},
+	{"read-lag", "the time from the kernel's receive timestamp of a delta to the client's read, pooled over requests", FamilyOther, []Statistic{P99}, nil,
+		func(s *Sample) []time.Duration { return s.Lags }},
 }
 
 // statistics returns the statistics of a latency, in the order of reports. If requests have several
 // durations, there is no P99Bound: durations of one request are not independent of each other, so the bound
 // would be too optimistic.
 func (l latency) statistics() []Statistic {
-	if l.pooled {
+	if l.several != nil {
 		return []Statistic{Mean, P50, P90, P99}
 	}
 	return []Statistic{Mean, P50, P90, P99, P99Bound}

@@ -77,7 +77,11 @@ func (t *totals) eachDuration(r *Sample, add func(*Distribution, time.Duration))
 		return
 	}
 	for i, l := range latencies {
-		for d := range l.durations(r) {
+		if l.several != nil {
+			for _, d := range l.several(r) {
+				add(&t.durations[i], d)
+			}
+		} else if d, has := l.one(r); has {
 			add(&t.durations[i], d)
 		}
 	}
