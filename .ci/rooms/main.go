@@ -3,12 +3,16 @@
 //
 //   - files: the number of its files, without tests and with the files for other
 //     platforms;
+//   - lines: the lines of code in them, without comments and blank lines;
+//   - exported: the number of exported package-level names, if other modules can import the package;
 //   - arrows: the number of pairs of files of which one uses the other. File a uses file b if a uses a
 //     package-level name or a method that b declares. Files for other platforms have no arrows;
 //   - in circles: the number of files that use themselves through other files;
 //   - largest: the size of the largest circle (strongly connected component);
 //   - longest: the lines of the longest function;
 //   - stages: the number of its stages, if it has any.
+//
+// The last row has the sums, and the largest value of largest and longest.
 //
 // These numbers are for a person to look at. None of them has a limit.
 //
@@ -31,6 +35,7 @@ import (
 	"go/ast"
 	"go/importer"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"go/types"
 	"io"
@@ -82,10 +87,11 @@ func check(w io.Writer, patterns []string, verbose bool) (problems []string, err
 		exports[p.ImportPath] = p.Export
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "package\tfiles\tarrows\tin circles\tlargest\tlongest\tstages")
+	fmt.Fprintln(table, "package\tfiles\tlines\texported\tarrows\tin circles\tlargest\tlongest\tstages")
 	slices.SortFunc(packages, func(a, b listed) int { return strings.Compare(a.ImportPath, b.ImportPath) })
 	var stages map[string][]stage
 	var reasons []string
+	total := row{name: "total"}
 	for _, p := range packages {
 		if p.DepOnly {
 			continue
@@ -100,23 +106,24 @@ func check(w io.Writer, patterns []string, verbose bool) (problems []string, err
 			return nil, fmt.Errorf("%s: %w", p.ImportPath, err)
 		}
 		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, p.Module.Path), "/")
-		circles := room.circles()
-		inCircles, largest, arrows := 0, 0, 0
-		for _, c := range circles {
-			inCircles += len(c)
-			largest = max(largest, len(c))
+		r := row{name: name, files: len(room.files), lines: room.lines, exported: room.exported, longest: room.longest, stages: len(stages[name])}
+		for _, c := range room.circles() {
+			r.inCircles += len(c)
+			r.largest = max(r.largest, len(c))
 			if verbose {
 				reasons = append(reasons, room.reasons(name, c)...)
 			}
 		}
 		for _, used := range room.uses {
-			arrows += len(used)
+			r.arrows += len(used)
 		}
 		for _, p := range room.against(stages[name]) {
 			problems = append(problems, name+": "+p)
 		}
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\n", name, len(room.files), arrows, inCircles, largest, room.longest, len(stages[name]))
+		r.write(table)
+		total.add(r)
 	}
+	total.write(table)
 	if err := table.Flush(); err != nil {
 		return nil, err
 	}
@@ -124,6 +131,28 @@ func check(w io.Writer, patterns []string, verbose bool) (problems []string, err
 		fmt.Fprintln(w, r)
 	}
 	return problems, nil
+}
+
+// A row is a row of the table.
+type row struct {
+	name                                                                string
+	files, lines, exported, arrows, inCircles, largest, longest, stages int
+}
+
+// write writes the row to w.
+func (r row) write(w io.Writer) {
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", r.name, r.files, r.lines, r.exported, r.arrows, r.inCircles, r.largest, r.longest, r.stages)
+}
+
+// add adds another row to the sums in r.
+func (r *row) add(o row) {
+	r.files += o.files
+	r.lines += o.lines
+	r.exported += o.exported
+	r.arrows += o.arrows
+	r.inCircles += o.inCircles
+	r.largest, r.longest = max(r.largest, o.largest), max(r.longest, o.longest)
+	r.stages += o.stages
 }
 
 // list returns the packages that match patterns, and all packages that these import. Each has the
@@ -151,9 +180,11 @@ func list(patterns []string) ([]listed, error) {
 
 // A room holds the facts about a package.
 type room struct {
-	files   []string                              // the files that are not tests
-	uses    map[string]map[string]map[string]bool // using file, used file, used names
-	longest int                                   // the number of lines of the longest function
+	files    []string                              // the files that are not tests
+	lines    int                                   // the lines of code of these files
+	exported int                                   // the number of exported package-level names that other modules can import
+	uses     map[string]map[string]map[string]bool // using file, used file, used names
+	longest  int                                   // the number of lines of the longest function
 }
 
 func load(p listed, exports map[string]string) (*room, error) {
@@ -164,7 +195,12 @@ func load(p listed, exports map[string]string) (*room, error) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		text, err := os.ReadFile(filepath.Join(p.Dir, name))
+		if err != nil {
+			return nil, err
+		}
+		room.lines += codeLines(text)
+		f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), text, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
@@ -181,6 +217,13 @@ func load(p listed, exports map[string]string) (*room, error) {
 	if err != nil {
 		return nil, err
 	}
+	if pkg.Name() != "main" && !slices.Contains(strings.Split(p.ImportPath, "/"), "internal") {
+		for _, name := range pkg.Scope().Names() {
+			if ast.IsExported(name) {
+				room.exported++
+			}
+		}
+	}
 	for ident, object := range info.Uses {
 		if object.Pkg() != pkg || !counts(object) {
 			continue
@@ -191,6 +234,28 @@ func load(p listed, exports map[string]string) (*room, error) {
 		}
 	}
 	return room, nil
+}
+
+// codeLines returns the number of lines of a Go file that have code.
+func codeLines(text []byte) int {
+	fset := token.NewFileSet()
+	file := fset.AddFile("", fset.Base(), len(text))
+	var s scanner.Scanner
+	s.Init(file, text, nil, 0)
+	n, last := 0, 0
+	for {
+		pos, tok, literal := s.Scan()
+		switch {
+		case tok == token.EOF:
+			return n
+		case tok == token.SEMICOLON && literal == "\n": // inserted by the scanner
+			continue
+		}
+		first := file.Line(pos)
+		end := first + strings.Count(literal, "\n") // a raw string may have several lines
+		n += end - max(first-1, last)
+		last = end
+	}
 }
 
 // counts reports whether a use of object makes one file depend on another:

@@ -24,7 +24,7 @@ func TestCheck(t *testing.T) {
 	write("p/c.go", "package p\n\nfunc (T) C() { _ = D }\n")
 	write("p/d.go", "package p\n\nvar D = func() int { var e E; return int(e) }\n")
 	write("p/e.go", "package p\n\ntype E int\n\nfunc _() { A() }\n")
-	write("p/f_plan9.go", "package p\n")
+	write("p/f_plan9.go", "// Comments and blank lines do not count.\n\npackage p /* here\nneither */\n")
 	check := func() (string, []string) {
 		t.Helper()
 		var table bytes.Buffer
@@ -34,8 +34,9 @@ func TestCheck(t *testing.T) {
 	}
 
 	table, problems := check()
-	assert.Equal(t, table, `package  files  arrows  in circles  largest  longest  stages
-p        6      6       5           5        3        0
+	assert.Equal(t, table, `package  files  lines  exported  arrows  in circles  largest  longest  stages
+p        6      15     5         6       5           5        3        0
+total    6      15     5         6       5           5        3        0
 p: a.go uses b.go: B
 p: b.go uses c.go: C
 p: c.go uses b.go: T
