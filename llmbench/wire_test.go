@@ -70,9 +70,7 @@ func TestEveryFault(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%s/%s/stream=%t", name, d.Name(), stream), func(t *testing.T) {
 					t.Parallel()
-					f, err := fault.Parse(name + ",every=1,at=3")
-					assert.NilError(t, err)
-					f.Size = 65 << 20
+					f := fault.Fault{Kind: fault.Kind(name), Every: 1, At: 3, Size: 65 << 20}
 					_, target := loopback(t, mockserver.Config{Flavor: mockserver.Flavor(flavors[d.Name()]), Faults: []fault.Fault{f}})
 					target.Dialect = d
 					l := Load{Requests: words(1, tokens), Concurrency: 1, NoStream: !stream}

@@ -8,8 +8,9 @@ import (
 
 // Parse reads a fault from the text of a command-line flag: the kind and then any fields, as
 // in "reset", "reset,every=10,at=3", "stall,share=0.05,seed=7", "long-line,size=1048576" or
-// "swap,above=32". Without every and share the fault hits every request. The result is valid, and
-// each of its fields has an effect on its kind. An error quotes the text and names the invalid part.
+// "swap,above=32". Without every and share the fault hits every request. The result is valid.
+// Fields at and size are errors for a kind that does not use them. An error quotes the text and names
+// the invalid part.
 func Parse(text string) (Fault, error) {
 	kind, rest, _ := strings.Cut(text, ",")
 	f := Fault{Kind: Kind(strings.TrimSpace(kind))}
