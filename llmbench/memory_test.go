@@ -90,6 +90,7 @@ func openStreams(b *testing.B, streams int) {
 	heap, stacks := float64(during.HeapInuse-before.HeapInuse), float64(during.StackInuse-before.StackInuse)
 	b.ReportMetric((heap+stacks)/float64(streams), "B/stream")
 	b.ReportMetric(stacks/float64(streams), "stack-B/stream")
+	assert.Check(b, stacks/float64(streams) < 5000, "the stacks of waiting streams have grown to 8 KiB; see Worker.send in package send")
 }
 
 // helperStreams is the server of BenchmarkOpenStream, which pauses in the middle of its streams. The first
@@ -113,7 +114,7 @@ func helperStreams(b *testing.B) {
 			return
 		}
 		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
-		// Several segments often wait for the client, which needs the most stack to tell them apart.
+		// To tell waiting segments apart takes the most stack, so several segments wait for the client.
 		for range streamDeltas - 1 {
 			io.WriteString(c, `data: {"choices":[{"index":0,"delta":{"content":"`+strings.Repeat("x", 200)+`"}}]}`+"\n\n")
 			time.Sleep(300 * time.Microsecond)

@@ -88,8 +88,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 // buffers while it waits; any other connection does not wait here, but in Read.
 //
 // A waiting stream has the frames of await and of its callers in its stack; see the method send of
-// [github.com/seed-2b9cec6d/llmbench/llmbench/internal/send.Worker]. So the functions that await calls before
-// and after the wait are not inlined.
+// [github.com/seed-2b9cec6d/llmbench/llmbench/internal/send.Worker]. So letGo and hold are not inlined.
 func (c *Conn) await() {
 	if !c.plain || c.holds() || c.failed != nil {
 		return

@@ -171,7 +171,8 @@ func (s *stampedReader) askInfo() *infoQuery {
 	return q
 }
 
-// getsockopt asks the kernel, and sets info and ok. Like recvmsg, it uses RawSyscall6.
+// getsockopt asks the kernel, and sets info and ok. It uses a raw system call for the reason that recvmsg
+// gives.
 func (q *infoQuery) getsockopt(fd uintptr) {
 	size := uint32(unsafe.Sizeof(q.info))
 	_, _, err := unix.RawSyscall6(unix.SYS_GETSOCKOPT, fd, unix.SOL_TCP, unix.TCP_INFO, uintptr(unsafe.Pointer(&q.info)), uintptr(unsafe.Pointer(&size)), 0)
@@ -260,15 +261,16 @@ func (s *stampedReader) done(err unix.Errno) bool {
 // there are no runs.
 func (s *stampedReader) take(fd uintptr) unix.Errno {
 	k, p := &s.queue, &s.piece
+	to := s.to[:min(len(s.to), maxLookBytes)]
 	if len(k.runs) == 0 {
-		n, stamp, err := s.recvmsg(fd, &s.to[0], len(s.to), 0)
-		p.n, p.stamp, p.more, p.several = n, stamp, n == len(s.to), true
+		n, stamp, err := s.recvmsg(fd, &to[0], len(to), 0)
+		p.n, p.stamp, p.more, p.several = n, stamp, n == len(to), true
 		k.bytes += int64(n)
 		return err
 	}
 	r := &k.runs[0]
-	want := min(len(s.to), r.n)
-	n, stamp, err := s.recvmsg(fd, &s.to[0], want, 0)
+	want := min(len(to), r.n)
+	n, stamp, err := s.recvmsg(fd, &to[0], want, 0)
 	if err != 0 {
 		return err
 	}
@@ -295,9 +297,9 @@ func (s *stampedReader) take(fd uintptr) unix.Errno {
 // recvmsg receives up to n bytes into base. It returns the number of bytes, and the timestamp of the last
 // byte or 0.
 //
-// The socket does not block, so the call takes microseconds. RawSyscall does not tell Go's scheduler about
-// the call. This takes about 8 % less CPU time for a chunk that comes alone (BenchmarkChunk of package
-// scenarios).
+// The call does not wait, and n is at most maxLookBytes, so the call takes microseconds. RawSyscall does not
+// tell Go's scheduler about the call. This takes about 8 % less CPU time for a chunk that comes alone
+// (BenchmarkChunk of package scenarios).
 func (s *stampedReader) recvmsg(fd uintptr, base *byte, n, flags int) (int, int64, unix.Errno) {
 	s.part.Base = base
 	s.part.SetLen(n)
@@ -306,7 +308,7 @@ func (s *stampedReader) recvmsg(fd uintptr, base *byte, n, flags int) (int, int6
 		s.message = unix.Msghdr{Iov: &s.part, Control: &s.control[0]}
 		s.message.SetIovlen(1)
 		s.message.SetControllen(len(s.control))
-		got, _, err := unix.RawSyscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&s.message)), uintptr(flags))
+		got, _, err := unix.RawSyscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&s.message)), uintptr(flags|unix.MSG_DONTWAIT))
 		switch err {
 		case unix.EINTR:
 			continue

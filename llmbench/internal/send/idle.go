@@ -10,7 +10,7 @@ import (
 
 // An idleTimer gives a stream up once no event has come for the time limit. An event only stores
 // its instant. The timer is set again when it fires too early, because that is cheaper than to set it at each
-// event. A nil idleTimer has no events.
+// event. The method stop may be called on nil.
 type idleTimer struct {
 	limit   time.Duration
 	clock   conn.Clock
@@ -20,11 +20,11 @@ type idleTimer struct {
 	timer   *time.Timer
 }
 
-// newIdleTimer returns a timer for a stream whose first event has come. The caller must stop the timer.
+// newIdleTimer returns a timer for a stream. The caller must record the first event at once, and must stop
+// the timer.
 func newIdleTimer(limit time.Duration, clock conn.Clock, giveUp context.CancelCauseFunc) *idleTimer {
 	t := &idleTimer{limit: limit, clock: clock, giveUp: giveUp}
-	t.last.Store(int64(clock.Now()))
-	t.timer = time.AfterFunc(time.Hour, t.fire) // fire uses t.timer, so the timer is set when t has it
+	t.timer = time.AfterFunc(time.Hour, t.fire) // fire uses t.timer, so it must not run before t.timer is set
 	t.timer.Reset(limit)
 	return t
 }

@@ -15,14 +15,16 @@ func TestIdleTimer(t *testing.T) {
 	const limit = time.Second
 	for _, c := range []struct {
 		name   string
-		events []time.Duration // before each event, the pause since the event before
-		stop   time.Duration   // pause from the last event to stop
+		pauses []time.Duration // before each event, the time since the event before, or since the beginning
+		read   time.Duration   // how long before its event the last event was read
+		stop   time.Duration   // time from the last event to stop
 		want   time.Duration   // when the timer expires; 0 means never
 	}{
-		{"no event after the first", nil, time.Minute, limit},
-		{"events within the limit", []time.Duration{900 * time.Millisecond, 900 * time.Millisecond}, time.Minute, 1800*time.Millisecond + limit},
-		{"many events", []time.Duration{10 * time.Millisecond, 10 * time.Millisecond, 10 * time.Millisecond}, time.Minute, 30*time.Millisecond + limit},
-		{"stopped in time", []time.Duration{900 * time.Millisecond}, 900 * time.Millisecond, 0},
+		{"one event", []time.Duration{0}, 0, time.Minute, limit},
+		{"events within the limit", []time.Duration{0, 900 * time.Millisecond, 900 * time.Millisecond}, 0, time.Minute, 1800*time.Millisecond + limit},
+		{"many events", []time.Duration{0, 10 * time.Millisecond, 10 * time.Millisecond}, 0, time.Minute, 20*time.Millisecond + limit},
+		{"read earlier", []time.Duration{0, 900 * time.Millisecond}, 300 * time.Millisecond, time.Minute, 600*time.Millisecond + limit},
+		{"stopped in time", []time.Duration{0, 900 * time.Millisecond}, 0, 900 * time.Millisecond, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -32,9 +34,12 @@ func TestIdleTimer(t *testing.T) {
 					assert.Check(t, why == errStalled, "%v", why)
 					expired = append(expired, clock.Now())
 				})
-				for _, pause := range c.events {
+				for i, pause := range c.pauses {
 					time.Sleep(pause)
 					timer.event(clock.Now())
+					if i == len(c.pauses)-1 {
+						timer.event(clock.Now() - c.read)
+					}
 				}
 				time.Sleep(c.stop)
 				synctest.Wait()
@@ -50,4 +55,17 @@ func TestIdleTimer(t *testing.T) {
 		})
 	}
 	(*idleTimer)(nil).stop() // a stream without events
+}
+
+// TestIdleTimerStopped checks a timer that fires too early just when it is stopped: it is not set again.
+func TestIdleTimerStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := conn.NewClock(conn.WallClock)
+		timer := newIdleTimer(time.Second, clock, func(why error) { t.Error(why) })
+		timer.event(clock.Now())
+		timer.stop()
+		timer.fire()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+	})
 }
