@@ -168,13 +168,13 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 		}
 	}
 	if result.ClockChange != 0 {
-		r.tell(records.Note{Kind: records.NoteClock}, "pass %d: the wall clock jumped by %v; from then on, a time of arrival is the time at which the client read the data; the delay between the two is unknown", number, result.ClockChange)
+		r.tell(records.Note{Kind: records.NoteClock}, "pass %d: the wall clock jumped by %v; from then on, the kernel's times of arrival are not used; times are when the client read the data, an unknown delay after the arrival", number, result.ClockChange)
 	}
 	if err != nil {
 		return err
 	}
 	if result.RecorderWait > 0 {
-		r.tell(records.Note{Kind: records.NoteRecorder, Doubt: true}, "pass %d: requests were sent late because earlier records had to be written first, which took %v in total: the disk, the tokenizer or this machine is too slow for the load", number, result.RecorderWait.Round(time.Microsecond))
+		r.tell(records.Note{Kind: records.NoteRecorder, Doubt: true}, "pass %d: requests were sent late because they waited for the records of earlier requests, %v summed over all requests: the disk, the tokenizer or this machine is too slow for the load", number, result.RecorderWait.Round(time.Microsecond))
 	}
 	for _, shard := range slices.Sorted(maps.Keys(result.silences)) {
 		r.note(records.Note{Kind: records.NoteShards, Doubt: true, Text: fmt.Sprintf("pass %d: nothing was heard of %s for %v: its network was down, or its machine had no CPU, and its requests may have waited", number, r.party.Name(shard), result.silences[shard].Round(100*time.Millisecond))})

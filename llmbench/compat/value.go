@@ -56,7 +56,7 @@ func (v Value) over(w Value, zero string) Value {
 		q.Bound = AtLeast
 	}
 	if v.Bound != Exact && w.Bound != Exact && v.Bound != q.Bound {
-		return cannotTell("of the dividend and of the divisor, only a bound is known")
+		return cannotTell("dividend and divisor are known only as bounds, which give no bound of the quotient")
 	}
 	return q
 }

@@ -8,8 +8,8 @@ import (
 
 // locustFields are the columns of Locust's NAME_stats.csv, which has a row for each endpoint
 // (https://github.com/locustio/locust/blob/master/locust/stats.py, StatsCSV). Times are in milliseconds.
-// Locust rounds response times to two significant digits before it computes percentiles: 1,234 ms counts as 1,200. The rate of requests includes
-// failed requests.
+// Locust rounds response times to two significant digits before it computes percentiles: 1,234 ms counts
+// as 1,200. The rate of requests includes failed requests.
 var locustFields = []field{
 	{"Requests/s", "req/s", 1, "req/s"},
 	{"Average Response Time", "mean-e2e-ns", millisecond, "ms"},

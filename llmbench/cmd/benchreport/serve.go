@@ -55,7 +55,10 @@ func serveUntil(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	if err != nil {
 		return fail(stderr, fmt.Errorf("serve: -addr %s: %w", *addr, err))
 	}
-	fmt.Fprintf(stdout, "http://%s shows the runs in %s; Ctrl-C ends it\n", l.Addr(), folder)
+	if _, err := fmt.Fprintf(stdout, "http://%s shows the runs in %s; Ctrl-C ends it\n", l.Addr(), folder); err != nil {
+		l.Close()
+		return fail(stderr, fmt.Errorf("serve: %w", err))
+	}
 	if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) {
 		fmt.Fprintf(stdout, "%s does not exist yet: a benchmark with LLMBENCH_OUT=%[1]s makes it\n", folder)
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 // Main runs the command with the given name, and ends the process with the exit status that run returns. If
-// standard output cannot be written, for example because the disk is full, Main prints the error; a status of
-// 0 then becomes lost.
+// run returns 0 although standard output could not be written, for example because the disk is full, Main
+// prints the error, and the status is lost. Any other status stays, because run has said what is wrong.
 func Main(name string, lost int, run func(args []string, stdout, stderr io.Writer) int) {
 	out := &output{to: os.Stdout}
 	status := run(os.Args[1:], out, os.Stderr)
