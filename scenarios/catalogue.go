@@ -11,6 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
 // A Scenario is an entry of the catalogue.
@@ -146,6 +147,20 @@ func (sc Scenario) resolve(o Options) (Options, []cell, error) {
 		return o, nil, fmt.Errorf("%w: %s has no part in LLMBENCH_FULL=%s", ErrNothing, sc.Name, o.Full)
 	}
 	return o, nil, nil
+}
+
+// The configuration does not know the experiments, so the catalogue checks their names.
+func init() {
+	env.Register(func(r *env.Reader) {
+		full := ""
+		env.Read(r, &full, "LLMBENCH_FULL", func(v string) (string, error) {
+			name, _ := env.Full(v) // parseOwn reports the error
+			return name, nil
+		}, "")
+		if err := checkFull(full); err != nil {
+			r.Errorf("%v", err)
+		}
+	})
 }
 
 // checkFull returns an error if full is not a valid value of LLMBENCH_FULL.

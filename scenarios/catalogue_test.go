@@ -15,6 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -26,6 +27,23 @@ func studies() (all []*study) {
 		}
 	}
 	return all
+}
+
+// TestFullNames checks that LLMBENCH_FULL is the name of an experiment, and that an error comes once.
+func TestFullNames(t *testing.T) {
+	for value, want := range map[string]string{
+		"1": "", "0": "", "A": "",
+		"foo": "LLMBENCH_FULL=foo: want 1 or one of A, A0, ",
+		" ":   "LLMBENCH_FULL= : want 1, 0 or the name of a published experiment",
+	} {
+		err := env.Check([]string{"LLMBENCH_FULL=" + value})
+		if want == "" {
+			assert.NilError(t, err)
+			continue
+		}
+		assert.ErrorContains(t, err, want)
+		assert.Equal(t, strings.Count(err.Error(), "LLMBENCH_FULL="), 1, "%v", err)
+	}
 }
 
 // TestStudies checks the tables of loads. It checks the names of benchmarks, that no reduced form

@@ -67,9 +67,6 @@ func parseOwn(r *env.Reader) config {
 	env.Read(r, &c.Cosine, "LLMBENCH_COSINE", env.Share, "a number from 0 to 1")
 	env.Read(r, &c.TokenizerFile, "LLMBENCH_TOKENIZER", env.Text, "a tokenizer.json file")
 	env.Read(r, &c.Full, "LLMBENCH_FULL", env.Full, "1, 0 or the name of a published experiment")
-	if err := checkFull(c.Full); err != nil && c.Full != "0" {
-		r.Errorf("%v", err)
-	}
 	env.Read(r, &c.Data, "LLMBENCH_DATA", env.Folder, "a folder of this machine")
 	env.Read(r, &c.Answers, "LLMBENCH_ANSWERS", env.Text, "a file of answers, or a new file in a folder of this machine")
 	env.Read(r, &c.Concurrencies, "LLMBENCH_CONCURRENCY", env.List(env.AtLeast(1)), "a comma list of different whole numbers, at least 1")
