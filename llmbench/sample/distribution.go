@@ -24,7 +24,7 @@ type Distribution struct {
 	sum    int64
 	least  int64
 	values []int64 // all durations, while they are few
-	counts []int   // when values would be too many: the number of durations in each bucket; see bucketOf
+	counts pages   // when values would be too many: the number of durations in each bucket; see bucketOf
 	parts  []*part // details of some buckets, and of parts of these buckets
 	open   []*part // the elements of parts to which Again adds
 }
@@ -54,14 +54,14 @@ func (d *Distribution) Add(v time.Duration) {
 	d.sum += int64(v)
 	d.least = min(d.least, int64(v))
 	if d.counts != nil {
-		d.counts[bucketOf(int64(v))]++
+		d.counts.add(bucketOf(int64(v)))
 		return
 	}
 	d.values = append(d.values, int64(v))
 	if len(d.values) > few {
-		d.counts = make([]int, buckets)
+		d.counts = make(pages, buckets/pageSize)
 		for _, v := range d.values {
-			d.counts[bucketOf(v)]++
+			d.counts.add(bucketOf(v))
 		}
 		d.values = nil
 	}
@@ -153,9 +153,9 @@ func (d *Distribution) Sketch(q float64) float64 {
 		d.Wants()
 		return d.Quantile(q)
 	}
-	b, within := position(d.counts, int(q*float64(d.n-1)))
+	b, within, n := d.counts.position(int(q * float64(d.n-1)))
 	from, to := float64(lowest(b)), float64(lowest(b+1))
-	return from + (to-from)*float64(within)/float64(d.counts[b])
+	return from + (to-from)*float64(within)/float64(n)
 }
 
 // find returns the duration at a rank. If the duration is not known, it returns the part whose details are
@@ -164,12 +164,11 @@ func (d *Distribution) find(rank int) (v int64, missing *part) {
 	if d.counts == nil {
 		return d.values[rank], nil
 	}
-	b, within := position(d.counts, rank)
+	b, within, n := d.counts.position(rank)
 	p := &part{lo: lowest(b), hi: lowest(b + 1), first: rank - within}
 	if b == 0 {
 		p.lo = min(p.lo, d.least)
 	}
-	n := d.counts[b]
 	for p.hi-p.lo > 1 {
 		i := slices.IndexFunc(d.parts, p.same)
 		if i < 0 {
@@ -182,8 +181,8 @@ func (d *Distribution) find(rank int) (v int64, missing *part) {
 		if known.counts == nil {
 			return known.values[rank-known.first], nil
 		}
-		b, within := position(known.counts, rank-known.first)
-		n = known.counts[b]
+		var b int
+		b, within, n = position(known.counts, rank-known.first)
 		lo := known.lo + int64(b)<<known.shift
 		p = &part{lo: lo, hi: min(lo+1<<known.shift, known.hi), first: rank - within}
 	}
@@ -204,13 +203,44 @@ func (p *part) divide() {
 	p.counts = make([]int, (p.hi-p.lo-1)>>p.shift+1)
 }
 
-// position returns the index of the bucket or division that contains a rank, and the rank within it.
-func position(counts []int, rank int) (i, within int) {
+// position returns the index of the division that contains a rank, the rank within it, and the number of
+// durations in it.
+func position(counts []int, rank int) (i, within, n int) {
 	for i, n := range counts {
 		if rank < n {
-			return i, rank
+			return i, rank, n
 		}
 		rank -= n
+	}
+	panic("sample: a rank beyond the last duration")
+}
+
+// pages has a number of durations for each bucket, in pages of pageSize buckets. A page without durations is
+// nil. Most durations of a load are in few pages.
+type pages [][]int
+
+// pageSize is the number of buckets in a page. All durations of a page have the same number of bits, except
+// those of the first page.
+const pageSize = 1 << 10
+
+// add counts a duration in bucket b.
+func (p pages) add(b int) {
+	page := &p[b/pageSize]
+	if *page == nil {
+		*page = make([]int, pageSize)
+	}
+	(*page)[b%pageSize]++
+}
+
+// position returns the bucket that contains a rank, the rank within it, and the number of durations in it.
+func (p pages) position(rank int) (b, within, n int) {
+	for i, page := range p {
+		for j, n := range page {
+			if rank < n {
+				return i*pageSize + j, rank, n
+			}
+			rank -= n
+		}
 	}
 	panic("sample: a rank beyond the last duration")
 }
