@@ -39,7 +39,7 @@ type Share struct {
 // Requests returns n requests, or fewer if the workload has fewer.
 func (m Mix) Requests(n int) ([]llmbench.Request, error) {
 	if m.Of == nil {
-		return nil, errors.New("mix: no workload; want the field Of")
+		return nil, errors.New("mix: no workload: the field Of must be set")
 	}
 	sum := 0.0
 	for _, s := range m.Shares {

@@ -183,8 +183,8 @@ func TestSonnet(t *testing.T) {
 		want string
 	}{
 		{Sonnet{Input: 5}, "sonnet: field Input is 5 tokens, must be more than the 7 of the task"},
-		{Sonnet{Input: 100, Prefix: 100}, "Input must be more lines than Prefix"},
-		{Sonnet{Input: 5000, Prefix: 4000}, "and Prefix at most the 322 lines of the file"},
+		{Sonnet{Input: 100, Prefix: 100}, "want more lines for Input than for Prefix"},
+		{Sonnet{Input: 5000, Prefix: 4000}, "and at most the 322 lines of the file for Prefix"},
 		{Sonnet{Path: "testdata/none.txt"}, "no such file"},
 		{Sonnet{Output: -1}, "field Output is -1 tokens"},
 		{Sonnet{Template: -1}, "field Template is -1 tokens"},

@@ -168,7 +168,7 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 		}
 	}
 	if result.ClockChange != 0 {
-		r.tell(records.Note{Kind: records.NoteClock}, "pass %d: the wall clock jumped by %v; from then on, the kernel's times of arrival are not used; times are when the client read the data, an unknown delay after the arrival", number, result.ClockChange)
+		r.tell(records.Note{Kind: records.NoteClock}, "pass %d: the wall clock jumped by %v; from then on, the kernel's times of arrival are not used. Times are when the client read the data. How long the data had waited is unknown", number, result.ClockChange)
 	}
 	if err != nil {
 		return err
@@ -240,7 +240,7 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 		server, d, err := checkCounts(ctx, counter, own, delay)
 		r.end.Counts = append(r.end.Counts, own.Record(number, server))
 		if err != nil {
-			r.tell(records.Note{Kind: records.NoteServer}, "pass %d: counts of the server: %v", number, err)
+			r.tell(records.Note{Kind: records.NoteServer}, "pass %d: the server's own token counts cannot be used: %v", number, err)
 		}
 		if d.Fault {
 			return errors.New(d.Text)

@@ -19,9 +19,9 @@ func Shard() (index, count int) {
 }
 
 // CheckOneMachine returns an error if another process of the measurement runs on another machine than shard
-// 0, or in another network namespace. Such a process may not reach a server that only the machine of shard
-// 0 can reach. The error names these processes. Only shard 0 knows where the others run; in other processes
-// CheckOneMachine returns nil.
+// 0, or in another network namespace. Such a process might be unable to reach the server, for example if the
+// server listens only on the loopback address of shard 0's machine. The error names these processes. Only
+// shard 0 knows where the others run; in other processes CheckOneMachine returns nil.
 func CheckOneMachine() error {
 	g := process.Group()
 	if g == nil || g.Index > 0 {

@@ -117,7 +117,7 @@ func TestValidate(t *testing.T) {
 		{Config{Shape: shape.Shape{TokensPerChunk: -1}}, "shape.tokens_per_chunk: -1, want 0 (one) or more"},
 		{Config{Shape: shape.Shape{Usage: "always"}}, `shape.usage: "always", want asked, last, never, null or each`},
 		{Config{Faults: []fault.Fault{{Kind: fault.Reset, Every: 1, At: 0}, {Kind: "flood", Every: 1, At: 0}}}, `faults[1].kind: "flood", want one of http-400, http-401, `},
-		{Config{Faults: []fault.Fault{{Kind: fault.Reset, Every: 0, At: 0}}}, "faults[0].every: 0, want 1 or more, or a share"},
+		{Config{Faults: []fault.Fault{{Kind: fault.Reset, Every: 0, At: 0}}}, "faults[0].every: 0, want 1 or more; or set share instead"},
 		{Config{Faults: []fault.Fault{{Kind: fault.Reset, Every: 1, At: -1}}}, "faults[0].at: -1, want 0 or more"},
 	} {
 		got := ""

@@ -33,7 +33,7 @@ func interference(b *testing.B, s server) {
 			return e.requests(s, slots[:n], seed)
 		}))
 		if figures := interferenceFigures(slots, result.All()); figures["p50-ttft-after-ns"] == 0 {
-			b.Logf("no figures for the time after a long prompt: fewer than two short requests were sent after the first token of a long prompt; the mean TTFT of long prompts is %.3gs, and %v without short requests", figures["mean-ttft-long-ns"]/1e9, ttft)
+			b.Logf("no figures for the time after a long prompt: fewer than two short requests were sent after the first token of a long prompt; a long prompt had a TTFT of %.3gs on average beside short requests, and of %v alone", figures["mean-ttft-long-ns"]/1e9, ttft)
 		}
 	})
 }

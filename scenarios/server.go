@@ -240,16 +240,18 @@ func (s server) prompts(in, out int, seed uint64) benchdata.Prompts {
 // that no benchmark finds texts of another benchmark in the server's cache.
 type drawFunc func(n int, seed uint64) ([]llmbench.Request, error)
 
-// drawPrompts returns a function that draws random prompts of in tokens that request out tokens.
-func (s server) drawPrompts(in, out int) drawFunc {
-	return func(n int, seed uint64) ([]llmbench.Request, error) { return s.prompts(in, out, seed).Requests(n) }
+// drawPrompts returns a function that draws random prompts. Each prompt has input tokens, and its request asks
+// for output tokens.
+func (s server) drawPrompts(input, output int) drawFunc {
+	return func(n int, seed uint64) ([]llmbench.Request, error) {
+		return s.prompts(input, output, seed).Requests(n)
+	}
 }
 
-// random sets the requests of l to random prompts of in tokens that request out tokens. See fresh for n and
-// warmup.
-func (s server) random(b *testing.B, l llmbench.Load, n, warmup, in, out int) llmbench.Load {
+// random sets the requests of l to random prompts, as drawPrompts does. See fresh for n and warmup.
+func (s server) random(b *testing.B, l llmbench.Load, n, warmup, input, output int) llmbench.Load {
 	b.Helper()
-	return s.fresh(b, l, s.fewest(n, l.Concurrency, 2), warmup, s.drawPrompts(in, out))
+	return s.fresh(b, l, s.fewest(n, l.Concurrency, 2), warmup, s.drawPrompts(input, output))
 }
 
 // fresh sets the requests of l: each pass draws n new ones, after a warm-up with other requests. The seeds

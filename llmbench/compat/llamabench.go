@@ -18,7 +18,7 @@ func LlamaBench(p Pass) Figures {
 	f.TTFT, f.TPOT, f.ITL, f.E2E = noLatency(absent()), noLatency(absent()), noLatency(absent()), noLatency(absent())
 	rate := func(of func(s *sample.ServerTimings) (tokens int, ns float64)) Latency {
 		if p.Head.Concurrency != 1 {
-			return noLatency(cannotTell("llama-bench runs one sequence at a time, and this run did not"))
+			return noLatency(cannotTell("llama-bench runs only one sequence at a time, and the concurrency of this run was not 1"))
 		}
 		s := &series{}
 		var r reasons

@@ -53,7 +53,7 @@ func printSGLang(b *block, p Pass, f Figures) {
 	b.line("Total input tokens:", f.InputTokens, 0)
 	b.line("Total input text tokens:", f.InputTokens, 0)
 	b.line("Total generated tokens:", f.OutputTokens, 0)
-	b.line("Total generated tokens (retokenized):", cannotTell("the text is not kept for its tokenizer"), 0)
+	b.line("Total generated tokens (retokenized):", cannotTell("the records do not have the text, so its tokens cannot be counted"), 0)
 	b.line("Request throughput (req/s):", f.Requests, 2)
 	b.line("Input token throughput (tok/s):", f.extra("Input token throughput"), 2)
 	b.line("Output token throughput (tok/s):", f.Output, 2)

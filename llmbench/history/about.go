@@ -21,7 +21,7 @@ type About struct {
 // ours lists the configuration keys that About holds. A file may give each of them at most one value.
 var ours = []string{"commit", "commit-time", "machine", "server", "rerun-of"}
 
-// text returns the field of a key, which is one of ours other than commit-time.
+// text returns the field that has the value of key. The key must be in ours, but not commit-time.
 func (a *About) text(key string) *string {
 	switch key {
 	case "commit":
@@ -34,7 +34,7 @@ func (a *About) text(key string) *string {
 	return &a.RerunOf
 }
 
-// get returns the value of key, which is one of ours.
+// get returns the value of key, which must be in ours.
 func (a About) get(key string) string {
 	switch {
 	case key != "commit-time":
@@ -45,7 +45,7 @@ func (a About) get(key string) string {
 	return a.Time.UTC().Format(time.RFC3339)
 }
 
-// set sets the value of key, which is one of ours.
+// set sets the value of key, which must be in ours.
 func (a *About) set(key, value string) error {
 	if key != "commit-time" {
 		*a.text(key) = value

@@ -110,7 +110,7 @@ func readGuideLLMTable(r *reading, rows [][]string) {
 	r.csvRows(header, rows[heads:], "benchmark", func(i int) {
 		r.load("strategy", "Benchmark.Strategy")
 		r.loadIs("index", "row", itoa(i))
-		r.notef("the CSV does not contain the rates of its benchmarks: the rows of both sides are compared in their order")
+		r.notef("the CSV does not say at which rate each benchmark ran, so the first rows of both sides are compared with each other, then the second rows, and so on")
 		counts := "Scheduler Metrics.Requests Made "
 		if !r.node.Has(counts + "Successful") {
 			counts = "Request Counts."

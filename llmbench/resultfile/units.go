@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// kinds lists the units that are gated by default, with their margins. For each kind, the first unit that a
-// result has is gated. Later units are for tools that do not have the earlier ones.
+// kinds lists units by kind, with the default margin of the kind. Of each kind, the gate judges only one unit:
+// the first in the list that a result has. The later units are for tools that do not report the earlier ones.
 var kinds = []struct {
 	margin string
 	units  []string

@@ -143,7 +143,7 @@ func checkPoint(p profiles.Point, w profiles.Workload) error {
 	}
 	for _, j := range p.Runaway {
 		if j < 0 || j >= p.Requests {
-			return fmt.Errorf("runaway: %d, want 0 to %d, of %d requests", j, p.Requests-1, p.Requests)
+			return fmt.Errorf("runaway: %d, want the index of one of the %d requests, 0 to %d", j, p.Requests, p.Requests-1)
 		}
 	}
 	if n := len(p.Asked); n != 0 && n != 2 {
@@ -222,7 +222,7 @@ func (m *model) predict(e engine.Profile, i int, train []int, seed uint64) (map[
 	}
 	ld := m.load(i, train)
 	if ld.output == 0 {
-		return nil, fmt.Errorf("profile %s: %s at %d: all points of the workload are held out, want one from which output lengths follow", m.p.Name, pt.Workload, pt.Concurrency)
+		return nil, fmt.Errorf("profile %s: %s at %d: all points of the workload are held out; want one that is not, because the output lengths come from it", m.p.Name, pt.Workload, pt.Concurrency)
 	}
 	lengths := lengthsOf.draw(pt.Requests, ld.output, seed)
 	jobs := make([]engine.Job, pt.Requests)

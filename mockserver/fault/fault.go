@@ -54,7 +54,7 @@ func (f Fault) Validate() error {
 	case f.Share > 0 && f.Every != 0:
 		return fmt.Errorf("every: %d and share: %v are both set, want only one", f.Every, f.Share)
 	case f.Share == 0 && f.Every < 1:
-		return fmt.Errorf("every: %d, want 1 or more, or a share", f.Every)
+		return fmt.Errorf("every: %d, want 1 or more; or set share instead", f.Every)
 	case f.At < 0:
 		return fmt.Errorf("at: %d, want 0 or more", f.At)
 	case f.Above < 0:

@@ -114,7 +114,7 @@ func TestHistoryErrors(t *testing.T) {
 		{[]string{"log", "x"}, `history log: "x": want no arguments`},
 		{[]string{"log", "-dir", filepath.Join(empty, "none")}, "none"},
 		{[]string{"prune", "-f"}, "-f without names: want a list"},
-		{[]string{"prune", "-f", "-keep=1", "x"}, "want a list of names with -f"},
+		{[]string{"prune", "-f", "-keep=1", "x"}, "want names and none of these flags with -f"},
 		{[]string{"prune", "x"}, `history prune: "x" without -f`},
 		{[]string{"prune", "-before=yesterday"}, "-before"},
 		{[]string{"add", "-commit-time=x", "y"}, "-commit-time"},

@@ -93,7 +93,7 @@ func historyPrune(args []string, stdin io.Reader, stdout, stderr io.Writer) int 
 	switch {
 	case err != nil:
 	case *force && (*keep >= 0 || !before.IsZero()):
-		err = errors.New("history prune: -f with -keep or -before: want a list of names with -f")
+		err = errors.New("history prune: -f with -keep or -before: want names and none of these flags with -f")
 	case *force && len(names) == 0:
 		err = errors.New("history prune: -f without names: want a list, as history prune prints it, or -")
 	case *force:

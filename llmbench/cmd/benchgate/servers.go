@@ -77,7 +77,7 @@ func (o *servers) check() error {
 	case kinds > 1:
 		return errors.New("-build, -base-url and -base-image: want one of them")
 	case o.from != "" && kind == "":
-		return errors.New("-bench-from: means nothing without -build, -base-url or -base-image: each side has its own benchmarks")
+		return errors.New("-bench-from: want -build, -base-url or -base-image too; without them, each side runs the benchmarks of its own commit")
 	case o.command != "" && kind != "-build":
 		return errors.New("-command: means nothing without -build")
 	case o.base != "" && kind != "" && kind != "-build":
@@ -108,7 +108,7 @@ func (o *servers) checkVariables() error {
 		return none("LLMBENCH_URL", "LLMBENCH_BACKEND")
 	case "-base-image":
 		if backend == "" || strings.Contains(backend, ",") {
-			return fmt.Errorf("LLMBENCH_BACKEND=%s: want the one server of the images of -base-image and -head-image, such as vllm", backend)
+			return fmt.Errorf("LLMBENCH_BACKEND=%s: want the name of the server that both images contain, such as vllm", backend)
 		}
 		return none("LLMBENCH_URL", "LLMBENCH_IMAGE")
 	case "-build":

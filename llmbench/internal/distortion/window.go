@@ -12,8 +12,8 @@ import (
 // of the answer and an event without text.
 const window = 8
 
-// backlog is the maximum time between the client's read of a delta that was held back and the arrival of
-// the next delta, if the next delta was held back, too.
+// backlog is a limit. If the client reads a delta that the server's kernel had held back, and the next delta
+// arrives within this time, the next delta counts as held back, too.
 const backlog = 100 * time.Microsecond
 
 // heldBack yields the ranges of deltas of s that the server's kernel may have held back: the deltas after

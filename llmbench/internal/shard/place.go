@@ -17,12 +17,13 @@ var launchers = []struct{ index, count string }{
 // sources names the variables that Place reads, for errors.
 const sources = "LLMBENCH_SHARD=i/n, or JOB_COMPLETION_INDEX and LLMBENCH_SHARDS, SLURM_PROCID and SLURM_NTASKS, or OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"
 
-// Place returns the part of this process. The part comes from LLMBENCH_SHARD or, if it is not set, from the
-// first launcher whose variables are set. The function get returns the value of a variable, or "".
+// Place returns which shard this process is, and how many there are. Both come from LLMBENCH_SHARD or, if it
+// is not set, from the first launcher whose variables are set. The function get returns the value of a
+// variable, or "".
 //
-// LLMBENCH_SHARD may add 1 to the number, as in 2+1/4 for shard 3 of 4. This is for Kubernetes, whose files
-// cannot calculate but can write an index before "+1/4". In this way, shard 0 can be in another Job than
-// the other shards.
+// The form of LLMBENCH_SHARD is INDEX/COUNT, such as 3/4, or INDEX+1/COUNT: 2+1/4 is shard 3 of 4, too. The
+// second form is for Kubernetes, whose files can write an index before "+1/4" but cannot add 1 to it. In this
+// way, shard 0 can be in another Job than the other shards.
 func Place(get func(name string) string) (Part, error) {
 	if text := get("LLMBENCH_SHARD"); text != "" {
 		index, count, _ := strings.Cut(text, "/")

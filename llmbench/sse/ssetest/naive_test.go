@@ -80,12 +80,12 @@ func TestSummary(t *testing.T) {
 			`fields/no-space: the space after the colon is optional`,
 			`whole: event 0 is missing: want {Data: "a"}`,
 			`9 of 26 cases are wrong: no-space, trailing-spaces, tab, `,
-			`110 of 262 cases are right; Options{Gaps: []string{"bom", "lines", `,
+			`110 of 262 cases are right. To go on with fuzzing, declare what is wrong: Options{Gaps: []string{"bom", "lines", `,
 			`Options{Gaps: []string{"retry"}} declares this, so that fuzzing goes on; further seeds that are wrong like this are not shown`,
 		}},
 		{"closed gaps", 1, []string{`Options.Gaps: "bom" no longer occurs: remove it`, `"lines/cr" no longer occurs`, `"late" no longer occurs`}},
 		{"no such gap", 1, []string{`ssetest: Options.Gaps: "line", want a class of cases such as "lines", a case such as "lines/cr", or "late"`}},
-		{"late", 3, []string{"was emitted only after the parser had read more\n", "promptness is not checked in further cases", `Options{Gaps: []string{"late"}} declares`}},
+		{"late", 3, []string{"was emitted only after the parser had read more\n", "promptness is not checked in further cases", `declare what is wrong: Options{Gaps: []string{"late"}}`}},
 		{"late, declared", 0, nil},
 	} {
 		t.Run(c.helper, func(t *testing.T) {

@@ -106,7 +106,7 @@ func (s *summary) one(t *testing.T, r Result, wrong *[]string) {
 func (s *summary) end() {
 	if len(s.broken) > 0 {
 		gaps := slices.Concat(s.o.Gaps, s.broken)
-		s.t.Logf("%d of %d cases are right; Options{Gaps: %#v} declares what is wrong, so that fuzzing goes on", s.right, s.cases, gaps)
+		s.t.Logf("%d of %d cases are right. To go on with fuzzing, declare what is wrong: Options{Gaps: %#v}", s.right, s.cases, gaps)
 	}
 	cases := runnables()
 	for _, g := range s.o.Gaps {

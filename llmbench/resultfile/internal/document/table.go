@@ -24,8 +24,8 @@ func lines(r io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-// CSV reads the rows of a CSV text, which may differ in length. Empty lines are ignored. The text may have
-// at most 8 MiB, and its last line has to end.
+// CSV reads the rows of a CSV text. Rows may have different numbers of fields, and empty lines are ignored.
+// The text may have at most 8 MiB, and its last line must have a line end.
 func CSV(r io.Reader) ([][]string, error) {
 	text, err := lines(r)
 	if err != nil {
