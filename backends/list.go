@@ -37,11 +37,6 @@ func List() string {
 	return b.String()
 }
 
-// typical returns settings that every server accepts.
-func typical(gpus GPUs, image string) Container {
-	return Container{Model: "m", ModelsDir: "/models", GPUs: gpus, Image: image}
-}
-
 // defaultImages returns the images that a server uses by default: the image without a GPU, and the images
 // for GPUs of other vendors where they differ.
 func defaultImages(server func(Container) Server) (images []string) {

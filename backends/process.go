@@ -126,6 +126,9 @@ func (p Process) Start(tb testing.TB) llmbench.Target {
 	return t
 }
 
+// processName is the name of [Process] in LLMBENCH_BACKEND.
+const processName = "process"
+
 // name returns the name of the server in benchmark names, after backend=.
 func (p Process) name() string { return cmp.Or(p.Backend, processName) }
 

@@ -34,9 +34,6 @@ func readProcess(r *env.Reader, c *Config) {
 	}
 }
 
-// processName is the name of [Process] in LLMBENCH_BACKEND.
-const processName = "process"
-
 // assignment matches the assignment of an environment variable before a command.
 var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
