@@ -107,7 +107,7 @@ func (s Sonnet) read(r *source, n int) ([]llmbench.Request, error) {
 	count := func(tokens int) int { return int(math.RoundToEven(float64(tokens-base) / mean)) } // rounds half to even, like Python
 	total, common := count(s.Input), max(count(s.Prefix), 0)
 	if common > len(all) || total <= common {
-		return nil, fmt.Errorf("Input is %d tokens (about %d lines) and Prefix is %d tokens (about %d lines): want more lines for Input than for Prefix, and at most the %d lines of the file for Prefix",
+		return nil, fmt.Errorf("field Input is %d tokens (about %d lines), and field Prefix %d tokens (about %d lines): want more lines for Input than for Prefix, and at most the %d lines of the file for Prefix",
 			s.Input, total, s.Prefix, common, len(all))
 	}
 	prefix := sonnetTask + strings.Join(all[:common], "")
