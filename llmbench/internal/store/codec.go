@@ -160,17 +160,9 @@ func (c *codec) Durations(_ string, p *[]time.Duration, _ sample.When) {
 		return
 	}
 	*p, c.spare = c.spare[:n:n], c.spare[n:]
-	data := c.data
-	for i := range *p { // like int; most of the data of a sample is here
-		v, n := binary.Varint(data)
-		if n <= 0 {
-			data, c.bad = nil, true
-			break
-		}
-		data = data[n:]
-		(*p)[i] = time.Duration(v)
+	for i := range *p {
+		(*p)[i] = time.Duration(c.int(0))
 	}
-	c.data = data
 }
 
 // list writes or reads the number of elements of a list, and returns the list. When a sample is read, the
