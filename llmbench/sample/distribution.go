@@ -41,7 +41,7 @@ type part struct {
 	lo, hi int64
 	first  int     // number of durations in the Distribution that are below lo
 	values []int64 // all durations of the part, sorted; nil if there are too many
-	counts []int   // if values is nil, the number of durations in each division of 1<<shift nanoseconds
+	counts pages   // if values is nil, the number of durations in each division of 1<<shift nanoseconds
 	shift  int
 }
 
@@ -59,7 +59,7 @@ func (d *Distribution) Add(v time.Duration) {
 	}
 	d.values = append(d.values, int64(v))
 	if len(d.values) > few {
-		d.counts = make(pages, buckets/pageSize)
+		d.counts = newPages(buckets)
 		for _, v := range d.values {
 			d.counts.add(bucketOf(v))
 		}
@@ -116,7 +116,7 @@ func (d *Distribution) Again(v time.Duration) {
 	for _, p := range d.open {
 		if v := int64(v); v >= p.lo && v < p.hi {
 			if p.counts != nil {
-				p.counts[(v-p.lo)>>p.shift]++
+				p.counts.add(int((v - p.lo) >> p.shift))
 			} else {
 				p.values = append(p.values, v)
 			}
@@ -182,7 +182,7 @@ func (d *Distribution) find(rank int) (v int64, missing *part) {
 			return known.values[rank-known.first], nil
 		}
 		var b int
-		b, within, n = position(known.counts, rank-known.first)
+		b, within, n = known.counts.position(rank - known.first)
 		lo := known.lo + int64(b)<<known.shift
 		p = &part{lo: lo, hi: min(lo+1<<known.shift, known.hi), first: rank - within}
 	}
@@ -200,44 +200,34 @@ func (p *part) divide() {
 	for (p.hi-p.lo-1)>>p.shift >= split {
 		p.shift++
 	}
-	p.counts = make([]int, (p.hi-p.lo-1)>>p.shift+1)
+	p.counts = newPages(int((p.hi-p.lo-1)>>p.shift) + 1)
 }
 
-// position returns the index of the division that contains a rank, the rank within it, and the number of
-// durations in it.
-func position(counts []int, rank int) (i, within, n int) {
-	for i, n := range counts {
-		if rank < n {
-			return i, rank, n
-		}
-		rank -= n
-	}
-	panic("sample: a rank beyond the last duration")
-}
-
-// pages has a number of durations for each bucket, in pages of pageSize buckets. A page without durations is
-// nil. Most durations of a load are in few pages.
+// pages has a number of durations for each bucket or division, in pages of pageSize numbers. A page without
+// durations is nil. The durations of a load are mostly in few pages.
 type pages [][]int
 
-// pageSize is the number of buckets in a page. All durations of a page have the same number of bits, except
-// those of the first page.
 const pageSize = 1 << 10
 
-// add counts a duration in bucket b.
-func (p pages) add(b int) {
-	page := &p[b/pageSize]
+// newPages returns pages for n numbers, which are 0.
+func newPages(n int) pages { return make(pages, (n+pageSize-1)/pageSize) }
+
+// add adds 1 to the number with index i.
+func (p pages) add(i int) {
+	page := &p[i/pageSize]
 	if *page == nil {
 		*page = make([]int, pageSize)
 	}
-	(*page)[b%pageSize]++
+	(*page)[i%pageSize]++
 }
 
-// position returns the bucket that contains a rank, the rank within it, and the number of durations in it.
-func (p pages) position(rank int) (b, within, n int) {
-	for i, page := range p {
+// position returns the index of the bucket or division that contains a rank, the rank within it, and the
+// number of durations in it.
+func (p pages) position(rank int) (i, within, n int) {
+	for k, page := range p {
 		for j, n := range page {
 			if rank < n {
-				return i*pageSize + j, rank, n
+				return k*pageSize + j, rank, n
 			}
 			rank -= n
 		}
