@@ -298,8 +298,8 @@ func (s *stampedReader) take(fd uintptr) unix.Errno {
 // byte or 0.
 //
 // The call does not wait, and n is at most maxLookBytes, so the call takes microseconds. RawSyscall does not
-// tell Go's scheduler about the call. This takes about 8 % less CPU time for a chunk that comes alone
-// (BenchmarkChunk of package scenarios).
+// tell Go's scheduler about the call, which would need a noticeable part of the CPU time of a chunk that comes
+// alone.
 func (s *stampedReader) recvmsg(fd uintptr, base *byte, n, flags int) (int, int64, unix.Errno) {
 	s.part.Base = base
 	s.part.SetLen(n)

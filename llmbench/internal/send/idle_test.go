@@ -16,7 +16,7 @@ func TestIdleTimer(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		pauses []time.Duration // before each event, the time since the event before, or since the beginning
-		read   time.Duration   // how long before its event the last event was read
+		read   time.Duration   // how long before its event an event was read
 		stop   time.Duration   // time from the last event to stop
 		want   time.Duration   // when the timer expires; 0 means never
 	}{
@@ -34,12 +34,9 @@ func TestIdleTimer(t *testing.T) {
 					assert.Check(t, why == errStalled, "%v", why)
 					expired = append(expired, clock.Now())
 				})
-				for i, pause := range c.pauses {
+				for _, pause := range c.pauses {
 					time.Sleep(pause)
-					timer.event(clock.Now())
-					if i == len(c.pauses)-1 {
-						timer.event(clock.Now() - c.read)
-					}
+					timer.event(clock.Now() - c.read)
 				}
 				time.Sleep(c.stop)
 				synctest.Wait()
