@@ -9,8 +9,10 @@
 // Package tinygguf generates the model.
 //
 // If this machine can do none of this, [Start] skips the test with the reason, or
-// fails it if LLMBENCH_REQUIRE lists llamacpp. Other errors, such as a wrong
-// checksum or a server that does not become ready, always fail the test.
+// fails it if LLMBENCH_REQUIRE lists llamacpp. A test that asks for a container
+// is skipped without a Docker engine, and fails if LLMBENCH_REQUIRE lists docker.
+// Other errors, such as a wrong checksum or a server that does not become ready,
+// always fail the test.
 //
 // The server runs one thread, because its spin barriers stall on shared machines if
 // there are as many threads as cores. Its speed depends on the tiny model and on

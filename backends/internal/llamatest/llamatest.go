@@ -8,8 +8,8 @@ import (
 )
 
 // Start runs a server until tb ends and returns its base URL without a trailing slash. If the error of
-// [Run] wraps [need.ErrUnavailable], Start skips tb, or fails tb if LLMBENCH_REQUIRE lists llamacpp. Any other
-// error fails tb. If the server exits before tb ends, tb fails too. With -short, Start skips tb.
+// [Run] wraps [need.ErrUnavailable], Start skips tb, or fails tb if LLMBENCH_REQUIRE lists llamacpp. If o asks
+// for a container and there is no Docker engine, docker counts instead of llamacpp. Any other error fails tb. If the server exits before tb ends, tb fails too. With -short, Start skips tb.
 func Start(tb testing.TB, o Options) (url string) {
 	tb.Helper()
 	if testing.Short() {
@@ -31,7 +31,7 @@ func Start(tb testing.TB, o Options) (url string) {
 // tb as [Start] does.
 func Image(tb testing.TB) (name string) {
 	tb.Helper()
-	need.Check(tb, need.LlamaCPP, dockerUsable(tb.Context()))
+	need.Check(tb, need.Docker, dockerUsable(tb.Context()))
 	root, err := rootfs()
 	need.Check(tb, need.LlamaCPP, err)
 	_, err = ensureImage(tb.Context(), root)

@@ -261,3 +261,30 @@ func TestImage(t *testing.T) {
 		t.Errorf("the image %s has no folder /models: %v", name, err)
 	}
 }
+
+// TestWithoutEngine runs the tests in containers where no Docker engine answers. A required llama.cpp must not
+// require an engine, and a required engine must.
+func TestWithoutEngine(t *testing.T) {
+	for _, c := range []struct {
+		require, want string
+		status        int
+	}{
+		{"", "SKIP", 0},
+		{"llamacpp", "SKIP", 0},
+		{"llamacpp,nginx,ollama", "SKIP", 0},
+		{"docker", "FAIL", 1},
+	} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v",
+			"-test.run=^(TestStartContainer|TestCloseWithOpenStream|TestRunReportsLog|TestServerDiesWithKilledProcess|TestImage)$/^container(=true)?$")
+		cmd.Env = append(os.Environ(), "DOCKER_HOST=unix:///no-such-engine.sock", "LLMBENCH_REQUIRE="+c.require)
+		out, _ := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != c.status {
+			t.Errorf("LLMBENCH_REQUIRE=%s: exit status %d, want %d:\n%s", c.require, got, c.status, out)
+		}
+		for _, name := range []string{"TestStartContainer", "TestCloseWithOpenStream/container=true", "TestRunReportsLog/container=true", "TestServerDiesWithKilledProcess/container", "TestImage"} {
+			if want := "--- " + c.want + ": " + name; !strings.Contains(string(out), want) {
+				t.Errorf("LLMBENCH_REQUIRE=%s: want %q:\n%s", c.require, want, out)
+			}
+		}
+	}
+}

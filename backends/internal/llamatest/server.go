@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 )
 
@@ -69,7 +70,7 @@ func Run(ctx context.Context, o Options) (*Server, error) {
 // chroot is not possible.
 func needsContainer(ctx context.Context, o Options) (bool, error) {
 	if o.Container {
-		return true, dockerUsable(ctx)
+		return true, need.Of(need.Docker, dockerUsable(ctx))
 	}
 	native := canChroot()
 	if native == nil {

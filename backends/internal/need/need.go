@@ -33,13 +33,33 @@ func readFrom(r *env.Reader) (required []string) {
 // ErrUnavailable is wrapped by the errors that say why this machine does not have a requirement.
 var ErrUnavailable = errors.New("not available here")
 
-// Check ends tb if err is not nil. If err wraps [ErrUnavailable], the requirement is missing; see [Missing].
-// Any other error fails tb.
+// A lack is an error that says which requirement this machine does not have.
+type lack struct {
+	error
+	requirement string
+}
+
+func (l lack) Unwrap() error { return l.error }
+
+// Of returns err with the name of the requirement that is missing if err wraps [ErrUnavailable]. A test may
+// need several things, such as llama.cpp in a container: [Check] then knows which of them is missing.
+func Of(requirement string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return lack{err, requirement}
+}
+
+// Check ends tb if err is not nil. If err wraps [ErrUnavailable], a requirement is missing; see [Missing]. It
+// is the requirement that [Of] named, or else the argument. Any other error fails tb.
 func Check(tb testing.TB, requirement string, err error) {
 	tb.Helper()
 	switch {
 	case err == nil:
 	case errors.Is(err, ErrUnavailable):
+		if l, named := errors.AsType[lack](err); named {
+			requirement = l.requirement
+		}
 		Missing(tb, requirement, fmt.Errorf("%s is %w", requirement, err))
 	default:
 		tb.Fatal(err)
