@@ -14,5 +14,8 @@
 // failure ends the group for all processes, with an error that names the shard. No step succeeds without
 // all processes.
 //
+// A group ends normally in one way, in [Group.Finish]: shard 0 collects the statuses of all, decides, tells the
+// others, and leaves last. All processes have the same status afterwards, or all have an error.
+//
 // A frame consists of one byte for the kind, four bytes for the length (big-endian), and the content.
 package shard

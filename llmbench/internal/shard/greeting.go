@@ -12,7 +12,7 @@ import (
 )
 
 // protocol is the beginning of a hello. It must change whenever the frames or the steps change.
-const protocol = "llmbench shards 1\n"
+const protocol = "llmbench shards 2\n"
 
 // nonceLength is the length of the random numbers in bytes.
 const nonceLength = 32

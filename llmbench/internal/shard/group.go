@@ -13,8 +13,8 @@ import (
 )
 
 // A Group consists of this process and the other processes of a measurement. Only one goroutine may call
-// its methods, except for Send, Fail and Context. After the group has ended, each method except Send
-// returns the reason.
+// its methods, except for Send, Fail and Context. After the group has ended, each method except Send and
+// Finish returns the reason.
 type Group struct {
 	Part
 	Hand []byte // data that shard 0 sent to all shards
@@ -34,8 +34,8 @@ type Group struct {
 	telling sync.WaitGroup // goroutines that tell other processes why the group has ended
 	over    sync.Once
 	unbind  func() bool   // after this, the end of Join's context does not end the group
-	leaving chan struct{} // closed when connections may end normally
-	leave   func()        // closes leaving
+	closing chan struct{} // closed by Close, after which no goroutine receives frames
+	close   func()        // closes closing
 }
 
 // normalBeats is the number of beats by which a live process may be late.
@@ -46,9 +46,9 @@ var ErrLost = errors.New("cannot judge")
 
 // newGroup returns a group without links.
 func newGroup(o Options) *Group {
-	g := &Group{Part: o.Part, limit: o.StepTimeout, silence: o.Silence, normal: normalBeats * o.Beat, name: nameOf(o.Index, o.Name), base: time.Now(), leaving: make(chan struct{})}
+	g := &Group{Part: o.Part, limit: o.StepTimeout, silence: o.Silence, normal: normalBeats * o.Beat, name: nameOf(o.Index, o.Name), base: time.Now(), closing: make(chan struct{})}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
-	g.leave = sync.OnceFunc(func() { close(g.leaving) })
+	g.close = sync.OnceFunc(func() { close(g.closing) })
 	return g
 }
 
@@ -94,12 +94,6 @@ func (g *Group) Fail(err error) error { return g.end(fmt.Errorf("%s: %w", g.name
 // returns the error that ended the group, which may be an earlier one.
 func (g *Group) end(err error, except *link) error {
 	g.over.Do(func() {
-		select {
-		case <-g.leaving:
-			g.cancel(errClosed)
-			return
-		default:
-		}
 		g.cancel(fmt.Errorf("%w: %w", ErrLost, err))
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -112,37 +106,19 @@ func (g *Group) end(err error, except *link) error {
 	return g.Err()
 }
 
-var errClosed = errors.New("the group is closed")
-
-// Finish ends a group normally. It returns the largest status of all processes.
-func (g *Group) Finish(status byte) (byte, error) {
-	const step = "the end"
-	all, err := g.Gather(step, []byte{status}, nil)
-	if err != nil {
-		return 0, err
-	}
-	for _, data := range all {
-		if len(data) == 1 {
-			status = max(status, data[0])
-		}
-	}
-	if !g.leads() { // shard 0 may have sent the status and left before this process waits for the status
-		data, err := g.links[0].await(step+": status", nil)
-		if err == nil && len(data) == 1 {
-			status = data[0]
-		}
-		return status, err
-	}
-	g.leave() // from now on, a process that has the status may leave before the others have it
-	_, err = g.Share(step+": status", []byte{status})
-	return status, err
+// complete ends the group normally, unless it has already ended. A process that is lost afterwards is no error.
+func (g *Group) complete() error {
+	g.over.Do(func() { g.cancel(errClosed) })
+	return g.Err()
 }
+
+var errClosed = errors.New("the group is closed")
 
 // Close closes the connections. It waits at most a second for the other processes to read what was sent.
 func (g *Group) Close() {
 	g.unbind()
-	g.leave()
-	g.end(errClosed, nil) // if the group is just ending, this waits until all goroutines of telling have started
+	g.close()
+	g.complete() // if the group is just ending, this waits until all goroutines of telling have started
 	g.telling.Wait()
 	for _, l := range g.links {
 		if c, ok := l.conn.(interface{ CloseWrite() error }); ok && c.CloseWrite() == nil {

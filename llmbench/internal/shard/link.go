@@ -20,7 +20,8 @@ type link struct {
 	index int    // number of the other process
 	name  string // name of the other process, for errors
 
-	in    chan frame // steps and samples, in the order in which they were sent; closed when no more can come
+	in    chan frame    // steps and samples, in the order in which they were sent; closed when no more can come
+	told  chan struct{} // closed when the other process has said why the group has failed
 	pongs chan []byte
 
 	mu    sync.Mutex   // held while a frame is written
@@ -32,7 +33,7 @@ type link struct {
 const waitingFrames = 64
 
 func newLink(g *Group, c net.Conn, index int, name string) *link {
-	return &link{group: g, conn: c, index: index, name: name, in: make(chan frame, waitingFrames), pongs: make(chan []byte, 1)}
+	return &link{group: g, conn: c, index: index, name: name, in: make(chan frame, waitingFrames), told: make(chan struct{}), pongs: make(chan []byte, 1)}
 }
 
 // lastWords is a time limit. If a process cannot send, it waits this long for what the other process sent
@@ -116,6 +117,7 @@ func (l *link) wait(in *bufio.Reader) error {
 // run reads frames until the connection ends.
 func (l *link) run() {
 	defer close(l.in)
+	told := sync.OnceFunc(func() { close(l.told) })
 	in := bufio.NewReader(l.conn)
 	for {
 		err := l.wait(in)
@@ -144,11 +146,16 @@ func (l *link) run() {
 			default: // no goroutine waits for it
 			}
 		case kindFailed:
-			l.group.end(errors.New(string(f.data)), l)
+			except := l
+			if l.group.leads() {
+				except = nil // the sender must know whether the group has failed or had finished before
+			}
+			l.group.end(errors.New(string(f.data)), except)
+			told()
 		case kindStep, kindSamples:
 			select {
 			case l.in <- f:
-			case <-l.group.leaving: // no goroutine will receive it
+			case <-l.group.closing: // no goroutine will receive it
 			}
 		default:
 			l.group.end(fmt.Errorf("%s sent a frame of kind %d after the greeting", l.name, f.kind), l)
