@@ -140,7 +140,7 @@ func shardsLink(t *testing.T, stops time.Duration) {
 	codes := waitShards(all)
 	log := all[0].text()
 	if silence := regexp.MustCompile(`llmbench warns \(shards\): pass \d+: nothing was heard of shard 2 \(\S+\) for ([\d.]+m?s)`).FindStringSubmatch(log); silence != nil {
-		assert.Equal(t, fmt.Sprint(codes), "[0 0 0]", "%s", log)
+		assert.Equal(t, fmt.Sprint(codes), "[0 0 0]", "%s", outputs(all))
 		heard, err := time.ParseDuration(silence[1])
 		assert.NilError(t, err)
 		assert.Assert(t, heard >= stops, "%v", heard)
@@ -153,7 +153,7 @@ func shardsLink(t *testing.T, stops time.Duration) {
 		rows, _ := results(t, p.stdout.String())
 		assert.Equal(t, len(rows), 0)
 	}
-	assert.Assert(t, !slices.Contains(codes, 0), "%v", codes)
+	assert.Assert(t, !slices.Contains(codes, 0), "%v%s", codes, outputs(all))
 	assert.Assert(t, stops >= 9*time.Second, "lost after %v:\n%s", stops, log)
 	t.Logf("the link was down for %v: %s", stops, lost.FindString(log))
 }

@@ -183,6 +183,22 @@ func waitShards(all []*shardProcess) (codes []int) {
 	return codes
 }
 
+// checkCodes waits until all processes have ended, and fails t with the outputs of all of them if their exit
+// codes are not want.
+func checkCodes(t *testing.T, all []*shardProcess, want ...int) {
+	t.Helper()
+	codes := waitShards(all)
+	assert.Assert(t, slices.Equal(codes, want), "exit codes %v, want %v:%s", codes, want, outputs(all))
+}
+
+// outputs returns what all processes have printed.
+func outputs(all []*shardProcess) (text string) {
+	for i, p := range all {
+		text += fmt.Sprintf("\nprocess %d:\n%s", i, p.text())
+	}
+	return text
+}
+
 // A bodyServer is a simulated server that keeps the bodies of requests.
 type bodyServer struct {
 	*httptest.Server
@@ -242,11 +258,10 @@ func TestShards(t *testing.T) {
 	server := newBodyServer(t)
 	twice := func(i int, p *shardProcess) { p.Args = append(p.Args, "-test.benchtime=2x", "-test.count=2") }
 	alone := startShards(t, 1, server.URL, "", twice)[0]
-	assert.DeepEqual(t, waitShards([]*shardProcess{alone}), []int{0})
+	checkCodes(t, []*shardProcess{alone}, 0)
 	bodies := server.take()
 	all := startShards(t, 4, server.URL, "", twice)
-	codes := waitShards(all)
-	assert.Assert(t, slices.Equal(codes, []int{0, 0, 0, 0}), "%v %s", codes, all[0].text()+all[1].text())
+	checkCodes(t, all, 0, 0, 0, 0)
 	assert.DeepEqual(t, server.take(), bodies)
 
 	wantRows, _ := results(t, alone.stdout.String())
@@ -309,7 +324,7 @@ func TestShardsOtherGo(t *testing.T) {
 		p.Env = append(p.Env, withoutEditing+"=1")
 		p.Args = append(p.Args, "-test.benchtime=2x", "-test.count=2")
 	})
-	assert.DeepEqual(t, waitShards(all), []int{0, 0})
+	checkCodes(t, all, 0, 0)
 	rows, _ := results(t, all[0].stdout.String())
 	assert.Equal(t, len(rows), 2, all[0].text())
 	bare := regexp.MustCompile(`(?m)^BenchmarkHelper/Shards/few\S*\s+\d+$`)
@@ -377,9 +392,8 @@ func TestShardsDiffer(t *testing.T) {
 					test.change(p)
 				}
 			})
-			codes := waitShards(all)
+			checkCodes(t, all, slices.Repeat([]int{1}, len(all))...)
 			for i, p := range all {
-				assert.Equal(t, codes[i], 1, p.text())
 				assert.Assert(t, strings.Contains(p.text(), "cannot judge: "), p.text())
 				if i != 1 || strings.HasPrefix(test.want, "BenchmarkHelper") { // shard 1 may dial after the others have ended
 					assert.Assert(t, strings.Contains(p.text(), test.want), p.text())
@@ -411,7 +425,7 @@ func TestShardsFailTogether(t *testing.T) {
 	}))
 	defer server.Close()
 	all := startShards(t, 3, server.URL, "^(few|bounded)$", nil)
-	assert.DeepEqual(t, waitShards(all), []int{1, 1, 1})
+	checkCodes(t, all, 1, 1, 1)
 	for _, p := range all {
 		for _, name := range []string{"few", "bounded"} {
 			assert.Assert(t, strings.Contains(p.text(), "--- FAIL: BenchmarkHelper/Shards/"+name), p.text())
@@ -446,7 +460,7 @@ func TestShardsSilent(t *testing.T) {
 	time.Sleep(1500 * time.Millisecond)
 	assert.NilError(t, all[2].Process.Signal(resumeSignal))
 	close(resume)
-	assert.DeepEqual(t, waitShards(all), []int{0, 0, 0})
+	checkCodes(t, all, 0, 0, 0)
 	want := regexp.MustCompile(`llmbench warns \(shards\): pass \d+: nothing was heard of shard 2 \(\S+\) for (1\.[4-9]|[2-9]\.\d)s: its network was down`)
 	assert.Assert(t, want.MatchString(all[0].text()), all[0].text())
 }
@@ -488,7 +502,7 @@ func TestShardsLost(t *testing.T) {
 			path := filepath.Join(all[0].out, "BenchmarkHelper,Shards,closed.1.jsonl")
 			runtest.Until(t, "each request that was answered is in the records, and each worker waits", func() bool { return countLines(path) == 1+answered && waiting.Load() == 6 })
 			assert.NilError(t, all[2].Process.Signal(signal))
-			assert.DeepEqual(t, waitShards(all[:2]), []int{1, 1})
+			checkCodes(t, all[:2], 1, 1)
 			all[2].Process.Kill()
 			all[2].Wait()
 			want := regexp.MustCompile(`cannot judge: shard 2 \(.*\)` + regexp.QuoteMeta(why))

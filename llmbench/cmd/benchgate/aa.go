@@ -28,7 +28,7 @@ func aa(args []string, stdout, stderr io.Writer) int {
 		source, err := sourceState(ctx, c.folder.path)
 		return [2]side{{name: "a", source: source, binaries: binaries}, {name: "b", source: source, binaries: binaries}}, clean, err
 	}
-	c.show = func(r *gate.Report) int {
+	c.show = func(r *gate.Report, stdout io.Writer) int {
 		noise := r.Noise()
 		if len(noise) == 0 {
 			return c.print(r, stdout, stderr) // nothing could be compared; the report says why

@@ -34,7 +34,7 @@ func ab(args []string, stdout, stderr io.Writer) int {
 		}
 		return c.buildBoth(ctx, s, o.base)
 	}
-	c.show = func(r *gate.Report) int { return c.print(r, stdout, stderr) }
+	c.show = func(r *gate.Report, stdout io.Writer) int { return c.print(r, stdout, stderr) }
 	return c.run(args)
 }
 

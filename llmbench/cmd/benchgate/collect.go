@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -42,8 +43,8 @@ type collector struct {
 	// measured describes what the results of both sides measure, for the last line of the report. It returns an
 	// error if they measure something other than what was asked for. It may be nil.
 	measured func(texts [2][]byte) (string, error)
-	// show prints the result and returns the exit status.
-	show func(*gate.Report) int
+	// show writes the result to stdout and returns the exit status.
+	show func(r *gate.Report, stdout io.Writer) int
 }
 
 // newCollector returns the command "benchgate name", whose help begins with about.
@@ -88,12 +89,19 @@ func (c *collector) run(args []string) int {
 	if c.shards.Index > 0 {
 		defer os.RemoveAll(c.folder.path)
 	}
-	status := exitCannotJudge
 	r, err := c.collect(s)
-	defer func() { c.team.end(status, err) }()
+	defer func() { c.team.leave(err) }()
 	if err == errFollowed {
 		err = nil
 		return c.followed
+	}
+	var shown bytes.Buffer
+	status := exitCannotJudge
+	if err == nil {
+		if err = c.write(r); err == nil {
+			// No shard prints a verdict that another one does not have.
+			status, err = c.team.finish(c.show(r, &shown))
+		}
 	}
 	if errors.Is(err, errInterrupted) {
 		err = fmt.Errorf("%w; the same command with -out=%q continues with these samples", err, c.folder.path)
@@ -103,24 +111,31 @@ func (c *collector) run(args []string) int {
 		text := "cannot judge: " + strings.ReplaceAll(err.Error(), shard.ErrLost.Error()+": ", "")
 		writeFile(c.folder.join("report.txt"), []byte(text+"\n"))
 		writeFile(c.folder.join("report.md"), []byte("### ⚠️ benchgate: cannot judge\n\n    "+strings.ReplaceAll(text, "\n", "\n    ")+"\n"))
-		status = fail(c.stderr, err)
+		os.Remove(c.folder.join("report.json"))        // of an earlier run, or of a run that could not finish
 		if c.format == "text" && c.shards.Index == 0 { // the last line is the verdict, as in a report
 			reason, _, _ := strings.Cut(text, "\n")
 			fmt.Fprintln(c.stdout, reason)
 		}
-		return status
+		return fail(c.stderr, err)
 	}
+	if _, err := c.stdout.Write(shown.Bytes()); err != nil {
+		return fail(c.stderr, err)
+	}
+	return status
+}
+
+// write writes the report to the folder of samples, in every format.
+func (c *collector) write(r *gate.Report) error {
 	for format, render := range renderings {
 		var b strings.Builder
-		if err = render(r, &b); err == nil {
-			err = writeFile(c.folder.join("report."+strings.Replace(format, "text", "txt", 1)), []byte(b.String()))
+		if err := render(r, &b); err != nil {
+			return err
 		}
-		if err != nil {
-			return fail(c.stderr, err)
+		if err := writeFile(c.folder.join("report."+strings.Replace(format, "text", "txt", 1)), []byte(b.String())); err != nil {
+			return err
 		}
 	}
-	status = c.show(r)
-	return status
+	return nil
 }
 
 // check checks the flags and arguments before anything is built.

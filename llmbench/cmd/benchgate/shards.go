@@ -25,11 +25,10 @@ import (
 // benchmark processes use the same address to meet.
 type team struct{ *shard.Group }
 
-// An order is an instruction of shard 0 to the other shards: to run a binary, or to end.
+// An order is an instruction of shard 0 to the other shards: to run a binary, or to finish.
 type order struct {
 	Side, Package string
 	End           bool
-	Status        int // the exit status, if End is true
 }
 
 // readShards returns the configuration of shards from the environment.
@@ -106,21 +105,37 @@ func (t *team) ran(err error) error {
 	return err
 }
 
-// end tells the other shards the exit status or, if err is not nil, that there is no report.
-func (t *team) end(status int, err error) {
+// finish ends the team with the exit status of shard 0, and returns this status in all commands. If it returns
+// an error, all commands have one.
+func (t *team) finish(status int) (int, error) {
+	if t == nil {
+		return status, nil
+	}
+	if t.Index == 0 {
+		if err := t.order(order{End: true}); err != nil {
+			return exitCannotJudge, err
+		}
+	}
+	all, err := t.Finish(byte(status))
+	if err != nil {
+		return exitCannotJudge, err
+	}
+	return int(all), nil
+}
+
+// leave closes the connections. If err is not nil, it first tells the other shards that there is no report.
+func (t *team) leave(err error) {
 	if t == nil {
 		return
 	}
 	if err != nil {
 		t.Fail(err)
-	} else if t.Index == 0 {
-		t.order(order{End: true, Status: status})
 	}
 	t.Close()
 }
 
-// follow runs the binaries that shard 0 asks for until shard 0 ends the team, and returns shard 0's exit
-// status.
+// follow runs the binaries that shard 0 asks for until shard 0 ends the team, and returns the exit status of shard
+// 0.
 func (t *team) follow(ctx context.Context, r *rounds) (status int, err error) {
 	for {
 		data, err := t.Share("next", nil)
@@ -132,7 +147,7 @@ func (t *team) follow(ctx context.Context, r *rounds) (status int, err error) {
 			return exitCannotJudge, t.Fail(err)
 		}
 		if o.End {
-			return o.Status, nil
+			return t.finish(0)
 		}
 		side, b, found := r.binary(o)
 		if !found {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,10 +15,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 )
 
-// abShards runs "benchgate ab" in count shards. The function change may modify the command of each shard.
-// abShards returns the exit statuses, the outputs, and for each shard the values that its benchmarks had, in
-// order.
-func abShards(t *testing.T, count int, units string, change func(i int, cmd *exec.Cmd)) (statuses []int, stdout, stderr, values []string) {
+// abShards runs "benchgate ab" in count shards, and checks that each exits with the status want. The function
+// change may modify the command of each shard. abShards returns the outputs, and for each shard the values that its
+// benchmarks had, in order.
+func abShards(t *testing.T, count int, units string, want int, change func(i int, cmd *exec.Cmd)) (stdout, stderr, values []string) {
 	t.Helper()
 	program, err := os.Executable()
 	assert.NilError(t, err)
@@ -37,15 +38,19 @@ func abShards(t *testing.T, count int, units string, change func(i int, cmd *exe
 		assert.NilError(t, cmd.Start())
 		commands = append(commands, cmd)
 	}
+	var texts strings.Builder
+	var statuses, wanted []int
 	for i, cmd := range commands {
 		cmd.Wait()
-		statuses = append(statuses, cmd.ProcessState.ExitCode())
+		statuses, wanted = append(statuses, cmd.ProcessState.ExitCode()), append(wanted, want)
+		fmt.Fprintf(&texts, "\nshard %d:\n%s%s", i, outs[i], errs[i])
 		stdout, stderr = append(stdout, outs[i].String()), append(stderr, errs[i].String())
 		text, _ := os.ReadFile(filepath.Join(logs, fmt.Sprint(i)))
 		values = append(values, string(text))
 	}
+	assert.Assert(t, slices.Equal(statuses, wanted), "exit statuses %v, want %v:%s", statuses, wanted, texts.String())
 	noSources(t, out)
-	return statuses, stdout, stderr, values
+	return stdout, stderr, values
 }
 
 // TestABShards checks that the commands of all shards run the same versions in the same order, that only shard
@@ -59,8 +64,7 @@ func TestABShards(t *testing.T) {
 	}
 	measure, units := fixture(t)
 	measure("X", "106")
-	statuses, stdout, stderr, values := abShards(t, 3, units, nil)
-	assert.DeepEqual(t, statuses, []int{1, 1, 1})
+	stdout, stderr, values := abShards(t, 3, units, exitRegression, nil)
 	assert.Assert(t, strings.Contains(stdout[0], "regression"), stdout[0]+stderr[0])
 	assert.Equal(t, len(strings.Fields(values[0])), 16, values[0]) // eight rounds, after which benchgate judges for the first time
 	for i := 1; i < 3; i++ {
@@ -90,13 +94,12 @@ func TestABShardFails(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			statuses, stdout, stderr, _ := abShards(t, 2, units, func(i int, cmd *exec.Cmd) {
+			stdout, stderr, _ := abShards(t, 2, units, exitCannotJudge, func(i int, cmd *exec.Cmd) {
 				cmd.Env = append(cmd.Env, "LLMBENCH_RENDEZVOUS_TIMEOUT=5s")
 				if i == 1 {
 					c.change(cmd)
 				}
 			})
-			assert.DeepEqual(t, statuses, []int{2, 2})
 			assert.Assert(t, strings.HasPrefix(stdout[0], "cannot judge: ") && strings.Count(stdout[0], "cannot judge") == 1, stdout[0])
 			assert.Equal(t, stdout[1], "")
 			for i := range 2 {
