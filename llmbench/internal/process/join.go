@@ -37,8 +37,8 @@ var agreed = []string{
 var agreedFiles = []string{"LLMBENCH_TOKENIZER"}
 
 // join joins the other shards, and sets the group of p. If c has no rendezvous, it does nothing. It writes
-// to out which processes were refused.
-func (p *process) join(ctx context.Context, c shard.Config, out io.Writer) error {
+// to log which processes were refused.
+func (p *process) join(ctx context.Context, c shard.Config, log io.Writer) error {
 	if c.Part.Alone() {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (p *process) join(ctx context.Context, c shard.Config, out io.Writer) error
 	g, err := shard.Join(ctx, shard.Options{
 		Part: c.Part, Addr: c.Addr, Token: c.Token, Timeout: c.Timeout,
 		Name: cmp.Or(machine, fmt.Sprint(err)), Facts: facts, Hand: strconv.AppendUint(nil, RandomSalt(), 10), // the salt of prompts
-		Log: func(text string) { fmt.Fprintln(out, "#", text) },
+		Log: func(text string) { fmt.Fprintln(log, "#", text) },
 	})
 	if err != nil {
 		return err

@@ -96,7 +96,7 @@ func Main(m *testing.M, attach attach) int {
 		cancel(errInterrupted)
 		stop() // the next signal has its default effect
 	})
-	if err := p.join(interrupt, cfg.Shards, os.Stdout); err != nil {
+	if err := p.join(interrupt, cfg.Shards, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

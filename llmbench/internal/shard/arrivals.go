@@ -128,18 +128,18 @@ func (a *arrivals) forget(who *proof, err error) {
 	a.joined[who.Index] = false
 }
 
-// refused logs that a process was refused.
+// refused logs that a process was refused. Only the log has the name that the process has sent, because it is not
+// verified: benchgate prints errors on standard output.
 func (a *arrivals) refused(one arrival) {
-	who := "a process"
-	if one.who != nil {
-		who = "a process that claims to be " + nameOf(one.who.Index, one.who.Name)
-	}
-	text := fmt.Sprintf("refused %s, from %s: %v", who, one.conn.RemoteAddr(), one.err)
+	text := fmt.Sprintf("refused a process from %s: %v", one.conn.RemoteAddr(), one.err)
 	if len(a.told) == mostTold { // anyone may dial as often as the network allows
 		a.untold++
 		return
 	}
 	a.told = append(a.told, text)
+	if one.who != nil {
+		text += "; its name, which is not verified: " + quoted(one.who.Name, mostName)
+	}
 	a.log(text)
 }
 

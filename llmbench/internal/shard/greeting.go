@@ -81,6 +81,9 @@ func greetDialer(c io.ReadWriter, dialer []byte, token string, hand []byte, acce
 		return nil, err
 	}
 	data, err := readKind(c, kindProof)
+	if errors.As(err, new(refusal)) { // only a listener refuses
+		return nil, errStranger
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +150,7 @@ func readKind(r io.Reader, want kind) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case f.kind == kindRefused:
-		return nil, refusal(f.data)
+		return nil, refusal(readable(string(f.data)))
 	case f.kind != want:
 		return nil, errStranger
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode"
 
 	"gotest.tools/v3/assert"
 
@@ -519,11 +520,11 @@ func TestRefused(t *testing.T) {
 					o.Log = func(text string) { log = append(log, text) }
 				}
 			}, func(g *Group) error { return nil })
-			told := "refused a process that claims to be shard 2 (machine 2), from pipe: its LLMBENCH_RENDEZVOUS_TOKEN is not that of shard 0"
+			told := "refused a process from pipe: its LLMBENCH_RENDEZVOUS_TOKEN is not that of shard 0"
 			assert.Error(t, errs[0], "cannot judge: shard 0 (machine 0) at mem:1: missing shards: 2; "+told+": not within LLMBENCH_RENDEZVOUS_TIMEOUT=1m0s")
 			assert.Error(t, errs[2], "cannot judge: shard 2 (machine 2) is refused by mem:1: its LLMBENCH_RENDEZVOUS_TOKEN is not that of shard 0")
 			assert.Error(t, errs[1], errs[0].Error())
-			assert.DeepEqual(t, log, []string{told})
+			assert.DeepEqual(t, log, []string{told + `; its name, which is not verified: "machine 2"`})
 		})
 	})
 	t.Run("a listener without the token", func(t *testing.T) {
@@ -567,6 +568,62 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestForgery checks that a process without the token can print neither lines nor codes of a terminal where shard
+// 0 prints, and nothing at all in an error, which benchgate prints on standard output.
+func TestForgery(t *testing.T) {
+	forged := "\r\x1b[2K\u202e\nBenchmarkChat-8 1 1 ns/op\nPASS\n" + strings.Repeat("x", 60_000)
+	printable := func(text string) bool {
+		return strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+	}
+	t.Run("a dialer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var log []string
+			errs := each(2, func(o *Options) {
+				if o.Log = func(text string) { log = append(log, text) }; o.Index == 1 {
+					o.Token, o.Name = "another token of somebody", forged
+				}
+			}, func(g *Group) error { return nil })
+			assert.Error(t, errs[0], "cannot judge: shard 0 (machine 0) at mem:1: missing shards: 1; refused a process from pipe: its LLMBENCH_RENDEZVOUS_TOKEN is not that of shard 0: not within LLMBENCH_RENDEZVOUS_TIMEOUT=1m0s")
+			assert.Equal(t, len(log), 1)
+			assert.Assert(t, printable(log[0]) && len(log[0]) < 300, "%q", log[0])
+			assert.Assert(t, strings.HasSuffix(log[0], `; its name, which is not verified: "\r\x1b[2K\u202e\nBenchmarkChat-8 1 1 ns/op\nPASS\n`+strings.Repeat("x", 24)+`…"`), log[0])
+		})
+	})
+	t.Run("a dialer that refuses", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ln := memnet.Listen()
+			defer ln.Close()
+			go func() {
+				c, err := ln.Dial(context.Background(), "", "")
+				assert.Check(t, err == nil)
+				writeFrame(c, frame{kindHello, append([]byte(protocol), nonce()...)})
+				readKind(c, kindNonce)
+				writeFrame(c, frame{kindRefused, []byte(forged)})
+			}()
+			var log []string
+			o := options(ln, 0, 2)
+			o.Log = func(text string) { log = append(log, text) }
+			_, err := Join(context.Background(), o)
+			assert.DeepEqual(t, log, []string{"refused a process from pipe: " + errStranger.Error()})
+			assert.Assert(t, printable(err.Error()), "%q", err)
+		})
+	})
+	t.Run("a listener that refuses", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ln := memnet.Listen()
+			defer ln.Close()
+			go func() {
+				c, _ := ln.Accept()
+				readKind(c, kindHello)
+				writeFrame(c, frame{kindRefused, []byte(forged)})
+			}()
+			_, err := Join(context.Background(), options(ln, 1, 2))
+			assert.Assert(t, printable(err.Error()) && len(err.Error()) < 3000, "%q", err)
+			assert.Assert(t, strings.HasPrefix(err.Error(), `cannot judge: shard 1 (machine 1) is refused by mem:1: "\r\x1b[2K`), "%q", err)
+		})
+	})
+}
+
 // TestStrangers checks that processes that use another protocol, or send nothing, neither join nor prevent
 // the shards from joining.
 func TestStrangers(t *testing.T) {
@@ -603,7 +660,7 @@ func TestStrangers(t *testing.T) {
 		wg.Wait()
 		assert.Equal(t, len(log), 4, "%q", log)
 		for _, text := range log {
-			assert.Equal(t, text, "refused a process, from pipe: "+errStranger.Error())
+			assert.Equal(t, text, "refused a process from pipe: "+errStranger.Error())
 		}
 	})
 }
