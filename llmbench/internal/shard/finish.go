@@ -18,7 +18,8 @@ const (
 //
 // Each process sends its status to shard 0. When shard 0 has all of them, it decides: either the group has
 // failed by then, or it has finished, and nothing that happens later changes that. Shard 0 tells the decision
-// to all, and leaves last. The other processes wait for the decision, even if they are interrupted meanwhile.
+// to all, and leaves last. The other processes wait for the decision, even if they are interrupted meanwhile. Only
+// a process whose connection is cut just then cannot know the decision, and has an error.
 func (g *Group) Finish(status byte) (byte, error) {
 	all, err := g.Gather(stepEnd, []byte{status}, nil)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"gotest.tools/v3/assert"
 
@@ -608,20 +609,26 @@ func TestForgery(t *testing.T) {
 			assert.Assert(t, printable(err.Error()), "%q", err)
 		})
 	})
-	t.Run("a listener that refuses", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			ln := memnet.Listen()
-			defer ln.Close()
-			go func() {
-				c, _ := ln.Accept()
-				readKind(c, kindHello)
-				writeFrame(c, frame{kindRefused, []byte(forged)})
-			}()
-			_, err := Join(context.Background(), options(ln, 1, 2))
-			assert.Assert(t, printable(err.Error()) && len(err.Error()) < 3000, "%q", err)
-			assert.Assert(t, strings.HasPrefix(err.Error(), `cannot judge: shard 1 (machine 1) is refused by mem:1: "\r\x1b[2K`), "%q", err)
+	for reason, want := range map[string]string{
+		forged:           `"\r\x1b[2K\u202e\nBenchmarkChat-8 1 1 ns/op`,
+		"\x9b2K":         `"\x9b2K"`, // a code of terminals with eight bits
+		"seed: 1, not ½": "seed: 1, not ½",
+	} {
+		t.Run("a listener that refuses", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ln := memnet.Listen()
+				defer ln.Close()
+				go func() {
+					c, _ := ln.Accept()
+					readKind(c, kindHello)
+					writeFrame(c, frame{kindRefused, []byte(reason)})
+				}()
+				_, err := Join(context.Background(), options(ln, 1, 2))
+				assert.Assert(t, printable(err.Error()) && utf8.ValidString(err.Error()) && len(err.Error()) < 3000, "%q", err)
+				assert.Assert(t, strings.HasPrefix(err.Error(), "cannot judge: shard 1 (machine 1) is refused by mem:1: "+want), "%q", err)
+			})
 		})
-	})
+	}
 }
 
 // TestStrangers checks that processes that use another protocol, or send nothing, neither join nor prevent

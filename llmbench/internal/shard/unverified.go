@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Limits of the bytes that are shown of what a process has sent before it has proved that it knows the token.
@@ -23,7 +24,7 @@ func quoted(text string, most int) string {
 // readable returns a reason that is not verified. It is quoted only if it has more than printable characters, or if
 // it is too long.
 func readable(reason string) string {
-	if len(reason) <= mostReason && strings.IndexFunc(reason, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+	if len(reason) <= mostReason && utf8.ValidString(reason) && strings.IndexFunc(reason, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
 		return reason
 	}
 	return quoted(reason, mostReason)
