@@ -79,6 +79,9 @@ type Decoder struct {
 	retry    time.Duration
 	hasRetry bool
 
+	ignored []byte // see Ignored
+	lost    bool   // ignored looks like data
+
 	taken int64 // bytes taken from Budget
 }
 
@@ -115,6 +118,7 @@ func (d *Decoder) Reset(r io.Reader) {
 		typ:          d.typ[:0],
 		id:           d.id[:0],
 		lastID:       d.lastID[:0],
+		ignored:      d.ignored[:0],
 	}
 }
 
@@ -129,6 +133,24 @@ func (d *Decoder) Buffered() int {
 		n--
 	}
 	return n
+}
+
+// Ignored returns the beginning of the last line of the stream, so far, that Next ignored because the name of its
+// field is unknown. The line is empty if there is no such line. The result looksLikeData says that the line has a
+// brace, a bracket or a quotation mark, as data of inference servers has: a line that lost its "data:" is such a
+// line. A line that looks like data is not replaced by a line that does not. The bytes are valid until the next
+// call of Next or Reset.
+func (d *Decoder) Ignored() (line []byte, looksLikeData bool) { return d.ignored, d.lost }
+
+// maxIgnored is the maximum number of bytes that are kept of a line that was ignored.
+const maxIgnored = 256
+
+// ignore keeps the beginning of a line that is ignored.
+func (d *Decoder) ignore(line []byte) {
+	lost := bytes.ContainsAny(line, `{}[]"`)
+	if lost || !d.lost {
+		d.ignored, d.lost = append(d.ignored[:0], line[:min(len(line), maxIgnored)]...), lost
+	}
 }
 
 // Next returns the next event. It returns one of these errors:
@@ -234,6 +256,7 @@ func (d *Decoder) field(from, to int) error {
 			d.typ = append(d.typ[:0], "error"...)
 			return d.addData(value)
 		}
+		d.ignore(line)
 	case "event":
 		d.typ = append(d.typ[:0], value...)
 	case "id":
@@ -242,6 +265,9 @@ func (d *Decoder) field(from, to int) error {
 		}
 	case "retry":
 		d.setRetry(value)
+	case "": // a comment
+	default:
+		d.ignore(line)
 	}
 	return nil
 }

@@ -328,3 +328,32 @@ func TestBuffered(t *testing.T) {
 		}
 	}
 }
+
+// TestIgnored checks which line that was not read the decoder returns, however the reads split the stream.
+func TestIgnored(t *testing.T) {
+	for _, c := range []struct {
+		stream, want string
+		data         bool
+	}{
+		{"event: a\nid: 1\nretry: x\n: {comment}\ndata: x\ndata\n\n", "", false},
+		{"data: x\n\nupstream error: read ECONNRESET\n\n", "upstream error: read ECONNRESET", false},
+		{"data: x\n\n{\"text\":\"y\"}\n\nbye\n", `{"text":"y"}`, true},
+		{"hello\nata: [DONE]\n\n", "ata: [DONE]", true},
+		{"one\ntwo", "two", false},
+		{"data: x\n\n" + strings.Repeat("y", 1000) + "\n\n", strings.Repeat("y", 256), false},
+	} {
+		d := NewDecoder(nil)
+		for name, body := range map[string]io.Reader{"whole": strings.NewReader(c.stream), "byte by byte": iotest.OneByteReader(strings.NewReader(c.stream))} {
+			d.Reset(body)
+			for {
+				if _, err := d.Next(); err != nil {
+					break
+				}
+			}
+			line, data := d.Ignored()
+			if string(line) != c.want || data != c.data {
+				t.Errorf("%s: %q: Ignored() = %q, %t; want %q, %t", name, c.stream, line, data, c.want, c.data)
+			}
+		}
+	}
+}

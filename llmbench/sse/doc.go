@@ -4,7 +4,8 @@
 // The decoder follows the algorithm of the HTML standard
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
 // It drops one leading byte order mark. A line ends with CR, LF or CRLF, also
-// when a read ends between CR and LF. Comments and unknown fields are ignored.
+// when a read ends between CR and LF. Comments and unknown fields are ignored;
+// [Decoder.Ignored] returns the last unknown field.
 // The data lines of an event are joined with LF. Two points differ from a
 // browser, because a client of an inference server needs them:
 //
