@@ -25,7 +25,8 @@ var (
 
 func newAnthropicParser(dialect string) *anthropicParser {
 	p := new(anthropicParser)
-	p.init(dialect, "message_stop", steps{func() {}, p.member, func() {}})
+	p.init(dialect, "message_stop", anthropicReasons, steps{func() {}, p.member, func() {}})
+	p.needsReason = true
 	p.textEvent = contentBlockDelta
 	return p
 }
@@ -47,8 +48,12 @@ func (p *anthropicParser) End() error {
 func (p *anthropicParser) member(name []byte) {
 	switch string(name) {
 	case "type":
-		if p.w.Is(`"message_stop"`) {
-			p.d.Done, p.stopSeen = true, true
+		p.others++
+		switch string(p.w.Raw()) {
+		case `"message_stop"`:
+			p.stop()
+		case `"error"`:
+			p.isError = true
 		}
 	case "message":
 		if p.w.Kind() == '{' { // in message_start
@@ -64,6 +69,8 @@ func (p *anthropicParser) member(name []byte) {
 		p.w.Object(p.metricsMember)
 	case "usage", "content", "stop_reason":
 		p.messageMember(name)
+	case "role", "stop_sequence", "stop_details", "container", "context_management", "p": // of a whole answer; p is padding
+		p.others++
 	default:
 		p.otherMember(name)
 	}
@@ -97,6 +104,10 @@ func (p *anthropicParser) blockMember(name []byte) {
 		}
 	case "text", "thinking":
 		p.deltaMember(name)
+	case "type", "id", "citations", "signature", "data", "cache_control", "caller", // data: redacted thinking
+		"tool_use_id", "server_name", "content", "is_error": // results of tools of the server
+	default:
+		p.unknownMember("content_block.", name)
 	}
 }
 
@@ -110,6 +121,9 @@ func (p *anthropicParser) deltaMember(name []byte) {
 		p.d.ToolCall = p.w.Text(p.d.ToolCall)
 	case "stop_reason":
 		p.finishReason()
+	case "type", "signature", "citation", "stop_sequence", "stop_details", "container", "data":
+	default:
+		p.unknownMember("delta.", name)
 	}
 }
 
@@ -155,7 +169,11 @@ func setCount(count *int, n int) {
 func (p *anthropicParser) Event(e sse.Event, d *Delta) error {
 	err := p.memoParser.Event(e, d)
 	if string(e.Type) == string(messageStop) { // the name of the event is enough
-		d.Done, p.stopSeen = true, true
+		p.d = d
+		p.stop()
 	}
 	return err
 }
+
+// stop records that the end marker came.
+func (p *anthropicParser) stop() { p.d.Done, p.doneSeen, p.stopSeen = true, true, true }

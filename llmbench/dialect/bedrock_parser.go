@@ -11,7 +11,8 @@ import (
 // NewParser returns a parser for the answers of this dialect.
 func (d BedrockConverse) NewParser() Parser {
 	p := new(converseParser)
-	p.init(d.Name(), "", steps{func() {}, p.member, func() {}})
+	p.init(d.Name(), "", converseReasons, steps{func() {}, p.member, func() {}})
+	p.needsReason = true
 	return p
 }
 
@@ -29,6 +30,7 @@ func (p *converseParser) Event(e sse.Event, d *Delta) error {
 	}
 	err := p.baseParser.Event(e, d)
 	d.Done = string(e.Type) == "metadata"
+	p.doneSeen = p.doneSeen || d.Done
 	return err
 }
 
@@ -68,6 +70,8 @@ func (p *converseParser) member(name []byte) {
 		p.w.Object(p.metricsMember)
 	case "message": // the body of an exception
 		p.ownMessage()
+	case "contentBlockIndex", "role", "p", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier": // p is padding
+		p.others++
 	default:
 		p.otherMember(name)
 	}
@@ -111,6 +115,9 @@ func (p *converseParser) deltaMember(name []byte) {
 		p.w.Object(p.toolMember)
 	case "reasoningContent":
 		p.w.Object(p.reasoningMember)
+	case "citation", "citationsContent", "toolResult", "cachePoint", "guardContent", "redactedContent":
+	default:
+		p.unknownMember("delta.", name)
 	}
 }
 
@@ -120,12 +127,19 @@ func (p *converseParser) toolMember(name []byte) {
 		p.toolName()
 	case "input": // in a stream, a part of the JSON text as a string
 		p.d.ToolCall = p.w.TextOrRaw(p.d.ToolCall)
+	case "toolUseId", "type":
+	default:
+		p.unknownMember("toolUse.", name)
 	}
 }
 
 func (p *converseParser) reasoningMember(name []byte) {
-	if string(name) == "text" {
+	switch string(name) {
+	case "text":
 		p.d.Reasoning = p.w.Text(p.d.Reasoning)
+	case "signature", "redactedContent":
+	default:
+		p.unknownMember("reasoningContent.", name)
 	}
 }
 
@@ -157,7 +171,7 @@ func (p *converseParser) metricsMember(name []byte) {
 func (d BedrockInvoke) NewParser() Parser {
 	p := &invokeParser{anthropicParser: newAnthropicParser(d.Name())}
 	p.textEvent = messageEvent
-	p.outer.init(d.Name(), "", steps{func() {}, p.chunkMember, func() {}})
+	p.outer.init(d.Name(), "", nil, steps{func() {}, p.chunkMember, func() {}})
 	return p
 }
 
@@ -191,11 +205,19 @@ func (p *invokeParser) Event(e sse.Event, d *Delta) error {
 	if d.Fault == "" { // a gateway may report an error beside an event
 		d.Fault = p.d.Fault
 	}
+	if p.d.Strange != "" { // a message without an event
+		d.Strange, d.Unread = p.d.Strange, p.d.Unread
+	}
 	return err
 }
 
 func (p *invokeParser) chunkMember(name []byte) {
-	if string(name) != "bytes" {
+	switch string(name) {
+	case "bytes":
+	case "p": // padding
+		p.outer.others++
+		return
+	default:
 		p.outer.otherMember(name)
 		return
 	}

@@ -65,6 +65,13 @@ func TestBedrockConverse(t *testing.T) {
 		{"an error", awsMessage("", ":message-type", "error", ":error-code", "InternalFailure", ":error-message", "no"), read{Fault: "InternalFailure: no", Err: cut}},
 		{"cut between messages", begin + a, read{Text: "a", Chunks: 1, Err: cut}},
 		{"cut within a message", begin + a + a[:9], read{Text: "a", Chunks: 1, Err: "unexpected EOF"}},
+		{"an unknown stop reason", a + awsEvent("messageStop", `{"stopReason":"bored"}`), read{Text: "a", Chunks: 1, Finish: "bored", UnknownFinish: true}},
+		{"text after the stop reason", awsEvent("messageStop", `{"stopReason":"end_turn"}`) + a, read{Text: "a", Chunks: 1, Finish: "end_turn", Err: "bedrock-converse: stream is truncated: text came after the stop reason, and no stop reason after the text"}},
+		{"an unknown member", converseDelta(`"novel":{"text":"x"}`) + a + converseEnd, with(func(r *read) { r.Text, r.Chunks, r.Unread = "a", 1, "delta.novel" })},
+		{"an unknown event", awsEvent("novelEvent", `{"p":"abc","novel":"x"}`) + a + converseEnd, with(func(r *read) {
+			r.Text, r.Chunks, r.Unread, r.Strange = "a", 1, "novel", `{"p":"abc","novel":"x"}`
+		})},
+		{"an error that is an event", a + awsEvent("chunk", `{"detail":"no"}`), read{Text: "a", Chunks: 1, Fault: "no", Err: cut}},
 		{"no metadata", begin + a + awsEvent("messageStop", `{"stopReason":"max_tokens"}`), read{Text: "a", Chunks: 1, Finish: "max_tokens"}},
 		{"a wrong checksum", begin + string(flipped) + converseEnd, read{Err: "stream is corrupt: a message states the checksum a76fc486, but has be74f5c7"}},
 		{"not messages", strings.Repeat("data: {}", 9), read{Err: "stream is corrupt: a message's prelude states the checksum 64617461, but has 6d07d4ca"}},
@@ -94,6 +101,8 @@ func TestBedrockInvoke(t *testing.T) {
 		{"text", begin + a + a + a + end, read{Text: "aaa", Chunks: 3, Finish: "end_turn", Usage: Usage{PromptTokens: 5, OutputTokens: 4}, Timings: Timings{Total: 250 * time.Millisecond}, Done: true}},
 		{"an exception", begin + awsException("modelStreamErrorException", `{"message":"no","originalStatusCode":400}`), read{Usage: begun, Fault: "modelStreamErrorException: no", Err: cut}},
 		{"cut", begin + a, read{Text: "a", Chunks: 1, Usage: begun, Err: cut}},
+		{"a message without an event", begin + awsEvent("chunk", `{"novel":"x"}`) + a + end, read{Text: "a", Chunks: 1, Finish: "end_turn", Usage: Usage{PromptTokens: 5, OutputTokens: 4}, Timings: Timings{Total: 250 * time.Millisecond}, Done: true, Unread: "novel", Strange: `{"novel":"x"}`}},
+		{"an unknown stop reason", begin + a + awsChunk("message_delta", `,"delta":{"stop_reason":"bored"}`), read{Text: "a", Chunks: 1, Usage: begun, Finish: "bored", UnknownFinish: true}},
 		{"not base64", awsEvent("chunk", `{"bytes":"?"}`), read{Err: `bedrock-invoke: malformed message: illegal base64 data at input byte 0: "{\"bytes\":\"?\"}"`}},
 		{"not JSON", awsEvent("chunk", `{"bytes"`), read{Err: `bedrock-invoke: malformed message: jsontext: unexpected EOF within "/bytes" after offset 8: "{\"bytes\""`}},
 	})

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env/extracases"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
@@ -74,6 +75,9 @@ func TestCases(t *testing.T) {
 				}
 				if c.Error == nil && got.Fault != "" || c.Error != nil && got.Fault != c.Error.Message {
 					t.Fatalf("%s: fault %q; want %+v", how, got.Fault, c.Error)
+				}
+				if c.Stream == "complete" && (got.Unread != "" || got.Strange != "" || got.UnknownFinish) {
+					t.Fatalf("%s: unread %q, strange %q, unknown finish reason %t; want nothing unknown", how, got.Unread, got.Strange, got.UnknownFinish)
 				}
 				if got.ToolCall == "" && got.Chunks != c.Chunks {
 					t.Fatalf("%s: %d chunks; want %d", how, got.Chunks, c.Chunks)
@@ -188,6 +192,9 @@ func TestCaptures(t *testing.T) {
 			if n := got.Tokens; n != 0 && got.end() == "clean" && n != max(got.Usage.OutputTokens, got.Timings.OutputTokens) {
 				t.Errorf("%d tokens in events; want those of %+v", n, got)
 			}
+			if got.Unread != "" || got.Strange != "" || got.UnknownFinish {
+				t.Errorf("unread %q, strange %q, unknown finish reason %t; want nothing unknown", got.Unread, got.Strange, got.UnknownFinish)
+			}
 			if got.end() == "clean" && got.Text != "" && got.Timings == (Timings{}) && !strings.Contains(name, "/v1_") {
 				t.Errorf("no timings")
 			}
@@ -209,6 +216,31 @@ func TestCaptures(t *testing.T) {
 	if ran < 40 {
 		t.Errorf("only %d captures were read", ran)
 	}
+}
+
+// TestEngines reads recorded streams of further engines, which have neither a request nor a header. Nothing in
+// them may be unknown.
+func TestEngines(t *testing.T) {
+	folder := extracases.Path(t, "captures/engines-2026-11")
+	ran := 0
+	for pattern, d := range map[string]Dialect{
+		"chat*": OpenAIChat{}, "completions*": OpenAICompletions{}, "completion.": LlamaCPP{}, "*messages*": AnthropicMessages{}, "responses*": OpenAIResponses{},
+	} {
+		files, err := filepath.Glob(folder + "/*/" + strings.TrimSuffix(pattern, ".") + ".sse")
+		assert.NilError(t, err)
+		for _, file := range files {
+			body, err := os.ReadFile(file)
+			assert.NilError(t, err)
+			got := readAll(d.NewParser(), sse.Auto, bytes.NewReader(body))
+			if got.Fault != "" || !bytes.Contains(body, []byte("data:")) { // the server refused the request
+				continue
+			}
+			ran++
+			assert.Equal(t, got.end(), "clean", "%s: %s", file, got.Err)
+			assert.Assert(t, got.Text+got.Reasoning != "" && got.Unread == "" && got.Strange == "" && !got.UnknownFinish, "%s: %+v", file, got)
+		}
+	}
+	assert.Assert(t, ran >= 15, "only %d streams were read", ran)
 }
 
 type referenceResult struct {

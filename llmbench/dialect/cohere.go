@@ -59,7 +59,8 @@ var contentDelta = []byte("content-delta")
 
 func newCohereParser(dialect string) *cohereParser {
 	p := new(cohereParser)
-	p.init(dialect, "", steps{func() {}, p.member, func() {}})
+	p.init(dialect, "", cohereReasons, steps{func() {}, p.member, func() {}})
+	p.needsReason = true
 	p.textEvent = contentDelta
 	return p
 }
@@ -70,9 +71,15 @@ func (p *cohereParser) End() error { return p.reasonSeen("finish reason") }
 func (p *cohereParser) member(name []byte) {
 	switch string(name) {
 	case "type":
-		if p.w.Is(`"message-end"`) {
-			p.d.Done = true
+		p.others++
+		switch string(p.w.Raw()) {
+		case `"message-end"`:
+			p.d.Done, p.doneSeen = true, true
+		case `"error"`:
+			p.isError = true
 		}
+	case "logprobs", "prompt": // prompt: of debug events
+		p.others++
 	case "delta":
 		p.object(p.deltaMember)
 	default:
@@ -90,22 +97,11 @@ func (p *cohereParser) deltaMember(name []byte) {
 		}
 		p.ownMessage() // the body of an error
 	case "finish_reason":
-		p.reason()
+		p.finishReason()
 	case "usage":
 		p.w.Object(p.usageMember)
 	default:
 		p.otherMember(name)
-	}
-}
-
-// reason reads the next value as the finish reason. With some reasons the answer is incomplete
-// (https://docs.cohere.com/reference/chat#response.body.finish_reason). ERROR_TOXIC, ERROR_LIMIT and
-// USER_CANCEL are from earlier versions of the API.
-func (p *cohereParser) reason() {
-	p.finishReason()
-	switch p.d.Finish {
-	case "ERROR", "TIMEOUT", "ERROR_TOXIC", "ERROR_LIMIT", "USER_CANCEL":
-		p.faultyFinish()
 	}
 }
 
@@ -124,6 +120,9 @@ func (p *cohereParser) messageMember(name []byte) {
 		p.toolCall()
 	case string(name) == "tool_calls" && kind == '[':
 		p.toolCalls()
+	case string(name) == "content" || string(name) == "tool_calls" || string(name) == "role" || string(name) == "citations":
+	default:
+		p.unknownMember("message.", name)
 	}
 }
 
@@ -135,6 +134,9 @@ func (p *cohereParser) contentMember(name []byte) {
 		p.d.Text = p.w.Text(p.d.Text)
 	case "thinking":
 		p.d.Reasoning = p.w.Text(p.d.Reasoning)
+	case "type":
+	default:
+		p.unknownMember("content.", name)
 	}
 }
 

@@ -25,6 +25,18 @@ type Delta struct {
 	// Finish is the server's finish reason, as the server spells it. It is empty before the end of the
 	// answer.
 	Finish string
+	// UnknownFinish reports that the answer ended, but with a finish reason that the dialect does not
+	// document, or, if it was not streamed, without one although the dialect has finish reasons. Finish does
+	// then not show that the answer is complete.
+	UnknownFinish bool
+	// Unread is the name of a member that the dialect does not know and that may have text, such as
+	// "delta.thoughts". It is empty if the member came together with text that was read, or after the end of
+	// the text. The times between the deltas, and the time to the first, mean nothing if there is such a
+	// member.
+	Unread string
+	// Strange is the beginning of the last document of the event that has no member of an answer, but other
+	// members that may have text. It is empty if there is no such document.
+	Strange string
 	// Usage holds the token counts that the server reported. It is the zero value if the server reported
 	// none.
 	Usage Usage
@@ -58,7 +70,7 @@ func (d *Delta) Generated() bool {
 // onlyText reports whether d has one piece of the answer's text and nothing else.
 func (d *Delta) onlyText() bool {
 	return len(d.Text) > 0 && len(d.Reasoning) == 0 && len(d.ToolCall) == 0 && len(d.ToolName) == 0 && d.Chunks == 1 && d.Tokens == 0 &&
-		d.Finish == "" && d.Usage == Usage{} && d.Timings == Timings{} && d.Fault == "" && !d.Done
+		d.Finish == "" && d.Unread == "" && d.Strange == "" && d.Usage == Usage{} && d.Timings == Timings{} && d.Fault == "" && !d.Done
 }
 
 // reset clears d and keeps its buffers.

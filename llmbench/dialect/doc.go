@@ -28,9 +28,24 @@
 //     way when a second request takes the model.
 //   - Some formats do not mark the end of the text (Triton, vLLM's demonstration server). There, a
 //     stream with text is complete if its body ended without an error.
-//   - Finish reasons are faults, like an error object, if they say that the server gave the answer up
-//     ("abort", "error"), filtered it ("content_filter", "refusal", "SAFETY") or found it malformed
-//     ("MALFORMED_FUNCTION_CALL"). A fault overrides every sign of a complete answer.
+//   - Each dialect has a list of its documented finish reasons. They complete an answer, unless they are
+//     faults, like an error object: they say that the server gave the answer up ("abort", "error"), filtered
+//     it ("content_filter", "refusal", "SAFETY") or found it malformed ("MALFORMED_FUNCTION_CALL"). A fault
+//     overrides every sign of a complete answer. Any other finish reason is unknown, see
+//     [Delta.UnknownFinish]: the caller must find out from the number of tokens whether the answer is
+//     complete. A finish reason such as "null" is none.
+//   - Text after the finish reason reopens the answer, which then needs another finish reason. Usage and empty
+//     documents do not reopen it, and text after the end marker does not belong to it.
 //   - If the body ends without a terminator after the last event, the event is used if it is complete
 //     JSON or [DONE]; otherwise the answer is truncated.
+//
+// # What is not known
+//
+// A server may add members to its answers. The package lists the members that it knows, and tells the others:
+//
+//   - A document is an error if it has no member of an answer, but a message or a status of failure.
+//   - Any other document without a member of an answer is quoted in [Delta.Strange]. After such a document,
+//     [DONE] without a finish reason does not complete the answer.
+//   - A member that the dialect does not know, in a place where text may be, is named in [Delta.Unread] if its
+//     value may be text and comes before the end of the text.
 package dialect

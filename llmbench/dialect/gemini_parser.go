@@ -15,8 +15,8 @@ type geminiParser struct {
 
 	// The current candidate.
 	index          int
-	reason         []byte // the finish reason as JSON
-	candidateStart mark   // where the text of the candidate begins
+	reason         string
+	candidateStart mark // where the text of the candidate begins
 
 	// The current part.
 	text    []byte
@@ -25,7 +25,8 @@ type geminiParser struct {
 
 func newGeminiParser(dialect string) *geminiParser {
 	p := new(geminiParser)
-	p.init(dialect, "", steps{p.begin, p.member, p.end})
+	p.init(dialect, "", geminiReasons, steps{p.begin, p.member, p.end})
+	p.needsReason = true
 	return p
 }
 
@@ -44,6 +45,8 @@ func (p *geminiParser) member(name []byte) {
 	case "candidates":
 		p.d.rewind(p.start) // if there are two members "candidates", the second is used
 		p.w.Array(p.candidate)
+	case "modelVersion", "responseId", "createTime", "modelStatus", "sdkHttpResponse":
+		p.others++
 	case "usageMetadata":
 		p.w.Object(p.usageMember)
 	case "promptFeedback":
@@ -54,21 +57,16 @@ func (p *geminiParser) member(name []byte) {
 }
 
 // candidate reads a candidate. The index may be its last member, so the other members are read first, and
-// undone if the index is not 0. The model ended the answer only with STOP and MAX_TOKENS. With any other finish
-// reason, such as SAFETY or MALFORMED_FUNCTION_CALL, the content is filtered or invalid
-// (https://ai.google.dev/api/generate-content#FinishReason).
+// undone if the index is not 0.
 func (p *geminiParser) candidate() {
 	p.candidateStart = p.d.mark()
-	p.index, p.reason = 0, p.reason[:0]
+	p.index, p.reason = 0, ""
 	p.w.Object(p.candidateMember)
 	switch {
 	case p.index != 0:
 		p.d.rewind(p.candidateStart)
-	case isWord(p.reason) && string(p.reason) != `"FINISH_REASON_UNSPECIFIED"`:
-		p.finish(word(p.reason))
-		if r := p.d.Finish; r != "STOP" && r != "MAX_TOKENS" {
-			p.faultyFinish()
-		}
+	case p.reason != "":
+		p.finish(p.reason)
 	}
 }
 
@@ -80,13 +78,21 @@ func (p *geminiParser) candidateMember(name []byte) {
 		p.d.rewind(p.candidateStart)
 		p.w.Object(p.contentMember)
 	case "finishReason":
-		p.reason = append(p.reason[:0], p.w.Raw()...)
+		p.reason = p.reasonWord()
+	case "finishMessage", "safetyRatings", "citationMetadata", "tokenCount", "avgLogprobs", "logprobsResult",
+		"groundingMetadata", "groundingAttributions", "urlContextMetadata", "urlRetrievalMetadata":
+	default:
+		p.unknownMember("candidates[].", name)
 	}
 }
 
 func (p *geminiParser) contentMember(name []byte) {
-	if string(name) == "parts" {
+	switch string(name) {
+	case "parts":
 		p.w.Array(p.part)
+	case "role":
+	default:
+		p.unknownMember("content.", name)
 	}
 }
 
@@ -109,6 +115,9 @@ func (p *geminiParser) partMember(name []byte) {
 		p.thought = p.w.Is("true")
 	case "functionCall":
 		p.w.Object(p.callMember)
+	case "thoughtSignature", "partMetadata", "videoMetadata", "mediaResolution":
+	default:
+		p.unknownMember("parts[].", name)
 	}
 }
 

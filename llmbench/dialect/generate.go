@@ -54,7 +54,8 @@ type generateParser struct {
 
 func newGenerateParser(dialect string, mode textMode) *generateParser {
 	p := &generateParser{dialectMode: mode}
-	p.init(dialect, "[DONE]", steps{p.begin, p.member, p.end})
+	p.init(dialect, "[DONE]", generateReasons, steps{p.begin, p.member, p.end})
+	p.flat = true
 	return p
 }
 
@@ -110,7 +111,7 @@ func (p *generateParser) metaMember(name []byte) {
 func (p *generateParser) reasonMember(name []byte) {
 	switch string(name) {
 	case "type":
-		p.word(&p.reason)
+		p.reason = p.reasonWord()
 	case "message":
 		p.reasonText = p.w.Text(p.reasonText[:0])
 	}

@@ -24,6 +24,8 @@ type read struct {
 	Timings                   Timings
 	Chunks, Tokens            int
 	Done                      bool
+	UnknownFinish             bool
+	Unread, Strange           string
 	Err                       string // the first error of an event, or else the error of End
 	truncated                 bool   // Err wraps ErrTruncated
 }
@@ -88,6 +90,13 @@ func (r *read) add(d *Delta) {
 	r.Done = r.Done || d.Done
 	if d.Finish != "" {
 		r.Finish = d.Finish
+	}
+	r.UnknownFinish = r.UnknownFinish || d.UnknownFinish
+	if r.Unread == "" {
+		r.Unread = d.Unread
+	}
+	if d.Strange != "" {
+		r.Strange = d.Strange
 	}
 	if d.Fault != "" && r.Fault == "" {
 		r.Fault = d.Fault

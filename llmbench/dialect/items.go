@@ -69,7 +69,7 @@ type itemsParser struct {
 
 func newItemsParser(dialect string, form itemsForm) *itemsParser {
 	p := &itemsParser{form: form}
-	p.init(dialect, "", steps{func() {}, p.member, func() {}})
+	p.init(dialect, "", nil, steps{func() {}, p.member, func() {}})
 	if form.bare {
 		p.form.list = "items"
 	}

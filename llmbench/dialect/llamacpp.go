@@ -31,16 +31,18 @@ func (d LlamaCPP) Body(q Query) ([]byte, error) {
 // NewParser returns a parser for the answers of this dialect.
 func (d LlamaCPP) NewParser() Parser {
 	p := new(llamaCPPParser)
-	p.init(d.Name(), `"stop": true`, steps{p.begin, p.member, p.end})
+	p.init(d.Name(), `"stop": true`, llamaCPPReasons, steps{p.begin, p.member, p.end})
+	p.flat, p.needsReason = true, true
 	return p
 }
 
 type llamaCPPParser struct {
 	baseParser
-	last bool // the current document has "stop": true
+	last   bool   // the current document has "stop": true
+	reason string // the finish reason in the current document, or ""
 }
 
-func (p *llamaCPPParser) begin() { p.last = false }
+func (p *llamaCPPParser) begin() { p.last, p.reason = false, "" }
 
 func (p *llamaCPPParser) member(name []byte) {
 	switch string(name) {
@@ -49,7 +51,7 @@ func (p *llamaCPPParser) member(name []byte) {
 	case "stop":
 		p.last = p.w.Is("true")
 	case "stop_type":
-		p.word(&p.d.Finish)
+		p.reason = p.reasonWord()
 	case "stopped_eos": // this and the next two come from versions before 2025
 		p.finishIfTrue("eos")
 	case "stopped_limit":
@@ -62,6 +64,9 @@ func (p *llamaCPPParser) member(name []byte) {
 		p.d.Usage.PromptTokens = p.w.Count()
 	case "timings":
 		p.timings()
+	case "tokens", "id_slot", "slot_id", "generation_settings", "prompt", "has_new_line", "truncated", "stopping_word", "tokens_cached",
+		"completion_probabilities", "probs", "prompt_progress", "multimodal":
+		p.others++
 	default:
 		p.otherMember(name)
 	}
@@ -70,7 +75,7 @@ func (p *llamaCPPParser) member(name []byte) {
 // finishIfTrue sets the finish reason if the next value is true.
 func (p *llamaCPPParser) finishIfTrue(reason string) {
 	if p.w.Is("true") {
-		p.d.Finish = reason
+		p.reason = reason
 	}
 }
 
@@ -79,6 +84,6 @@ func (p *llamaCPPParser) end() {
 		p.countTo(p.d.Usage.OutputTokens)
 	}
 	if p.last {
-		p.markDone()
+		p.endWith(p.reason)
 	}
 }

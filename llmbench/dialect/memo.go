@@ -51,8 +51,11 @@ func (p *memoParser) Reset() {
 	p.memo.forget()
 }
 
-// Known looks the event up in the memo.
+// Known looks the event up in the memo. Text after the finish reason changes the state of the parser.
 func (p *memoParser) Known(e sse.Event, d *Delta) bool {
+	if p.finished {
+		return false
+	}
 	text, ok := p.memo.text(e.Data)
 	if !ok || !bytes.Equal(e.Type, p.textEvent) {
 		return false

@@ -80,16 +80,18 @@ func newOllamaBody(q Query) ollamaBody {
 // the member that holds the text of a document.
 type ollamaParser struct {
 	baseParser
-	last bool // the current document has "done": true
+	last   bool   // the current document has "done": true
+	reason string // the finish reason in the current document, or ""
 }
 
 func newOllamaParser(dialect string) *ollamaParser {
 	p := new(ollamaParser)
-	p.init(dialect, `"done": true`, steps{p.begin, p.member, p.end})
+	p.init(dialect, `"done": true`, ollamaReasons, steps{p.begin, p.member, p.end})
+	p.flat, p.needsReason = true, true
 	return p
 }
 
-func (p *ollamaParser) begin() { p.last = false }
+func (p *ollamaParser) begin() { p.last, p.reason = false, "" }
 
 func (p *ollamaParser) member(name []byte) {
 	u, t := &p.d.Usage, &p.d.Timings
@@ -107,7 +109,7 @@ func (p *ollamaParser) member(name []byte) {
 	case "done":
 		p.last = p.w.Is("true")
 	case "done_reason":
-		p.word(&p.d.Finish)
+		p.reason = p.reasonWord()
 	case "prompt_eval_count":
 		u.PromptTokens = p.w.Count()
 		t.PromptTokens = u.PromptTokens
@@ -122,6 +124,8 @@ func (p *ollamaParser) member(name []byte) {
 		t.Predict = p.w.Duration(time.Nanosecond)
 	case "total_duration":
 		t.Total = p.w.Duration(time.Nanosecond)
+	case "context", "remote_model", "remote_host", "logprobs":
+		p.others++
 	default:
 		p.otherMember(name)
 	}
@@ -135,11 +139,14 @@ func (p *ollamaParser) messageMember(name []byte) {
 		p.d.Reasoning = p.w.Text(p.d.Reasoning[:p.start.reasoning])
 	case "tool_calls":
 		p.toolCalls()
+	case "role", "tool_name", "tool_call_id", "images":
+	default:
+		p.unknownMember("message.", name)
 	}
 }
 
 func (p *ollamaParser) end() {
 	if p.last {
-		p.markDone()
+		p.endWith(p.reason)
 	}
 }

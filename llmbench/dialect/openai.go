@@ -3,8 +3,6 @@ package dialect
 import (
 	"math"
 	"time"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
 )
 
 // openAIBody is the request body of OpenAI's chat and completions endpoints. min_tokens and ignore_eos are
@@ -64,7 +62,7 @@ func newOpenAIBody(q Query) openAIBody {
 //
 // The parser reads only the choice with index 0, because a request never asks for more than one choice.
 type openAIParser struct {
-	memoParser
+	openAIMessage
 
 	textSeen     bool          // there was a document with generated text
 	perStep      time.Duration // TensorRT-LLM's mean number of tokens per step, stored as seconds
@@ -78,12 +76,11 @@ type openAIParser struct {
 	index         int
 	reason        string
 	reasonPending bool // the finish reason is null or ""
-	choiceStart   mark // where the text of the choice begins
 }
 
 func newOpenAIParser(dialect string) *openAIParser {
 	p := new(openAIParser)
-	p.init(dialect, "[DONE]", steps{p.begin, p.member, p.end})
+	p.init(dialect, "[DONE]", openAIReasons, steps{p.begin, p.member, p.end})
 	p.textEvent, p.choices = messageEvent, 1
 	return p
 }
@@ -100,11 +97,24 @@ func (p *openAIParser) member(name []byte) {
 	switch string(name) {
 	case "choices":
 		p.d.rewind(p.start) // if there are two members "choices", the second is used
-		p.w.Array(p.choice)
+		if p.w.Array(p.choice); !p.hasChoice {
+			p.others++
+		}
 	case "usage":
+		if p.w.Kind() != '{' {
+			p.others++
+		}
 		p.w.Object(p.usageMember)
 	case "timings": // llama.cpp
 		p.timings()
+	case "prompt_filter_results", "prompt_annotations", // Azure
+		"obfuscation",                                                   // OpenAI
+		"prompt_token_ids", "prompt_logprobs", "prompt_text", "metrics", // vLLM
+		"kv_transfer_params", "nvext", "sglext", "x_groq", "moderation", // vLLM, Dynamo, SGLang, Groq, OpenAI
+		"citations", "search_results", "images", "related_questions", // Perplexity
+		"input_sensitive", "output_sensitive", "input_sensitive_type", "output_sensitive_type", // MiniMax
+		"web_search", "content_filter", "prompt_progress": // GLM, llama.cpp
+		p.others++
 	default:
 		p.otherMember(name)
 	}
@@ -115,7 +125,7 @@ func (p *openAIParser) member(name []byte) {
 func (p *openAIParser) choice() {
 	p.choiceStart = p.d.mark()
 	p.hasChoice = true
-	p.index, p.reason, p.reasonPending = 0, "", false
+	p.index, p.reason, p.reasonPending, p.contentSeen = 0, "", false, false
 	tokenIDs := p.tokenIDs
 	p.w.Object(p.choiceMember)
 	switch {
@@ -133,32 +143,29 @@ func (p *openAIParser) choiceMember(name []byte) {
 	switch string(name) {
 	case "index":
 		p.index = p.w.Count()
-	case "delta", "message":
+	case "delta":
+		p.in = "delta"
+		p.w.Object(p.messageMember)
+	case "message":
+		p.in = "message"
 		p.w.Object(p.messageMember)
 	case "text":
 		p.d.Text = p.w.Text(p.d.Text[:p.choiceStart.text])
 	case "finish_reason":
-		p.reasonPending = !p.word(&p.reason)
+		p.reason = p.reasonWord()
+		p.reasonPending = p.reason == ""
 	case "token_ids":
 		p.tokenIDs += p.w.Length()
 	case "avg_decoded_tokens_per_iter": // TensorRT-LLM
 		p.perStep = p.w.Duration(time.Second)
-	}
-}
-
-func (p *openAIParser) messageMember(name []byte) {
-	switch string(name) {
-	case "content":
-		p.d.Text = p.w.Text(p.d.Text[:p.choiceStart.text])
-	case "reasoning", "reasoning_content": // vLLM 0.12 to 0.20 sends the same text under both names
-		if v := p.w.Raw(); isWord(v) {
-			p.d.Reasoning = jsonwalk.Unquote(p.d.Reasoning[:p.choiceStart.reasoning], v)
-		}
-	case "tool_calls":
-		p.d.ToolCall, p.d.ToolName = p.d.ToolCall[:p.choiceStart.toolCall], p.d.ToolName[:p.choiceStart.toolName]
-		p.toolCalls()
-	case "function_call": // older form of tool_calls
-		p.function()
+	case "reasoning", "reasoning_content", "reasoning_details": // OpenRouter's completions
+		p.messageMember(name)
+	case "logprobs", "stop_reason", "matched_stop", "prompt_token_ids", "prompt_logprobs", "routed_experts", "hidden_states", // vLLM, SGLang
+		"disaggregated_params", "mm_embedding_handle", "context_logits", // TensorRT-LLM
+		"content_filter_results", "content_filter_result", // Azure
+		"native_finish_reason", "seed", "meta_info", "flags", "stop_str": // OpenRouter, Together
+	default:
+		p.unknownMember("choices[].", name)
 	}
 }
 

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
@@ -89,7 +90,7 @@ type responsesText struct {
 // NewParser returns a parser for the answers of this dialect.
 func (d OpenAIResponses) NewParser() Parser {
 	p := new(responsesParser)
-	p.init(d.Name(), "response.completed", steps{p.begin, p.member, p.end})
+	p.init(d.Name(), "response.completed", responsesReasons, steps{p.begin, p.member, p.end})
 	return p
 }
 
@@ -101,6 +102,7 @@ type responsesParser struct {
 	kind      eventKind // type according to the document's member "type"; eventType if there is none
 	delta     []byte
 	status    string // status of the response; if it is incomplete, the reason for that
+	typeName  []byte // type of the event
 
 	// The current item of a whole answer.
 	isReasoning bool
@@ -110,7 +112,8 @@ type responsesParser struct {
 type eventKind int
 
 const (
-	otherEvent eventKind = iota
+	otherEvent eventKind = iota // not known
+	quietEvent                  // says what the server does, or repeats text of earlier events
 	textDelta
 	reasoningDelta
 	callDelta
@@ -122,11 +125,12 @@ const (
 
 func kindOf(name []byte) eventKind {
 	switch string(name) {
-	case "response.output_text.delta", "response.refusal.delta":
+	case "response.output_text.delta", "response.refusal.delta", "response.audio.transcript.delta":
 		return textDelta
-	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta", "response.reasoning.delta":
+	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta", "response.reasoning.delta", "response.reasoning_summary.delta":
 		return reasoningDelta
-	case "response.function_call_arguments.delta", "response.mcp_call_arguments.delta", "response.custom_tool_call_input.delta":
+	case "response.function_call_arguments.delta", "response.mcp_call_arguments.delta", "response.mcp_call.arguments.delta",
+		"response.custom_tool_call_input.delta", "response.code_interpreter_call_code.delta", "response.code_interpreter_call.code.delta":
 		return callDelta
 	case "response.output_item.added":
 		return itemOpened
@@ -136,9 +140,18 @@ func kindOf(name []byte) eventKind {
 		return failedEvent
 	case "error":
 		return errorMessage
+	case "keepalive":
+		return quietEvent
+	}
+	if bytes.HasPrefix(name, responsePrefix) && !bytes.HasSuffix(name, deltaSuffix) {
+		return quietEvent
 	}
 	return otherEvent
 }
+
+// Only events with the suffix .delta have new text
+// (https://platform.openai.com/docs/api-reference/responses-streaming).
+var responsePrefix, deltaSuffix = []byte("response."), []byte(".delta")
 
 func (p *responsesParser) Reset() {
 	p.baseParser.Reset()
@@ -147,11 +160,12 @@ func (p *responsesParser) Reset() {
 
 func (p *responsesParser) Event(e sse.Event, d *Delta) error {
 	p.eventType = kindOf(e.Type)
+	p.typeName = append(p.typeName[:0], e.Type...)
 	return p.baseParser.Event(e, d)
 }
 
 func (p *responsesParser) Body(body []byte, d *Delta) error {
-	p.eventType = otherEvent
+	p.eventType, p.typeName = otherEvent, p.typeName[:0]
 	return p.baseParser.Body(body, d)
 }
 
@@ -166,8 +180,10 @@ func (p *responsesParser) member(name []byte) {
 	}
 	switch string(name) {
 	case "type":
+		p.others++
 		if v := p.w.Raw(); len(v) > 2 {
-			p.kind = kindOf(v[1 : len(v)-1])
+			p.typeName = append(p.typeName[:0], v[1:len(v)-1]...)
+			p.kind = kindOf(p.typeName)
 		}
 	case "delta":
 		p.delta = p.w.TextOrRaw(p.delta[:0])
@@ -177,6 +193,8 @@ func (p *responsesParser) member(name []byte) {
 		p.w.Object(p.responseMember)
 	case "timings": // llama.cpp
 		p.timings()
+	case "item_id", "sequence_number", "output_index", "content_index", "summary_index", "obfuscation", "logprobs":
+		p.others++
 	default:
 		p.otherMember(name)
 	}
@@ -185,7 +203,12 @@ func (p *responsesParser) member(name []byte) {
 func (p *responsesParser) responseMember(name []byte) {
 	switch string(name) {
 	case "status":
-		if v := p.w.Raw(); isWord(v) && p.status == "" && string(v) != `"incomplete"` {
+		v := p.w.Raw()
+		if p.wholeBody { // other documents have a status, too
+			p.others++
+			p.code(v)
+		}
+		if isWord(v) && (p.status == "" || p.status == incomplete) {
 			p.status = word(v)
 		}
 	case "incomplete_details":
@@ -197,9 +220,16 @@ func (p *responsesParser) responseMember(name []byte) {
 			p.w.Array(p.item)
 		}
 	default:
-		p.otherMember(name)
+		if p.wholeBody {
+			p.otherMember(name)
+		} else if string(name) == "error" {
+			p.errorMember()
+		}
 	}
 }
+
+// incomplete is the status of a response that is not complete. The reason replaces the status.
+const incomplete = "incomplete"
 
 // openedMember reads a member of an item in a stream. It reads only the name of a tool call, because
 // everything else also comes in other events.
@@ -210,8 +240,8 @@ func (p *responsesParser) openedMember(name []byte) {
 }
 
 func (p *responsesParser) incompleteMember(name []byte) {
-	if string(name) == "reason" {
-		p.word(&p.status)
+	if v := p.w.Raw(); string(name) == "reason" && isWord(v) {
+		p.status = word(v)
 	}
 }
 
@@ -267,7 +297,9 @@ func (p *responsesParser) end() {
 			p.kind = failedEvent
 		case "in_progress", "queued", "":
 		default:
-			p.kind = lastEvent
+			if p.others < p.members {
+				p.kind = lastEvent
+			}
 		}
 	}
 	switch p.kind {
@@ -279,14 +311,19 @@ func (p *responsesParser) end() {
 		p.d.ToolCall = append(p.d.ToolCall, p.delta...)
 	case itemOpened:
 		p.d.addToolName(p.name)
+	case quietEvent:
+		p.unknown, p.errorLike = p.unknown[:0], false
 	case lastEvent:
-		p.finish(p.status)
-		p.d.Done = true
+		p.endWith(p.status)
 	case failedEvent:
 		if p.d.Done = true; p.d.Fault == "" {
 			p.d.Fault = "response " + p.status
 		}
 	case errorMessage:
 		p.isError = true
+	case otherEvent:
+		if len(p.delta) > 0 && len(p.unknown) == 0 {
+			p.unknown, p.unknownInTop = append(append(p.unknown, "delta of the event "...), p.typeName...), false
+		}
 	}
 }

@@ -26,7 +26,7 @@ func TestOpenAIResponses(t *testing.T) {
 		{"the name of a call", `data: {"type":"response.output_item.added","item":{"type":"function_call","name":"f","arguments":""}}` + "\n\n" +
 			`data: {"type":"response.output_item.done","item":{"type":"function_call","name":"f","arguments":"{}"}}` + "\n\n" + end, with(func(r *read) { r.ToolName = "f" })},
 		{"an item that is not an object", `data: {"type":"response.output_item.added","item":7}` + "\n\n" + end, done},
-		{"a delta that is not text", `data: {"type":"response.audio.delta","delta":"QUJD"}` + "\n\n" + end, done},
+		{"a delta that is not text", `data: {"type":"response.audio.delta","delta":"QUJD"}` + "\n\n" + end, with(func(r *read) { r.Unread = "delta of the event response.audio.delta" })},
 		{"at the limit", `data: {"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}` + "\n\n", read{Finish: "max_output_tokens", Done: true}},
 		{"failed", `data: {"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"no"}}}` + "\n\n",
 			read{Fault: "no", Done: true, Err: "openai-responses: stream is truncated: neither a finish reason nor response.completed"}},

@@ -24,7 +24,7 @@ func TestOpenAIEvents(t *testing.T) {
 		{"an escaped name", `{"choices":[{"delta":{"conte\u006et":"a"}}]}` + "\n\ndata: " + end, read{Text: "a", Chunks: 1, Finish: "stop", Done: true}},
 		{"null for every member", `{"choices":null,"usage":null,"error":null}` + "\n\ndata: " + `{"choices":[{"delta":null,"finish_reason":null}]}` + "\n\ndata: null\n\ndata:\n\ndata: " + end, read{Finish: "stop", Done: true}},
 		{"an empty finish reason is pending", `{"choices":[{"text":"a","finish_reason":""}]}` + "\n\n", read{Text: "a", Chunks: 1, Err: "openai-chat: stream is truncated: neither a finish reason nor [DONE]"}},
-		{"an unknown finish reason", `{"choices":[{"text":"a","finish_reason":"bored"}]}` + "\n\n", read{Text: "a", Chunks: 1, Finish: "bored"}},
+		{"an unknown finish reason", `{"choices":[{"text":"a","finish_reason":"bored"}]}` + "\n\n", read{Text: "a", Chunks: 1, Finish: "bored", UnknownFinish: true}},
 		{"usage without choices", end[:len(end)-14] + `data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":1.2e1,"prompt_tokens_details":{"cached_tokens":1}}}` + "\n\n", read{Finish: "stop", Usage: Usage{PromptTokens: 5, OutputTokens: 12, CachedTokens: 1}}},
 		{"reasoning tokens", end[:len(end)-14] + `data: {"choices":[],"usage":{"completion_tokens":12,"completion_tokens_details":{"audio_tokens":1,"reasoning_tokens":7}}}` + "\n\n", read{Finish: "stop", Usage: Usage{OutputTokens: 12, ReasoningTokens: 7}}},
 		{"reasoning tokens beside the others", end[:len(end)-14] + `data: {"choices":[],"usage":{"completion_tokens":12,"completion_tokens_details":null,"reasoning_tokens":7}}` + "\n\n", read{Finish: "stop", Usage: Usage{OutputTokens: 12, ReasoningTokens: 7}}},

@@ -133,6 +133,9 @@ func (s *sample) check(t *testing.T, got read) {
 	if s.Error != nil && !strings.Contains(got.Fault, s.Error.Message) {
 		t.Errorf("fault %q; want %q", got.Fault, s.Error.Message)
 	}
+	if s.End == "clean" && (got.Unread != "" || got.Strange != "" || got.UnknownFinish) {
+		t.Errorf("unread %q, strange %q, unknown finish reason %t; want nothing unknown in an answer of a healthy server", got.Unread, got.Strange, got.UnknownFinish)
+	}
 	// The collection counts events with visible text. It counts neither events
 	// with reasoning or tool calls, nor the last token of MindIE, whose text is in
 	// another member.

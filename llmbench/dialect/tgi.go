@@ -91,7 +91,8 @@ type tgiParser struct {
 
 func newTGIParser(dialect string) *tgiParser {
 	p := new(tgiParser)
-	p.init(dialect, "generated_text", steps{p.begin, p.member, p.end})
+	p.init(dialect, "generated_text", tgiReasons, steps{p.begin, p.member, p.end})
+	p.flat = true
 	return p
 }
 
@@ -118,6 +119,8 @@ func (p *tgiParser) member(name []byte) {
 		p.prefill += p.w.Duration(time.Millisecond)
 	case "decode_time":
 		p.decode += p.w.Duration(time.Millisecond)
+	case "top_tokens":
+		p.others++
 	default:
 		p.otherMember(name)
 	}

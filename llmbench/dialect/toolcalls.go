@@ -7,8 +7,14 @@ func (p *baseParser) toolCalls() { p.w.Array(p.toolCall) }
 func (p *baseParser) toolCall() { p.w.Object(p.toolCallMember) }
 
 func (p *baseParser) toolCallMember(name []byte) {
-	if string(name) == "function" {
+	switch string(name) {
+	case "function":
 		p.function()
+	case "custom": // OpenAI
+		p.function()
+	case "id", "index", "type", "call_id", "extra_content", "provider_specific_fields", "thought_signature": // the last three: Gemini, LiteLLM
+	default:
+		p.unknownMember("tool_calls[].", name)
 	}
 }
 
@@ -19,7 +25,10 @@ func (p *baseParser) functionMember(name []byte) {
 	switch string(name) {
 	case "name":
 		p.toolName()
-	case "arguments":
+	case "arguments", "input": // input: of OpenAI's custom tools
 		p.d.ToolCall = p.w.TextOrRaw(p.d.ToolCall)
+	case "index", "id", "description", "parsed_arguments", "thought_signature":
+	default:
+		p.unknownMember("function.", name)
 	}
 }

@@ -52,7 +52,8 @@ func (d Triton) Body(q Query) ([]byte, error) {
 // NewParser returns a parser for the answers of this dialect.
 func (d Triton) NewParser() Parser {
 	p := new(tritonParser)
-	p.init(d.Name(), "an event", steps{func() {}, p.member, p.end})
+	p.init(d.Name(), "an event", tgiReasons, steps{func() {}, p.member, p.end})
+	p.flat = true
 	return p
 }
 
@@ -91,6 +92,8 @@ func (p *tritonParser) member(name []byte) {
 		p.prefill += p.w.Duration(time.Millisecond)
 	case "decode_time":
 		p.decode += p.w.Duration(time.Millisecond)
+	case "model_name", "model_version", "parameters", "cum_log_probs", "output_log_probs", "context_logits", "generation_logits", "kv_cache_reuse_stats":
+		p.others++
 	default:
 		p.otherMember(name)
 	}

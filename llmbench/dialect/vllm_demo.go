@@ -34,7 +34,8 @@ type textsParser struct {
 
 func newTextsParser(dialect string, wholeTexts bool) *textsParser {
 	p := &textsParser{wholeTexts: wholeTexts}
-	p.init(dialect, "an event", steps{p.begin, p.member, p.end})
+	p.init(dialect, "an event", nil, steps{p.begin, p.member, p.end})
+	p.flat = true
 	return p
 }
 
@@ -53,7 +54,12 @@ func (p *textsParser) End() error {
 }
 
 func (p *textsParser) member(name []byte) {
-	if string(name) != "text" {
+	switch string(name) {
+	case "text":
+	case "prompt":
+		p.others++
+		return
+	default:
 		p.otherMember(name)
 		return
 	}

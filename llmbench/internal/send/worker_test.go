@@ -196,7 +196,7 @@ func TestFirstFaultWins(t *testing.T) {
 // time of parsing nor the wait for the end of the body.
 func TestInstants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		reads := []string{content + content, content, finish + usage + strings.TrimSuffix(content, "\n\n")}
+		reads := []string{content + content, content, usage + `data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}`}
 		w, p := newTestWorker(t, roundTrip(func(*http.Request) (*http.Response, error) {
 			time.Sleep(100 * ms)
 			i := 0

@@ -61,6 +61,25 @@ func (w *Walker) TextOrRaw(dst []byte) []byte {
 // Is consumes the next value and reports whether its JSON text is literal.
 func (w *Walker) Is(literal string) bool { return string(w.Raw()) == literal }
 
+// Offset returns how many bytes of the text have been read.
+func (w *Walker) Offset() int { return int(w.dec.InputOffset()) }
+
+// Filled consumes the next value and reports whether it may hold text: whether it has, at any depth, a string that
+// is not empty, or an array of numbers, which may be tokens.
+func (w *Walker) Filled() (filled bool) {
+	switch w.Kind() {
+	case '"':
+		return len(w.Raw()) > 2
+	case '{':
+		w.Object(func([]byte) { filled = w.Filled() || filled })
+	case '[':
+		w.Array(func() { filled = w.Kind() == '0' || w.Filled() || filled })
+	default:
+		w.Raw()
+	}
+	return filled
+}
+
 // Kind returns the kind of the next value, which is the value's first byte. It does not consume the value.
 // It returns 0 after an error.
 func (w *Walker) Kind() jsontext.Kind {

@@ -27,6 +27,10 @@ func trace(text string) (got []string, err error) {
 			v = w.Length()
 		case "seconds":
 			v = w.Duration(time.Second)
+		case "filled":
+			v = w.Filled()
+		case "offset":
+			v = w.Offset()
 		case "true":
 			v = w.Is("true")
 		case "object":
@@ -65,6 +69,9 @@ func TestWalker(t *testing.T) {
 		{`{"length":[1,[2]],"length":null,"length":7}`, "length=2 length=0 length=1 end"},
 		{`{"seconds":0.25,"seconds":-1,"seconds":1e300,"seconds":null}`, "seconds=250ms seconds=0s seconds=0s seconds=0s end"},
 		{`{"true":true,"true":false}`, "true=true true=false end"},
+		{`{"filled":"a","filled":["a"],"filled":{"b":[{"c":"a"}]},"filled":[1]}`, "filled=true filled=true filled=true filled=true end"},
+		{`{"filled":"","filled":[],"filled":{},"filled":null,"filled":true,"filled":7,"filled":["",{"n":7,"a":null}]}`, "filled=false filled=false filled=false filled=false filled=false filled=false filled=false end"},
+		{`{"offset":7} {"text":"a","offset":7}`, "offset=9 end text=a offset=33 end"},
 		{`{"object":{"text":"a"},"object":null}`, "text=a object={ object={ end"},
 		{`{"array":[1,{}],"array":null}`, "array=2 array=0 end"},
 		{`{"te\u0078t":"a"}`, "text=a end"},

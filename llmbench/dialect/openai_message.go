@@ -1,0 +1,117 @@
+package dialect
+
+import "github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
+
+// openAIMessage parses the message of a choice, which is the part of an answer that has its text.
+type openAIMessage struct {
+	memoParser
+	choiceStart mark   // where the text of the choice begins
+	in          string // the member of the choice that holds the message: "delta" or "message"
+	contentSeen bool   // the message has the member content
+}
+
+func (p *openAIMessage) messageMember(name []byte) {
+	switch string(name) {
+	case "content":
+		if p.contentSeen { // if there are two members "content", the second is used
+			p.d.Text = p.d.Text[:p.choiceStart.text]
+		}
+		p.contentSeen = true
+		p.content()
+	case "refusal":
+		p.d.Text = p.w.Text(p.d.Text)
+	case "audio":
+		p.object(p.audioMember)
+	case "reasoning", "reasoning_content", "reasoning_text", "thinking": // vLLM 0.12 to 0.20 sends the same text under two names
+		p.reasoning(true)
+	case "reasoning_details", "thinking_blocks": // OpenRouter and LiteLLM also send the text under another name
+		p.reasoning(false)
+	case "tool_calls":
+		p.d.ToolCall, p.d.ToolName = p.d.ToolCall[:p.choiceStart.toolCall], p.d.ToolName[:p.choiceStart.toolName]
+		p.toolCalls()
+	case "function_call": // older form of tool_calls
+		p.function()
+	case "role", "name", "index", "logprobs", "token_ids", "annotations", "tool_call_id", "metadata", "prefix", // OpenAI, vLLM, Mistral
+		"context", "end_turn", "content_filter_results", // Azure
+		"provider_specific_fields", "extra_content", "signature", "thought_signature", "reasoning_signature", "encrypted_content", "reasoning_opaque", // LiteLLM, Gemini, OpenRouter
+		"citations", "executed_tools", "audio_content", "phase": // Perplexity, Groq, MiniMax
+	default:
+		p.unknownMember(p.in+".", name)
+	}
+}
+
+// content reads the next value as the content of a message: a text, or a list of parts, as Mistral's reasoning
+// models send it (https://docs.mistral.ai/capabilities/reasoning/).
+func (p *openAIMessage) content() {
+	switch p.w.Kind() {
+	case '[':
+		p.w.Array(p.contentPart)
+	case '{':
+		p.w.Object(p.partMember)
+	default:
+		p.d.Text = p.w.Text(p.d.Text)
+	}
+}
+
+func (p *openAIMessage) contentPart() { p.content() }
+
+// partMember reads a member of a part of the content. The part is a text, a thought or a refusal.
+func (p *openAIMessage) partMember(name []byte) {
+	switch string(name) {
+	case "text", "refusal", "content":
+		p.content()
+	case "thinking", "reasoning", "summary":
+		p.thought()
+	case "type", "id", "index", "annotations", "logprobs", "signature", "closed", "cache_control", "reference_ids":
+	default:
+		p.unknownMember(p.in+".content[].", name)
+	}
+}
+
+// audioMember reads a member of generated speech. Only its transcript is text.
+func (p *openAIMessage) audioMember(name []byte) {
+	if string(name) == "transcript" {
+		p.d.Text = p.w.Text(p.d.Text)
+	}
+}
+
+// reasoning reads the next value as the reasoning. A message may have the same reasoning under several names.
+// Then it counts once, as a plain text if one of the values is plain.
+func (p *openAIMessage) reasoning(plain bool) {
+	from, middle := p.choiceStart.reasoning, len(p.d.Reasoning)
+	p.thought()
+	switch added := p.d.Reasoning[middle:]; {
+	case len(added) == 0 || middle == from:
+	case plain:
+		p.d.Reasoning = append(p.d.Reasoning[:from], added...)
+	default:
+		p.d.Reasoning = p.d.Reasoning[:middle]
+	}
+}
+
+// thought reads the next value and adds its text to the reasoning. The value is a text, an object with a text, or
+// a list of these. Sources: https://openrouter.ai/docs/use-cases/reasoning-tokens (reasoning_details),
+// https://platform.minimax.io/docs/api-reference/text-openai-api (reasoning_details),
+// https://docs.litellm.ai/docs/reasoning_content (thinking_blocks).
+func (p *openAIMessage) thought() {
+	switch p.w.Kind() {
+	case '[':
+		p.w.Array(p.thought)
+	case '{':
+		p.w.Object(p.thoughtMember)
+	default:
+		if v := p.w.Raw(); isWord(v) {
+			p.d.Reasoning = jsonwalk.Unquote(p.d.Reasoning, v)
+		}
+	}
+}
+
+func (p *openAIMessage) thoughtMember(name []byte) {
+	switch string(name) {
+	case "text", "content", "thinking", "summary", "reasoning", "reasoning_content":
+		p.thought()
+	case "type", "id", "index", "format", "signature", "data", "encrypted_content", "status", "effort":
+	default:
+		p.unknownMember(p.in+".reasoning.", name)
+	}
+}
