@@ -120,13 +120,18 @@ func (b Bursts) String() string {
 }
 
 // Hide returns the names of the units that have no meaning because answers came in bursts, in the order of
-// units. These units are the times to the first delta, which came late with its burst; the times per token;
-// and the gaps between deltas. The rate of requests within the SLO is also among them if the SLO limits one
-// of these times. E2E latencies, other rates and counts are correct, because an answer ends with a burst.
+// units; see [OfDeltas]. E2E latencies, other rates and counts are correct, because an answer ends with a burst.
 func (b Bursts) Hide(units []Unit, slo SLO) (names []string) {
 	if !b.Found() {
 		return nil
 	}
+	return OfDeltas(units, slo)
+}
+
+// OfDeltas returns the names of the units, among the given ones, that have no meaning if the instants of deltas
+// have none: the times to the first delta, the times per token, the gaps between deltas, and the rate of requests
+// within the SLO, if the SLO limits one of these times.
+func OfDeltas(units []Unit, slo SLO) (names []string) {
 	for _, u := range units {
 		switch u.Family {
 		case FamilyTTFT, FamilyTPOT, FamilyITL:

@@ -98,6 +98,8 @@ func (s *Sample) visitAnswer(v Visitor) {
 	v.Int("outputs", &s.Outputs, given(s.Outputs < s.Deltas))
 	v.Duration("first_output_ns", &s.FirstOutput, given(s.Outputs < s.Deltas && s.Outputs > 0))
 	v.Int("cut", &s.Cut, IfSet)
+	v.Word("unread", &s.Unread, IfSet)
+	v.Flag("unread_last", &s.UnreadLast, IfSet)
 	if c := &s.Choices; v.Open("choices", *c != Choices{}) {
 		v.Int("before", &c.Before, Always)
 		v.Int("amid", &c.Amid, Always)
@@ -163,6 +165,7 @@ func (s *Sample) visitTokens(v Visitor) {
 // scores of an answer, so that they are not visited.
 func (s *Sample) visitEnd(v Visitor) {
 	v.Word("finish", &s.Finish, IfSet)
+	v.Flag("unknown_finish", &s.UnknownFinish, IfSet)
 	v.Word("outcome", (*string)(&s.Outcome), Always)
 	v.Error("error", &s.Err, IfSet)
 	v.Int("status", &s.Status, Always)

@@ -84,6 +84,13 @@ type Sample struct {
 	Outputs     int
 	FirstOutput time.Duration
 
+	// Unread is the name of a member that the dialect does not know, which may have had text before or
+	// between the deltas, such as "delta.thoughts". If there is one, the instants of the deltas are not all
+	// instants of text, so that the times to them and between them mean nothing. It is "" if there is none.
+	Unread string
+	// UnreadLast says that such a member came after the last delta, so that text may have ended later.
+	UnreadLast bool
+
 	// The clock of the answer.
 
 	// Clock is the clock of FirstByte, First, Last, Gaps, End and the instants of other events.
@@ -143,6 +150,10 @@ type Sample struct {
 	// 0 if the server did not ask. The load does not wait.
 	RetryAfter time.Duration
 	Finish     string // the server's finish reason
+	// UnknownFinish says that the dialect does not document the finish reason, or that an answer that was not
+	// streamed has none although the dialect has finish reasons. The reason does then not show that the answer
+	// is complete.
+	UnknownFinish bool
 	// Server is what the server measured on its own clock; zero if the server reported nothing. Only
 	// accept-len and accept-% are computed from it.
 	Server ServerTimings

@@ -145,6 +145,10 @@ func (a Finished) Complete(o *Options, clock conn.Clock, secrets redact.Secrets)
 	}
 	if s.TokenSource == sample.FromTokenizer {
 		s.OutputTokens = o.Tokenizer.Count(s.Answer.Reasoning + s.Answer.Text + s.Answer.Arguments())
+		if err := cutShort(s); err != nil && s.Outcome == sample.OK {
+			f := asFailure(err)
+			s.Outcome, s.Err = f.Outcome, f.error
+		}
 	} else if s.Outcome == sample.OK && o.counts(s) {
 		// A broken character has more tokens in the text than the model generated, so such a text is not
 		// counted. Reasoning is not counted either, because some servers do not count it.

@@ -15,11 +15,12 @@ import (
 
 // A stream is the state of one streamed answer.
 type stream struct {
-	idle   *idleTimer    // nil before the first event
-	done   bool          // the end marker has come
-	fault  error         // the first fault
-	usage  dialect.Usage // as reported so far
-	tokens int           // sum of the counts that the server reported with single events
+	idle    *idleTimer    // nil before the first event
+	done    bool          // the end marker has come
+	fault   error         // the first fault
+	usage   dialect.Usage // as reported so far
+	tokens  int           // sum of the counts that the server reported with single events
+	strange string        // the beginning of the last document that was not understood
 }
 
 // readStream reads a streamed answer to the end of the body, even after an error or after the end marker,
@@ -60,6 +61,25 @@ func (r *reader) ended(ctx context.Context, st *stream, s *sample.Sample, err er
 	if err == io.EOF {
 		r.closeBatch() // the end of the body may have come in a separate segment
 	}
+	err = r.outcome(ctx, st, s, err)
+	line, _ := r.ignoredLine()
+	return quote(err, s, r.server.Secrets.Excerpt(string(line), maxQuoted), st.strange)
+}
+
+// maxQuoted is the maximum length in bytes of a line that a failure quotes.
+const maxQuoted = 200
+
+// ignoredLine returns the last line of the stream that is no field of an event stream, and whether the line looks
+// like data.
+func (r *reader) ignoredLine() (line []byte, looksLikeData bool) {
+	if r.events != r.sse {
+		return nil, false
+	}
+	return r.sse.Ignored()
+}
+
+// outcome returns the failure of a stream whose body has ended with err, or nil.
+func (r *reader) outcome(ctx context.Context, st *stream, s *sample.Sample, err error) error {
 	switch {
 	case st.fault != nil:
 		return st.fault // an engine that dies reports the reason before the connection breaks
@@ -72,6 +92,12 @@ func (r *reader) ended(ctx context.Context, st *stream, s *sample.Sample, err er
 	}
 	if err := r.parser.End(); err != nil {
 		return failure{sample.Truncated, err}
+	}
+	switch line, looksLikeData := r.ignoredLine(); {
+	case looksLikeData:
+		return fail(sample.Malformed, "the stream has a line that looks like data, but is no data field, so that its text is lost")
+	case len(line) > 0 && s.Finish == "":
+		return fail(sample.Truncated, "the stream has no finish reason, and a line that is not a field")
 	}
 	s.DeltaTokens = sample.StateDeltaTokens(r.tokens, s.Deltas)
 	return r.countTokens(s, st.usage, st.tokens, s.Deltas > 0)
@@ -119,6 +145,9 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) {
 	}
 	d := &r.delta
 	err := r.parse(*e)
+	if d.Strange != "" {
+		st.strange = d.Strange
+	}
 	switch {
 	case d.Fault != "":
 		st.fault = fail(sample.ServerError, "%s", d.Fault)
@@ -135,7 +164,10 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) {
 	st.done = d.Done
 	addEventInstants(s, d, at, lag)
 	if d.Finish != "" {
-		s.Finish = d.Finish
+		s.Finish, s.UnknownFinish = d.Finish, d.UnknownFinish
+	}
+	if s.UnreadLast = d.Unread != "" || s.UnreadLast && d.Chunks == 0; s.Unread == "" {
+		s.Unread = d.Unread
 	}
 	// Some servers report zeros before or after the true counts.
 	setStated(&st.usage.PromptTokens, d.Usage.PromptTokens)

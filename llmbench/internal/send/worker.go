@@ -207,7 +207,7 @@ func (a *attempt) cleanAnswer() {
 // clean removes secrets from everything in s that a server, or an error of Go, may have written. After
 // that, s can be used safely in records, logs, checks and other shards.
 func clean(s *sample.Sample, secrets redact.Secrets) {
-	s.Finish = secrets.Hide(s.Finish)
+	s.Finish, s.Unread = secrets.Hide(s.Finish), secrets.Hide(s.Unread)
 	if s.Err != nil {
 		if before := s.Err.Error(); secrets.Hide(before) != before {
 			s.Err = errors.New(secrets.Hide(before))
