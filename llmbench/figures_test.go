@@ -81,7 +81,7 @@ func TestFiguresOwnSamples(t *testing.T) {
 			Deltas: 3, First: 300 * ms, Gaps: []time.Duration{10 * ms, 20 * ms}, Lags: make([]time.Duration, 3), Last: 330 * ms, End: 330 * ms}))
 		metrics := sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics
 		assert.Assert(t, metrics["mean-itl-ns"] > 0)
-		v, err := m.judge(metrics, sample.Bursts{})
+		v, err := m.judge(metrics, judge.Facts{})
 		assert.NilError(t, err)
 		return v.client
 	}

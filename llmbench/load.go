@@ -101,7 +101,8 @@ type Load struct {
 	ClientBound   ClientBound
 	// Withheld, if not nil, is called with the units that are not reported, and the reason. The reason is
 	// [ErrClientBound] for units that the client distorted, in order from the most distorted. The reason is
-	// [ErrBursts] for units that mean nothing because answers came in bursts. Withheld is called at most
+	// [ErrBursts] for units that mean nothing because answers came in bursts, and [ErrUnread] for units that
+	// mean nothing because answers may have text that was not read. Withheld is called at most
 	// once for each reason, and only with at least one unit. If the caller computes other metrics from the
 	// same instants, these metrics are equally wrong.
 	Withheld func(units []string, why error)

@@ -22,7 +22,8 @@ import (
 // warm-up. The result is nil, and the error not nil, if the pass could not be made, if its samples
 // contradict each other, or if ctx ended.
 //
-// An error that wraps [ErrClientBound] or [ErrBursts] comes with a result. The errors mean the following.
+// An error that wraps [ErrClientBound], [ErrBursts] or [ErrUnread] comes with a result. The errors mean the
+// following.
 //
 // ErrClientBound means that the client may have distorted a metric by more than l.MaxDistortion, or that
 // the distortion is unknown. In the first case, the error names the units: core units, or units of l.Units.
@@ -36,7 +37,10 @@ import (
 // which are times to deltas and between deltas. E2E latencies, rates and counts are right, unless the error
 // also wraps ErrClientBound.
 //
-// With [BoundReported], Pass checks neither the distortion nor the bursts. BoundReported is the default for
+// ErrUnread means that answers have members that their dialect does not know, and that may have text. The error
+// names these members, and the units that mean nothing, which are the same as for ErrBursts.
+//
+// With [BoundReported], Pass checks none of this. BoundReported is the default for
 // a target that is Simulated, because the distortion cannot be measured in a bubble of testing/synctest.
 //
 // If several processes measure together, all of them must make the same passes in the same order. Each
@@ -71,10 +75,10 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 	}()
 	if err := m.single(ctx, pl); err != nil {
 		err = m.fail(err)
-		if !errors.Is(err, ErrClientBound) && !errors.Is(err, ErrBursts) {
+		if !errors.Is(err, ErrClientBound) && !errors.Is(err, ErrBursts) && !errors.Is(err, ErrUnread) {
 			return nil, err
 		}
-		if m.bound == BoundWithheld && m.end.Bounds != nil && !errors.Is(err, ErrBursts) { // other metrics are valid
+		if m.bound == BoundWithheld && m.end.Bounds != nil && !errors.Is(err, ErrBursts) && !errors.Is(err, ErrUnread) { // other metrics are valid
 			m.end.Outcome, m.end.Why = records.EndedOK, ""
 		}
 		return m.result(), err
@@ -123,11 +127,11 @@ func (m *measurement) checkSingle(clockChange time.Duration) (c conclusion, err 
 	if m.load.Figures != nil {
 		f.Summary.Add(m.load.Figures(m.all()))
 	}
-	v, err := m.judge(f.Summary.Metrics, f.Bursts)
+	v, err := m.judge(f.Summary.Metrics, f)
 	if err != nil {
 		return c, err
 	}
-	c.Bursts, c.Withheld = v.bursts, v.Withheld
+	c.Bursts, c.Unread, c.Withheld = v.bursts, v.unread, v.Withheld
 	switch {
 	case len(v.client.Distorted) > 0:
 		c.Client = v.client.Text(true)
@@ -147,6 +151,9 @@ func errorOf(c conclusion) error {
 	}
 	if c.Bursts != "" {
 		all = append(all, explained{ErrBursts, c.Bursts})
+	}
+	if c.Unread != "" {
+		all = append(all, fmt.Errorf("%w: %s", ErrUnread, c.Unread))
 	}
 	if len(all) == 0 {
 		return nil

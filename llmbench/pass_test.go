@@ -17,6 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
@@ -221,7 +222,7 @@ func TestBursts(t *testing.T) {
 			assert.NilError(t, m.samples.Add(one))
 		}
 		metrics := sample.Summarize(m.all(), m.elapsed, m.load.SLO).Metrics
-		v, err := m.judge(metrics, sample.FindBursts(m.all()))
+		v, err := m.judge(metrics, judge.Facts{Bursts: sample.FindBursts(m.all())})
 		assert.NilError(t, err)
 		assert.Equal(t, v.bursts != "", !tt.local, v.bursts)
 		assert.DeepEqual(t, withheld, tt.want)
@@ -239,7 +240,7 @@ func TestBursts(t *testing.T) {
 		}
 	}
 	m := measured(t, BoundReported, 0, 9, false)
-	v, err := m.judge(sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics, sample.FindBursts(m.all()))
+	v, err := m.judge(sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics, judge.Facts{Bursts: sample.FindBursts(m.all())})
 	assert.NilError(t, err)
 	assert.Equal(t, v.bursts, "")
 }
@@ -255,7 +256,7 @@ func TestUnknownClientError(t *testing.T) {
 		for _, bound := range []ClientBound{BoundFails, BoundWithheld, BoundReported} {
 			m := measured(t, bound, ms, tt.streams, false)
 			metrics := sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics
-			v, err := m.judge(metrics, sample.Bursts{})
+			v, err := m.judge(metrics, judge.Facts{})
 			assert.NilError(t, err)
 			_, has := metrics[sample.ClientError]
 			assert.Equal(t, has, !tt.unknown)

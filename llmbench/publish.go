@@ -63,7 +63,7 @@ func (r *run) publish(ctx context.Context) error {
 		r.note(records.Note{Kind: records.NoteFailures, Text: f.Failures})
 	}
 	measured := maps.Clone(metrics)
-	v, err := r.judge(metrics, f.Bursts)
+	v, err := r.judge(metrics, f)
 	if err != nil {
 		return r.fail(err)
 	}
@@ -147,6 +147,9 @@ func (r *run) report(s sample.Summary) {
 // If the server is part of this process, its own metrics are shown beside the measured ones. The note about
 // the client is then only in the records and in the log with -v.
 func (r *run) tellVerdict(v verdict) {
+	if v.unread != "" {
+		r.note(records.Note{Kind: records.NoteUnread, Doubt: true, Units: v.Unread, Text: v.unread})
+	}
 	if v.bursts != "" {
 		r.note(records.Note{Kind: records.NoteBursts, Doubt: true, Units: v.Hidden, Text: v.bursts})
 	}
@@ -187,7 +190,7 @@ func (r *run) entry(v verdict, measured map[string]float64) *screen.Entry {
 	for _, w := range v.Withheld {
 		for _, unit := range w.Units {
 			one := screen.Withheld{Unit: unit}
-			if !w.Bursts {
+			if !w.Bursts && !w.Unread {
 				one.Value, one.Most = measured[unit], v.client.Most(unit)
 				one.Capped = one.Most >= distortion.MaxShare
 			}

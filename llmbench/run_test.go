@@ -65,6 +65,8 @@ func init() { // as the initializer of helpers, this would be an initialization 
 		"Truth":         helperTruth,
 		"TwoSeconds":    helperTwoSeconds,
 		"TwoUnits":      helperTwoUnits,
+		"UnknownFinish": helperUnknownFinish,
+		"Unread":        helperUnread,
 		"Unready":       helperUnready,
 		"Withheld":      helperWithheld,
 		"NothingLeft":   helperNothingLeft,

@@ -75,7 +75,7 @@ func (r *run) note(n records.Note) {
 // requests, missing metrics, or the source of metrics.
 func reassuring(n records.Note) bool {
 	switch n.Kind {
-	case records.NoteAnswers, records.NoteFailures, records.NoteServer, records.NoteClient, records.NoteSteady, records.NoteTokens, records.NoteClock:
+	case records.NoteAnswers, records.NoteFailures, records.NoteServer, records.NoteClient, records.NoteSteady, records.NoteTokens, records.NoteFinish, records.NoteClock:
 		return false
 	}
 	return !n.Doubt

@@ -21,30 +21,39 @@ var ErrClientBound = errors.New("client-bound")
 // server and the client buffers streams. See [sample.Bursts].
 var ErrBursts = errors.New("answers come in bursts")
 
+// ErrUnread is wrapped by the error of [Pass] if answers have members that their dialect does not know, and that
+// may have text before or between the text that was read.
+var ErrUnread = errors.New("answers may have text that was not read")
+
 // A verdict holds the metrics of a measurement that are left, and the reasons why others were withheld.
 type verdict struct {
 	*judge.Figures
 	bursts string            // describes how answers came in bursts; "" if they did not
+	unread string            // describes text that may not have been read; "" if there is none
 	client distortion.Report // says how much the client distorted metrics
 }
 
-// judge removes from metrics those that mean nothing because of bursts and those that the client distorted
-// too much, unless the load wants all metrics to be reported. It writes the removed units to the end of the
-// records, and passes them to Load.Withheld.
-func (m *measurement) judge(metrics map[string]float64, b sample.Bursts) (v verdict, err error) {
+// judge removes from metrics those that mean nothing because text may not have been read. It also removes those
+// that mean nothing because of bursts and those that the client distorted too much, unless the load wants them to
+// be reported. It writes the removed units to the end of the records, and passes them to Load.Withheld.
+func (m *measurement) judge(metrics map[string]float64, f judge.Facts) (v verdict, err error) {
 	v.Figures = &judge.Figures{Metrics: metrics, Units: m.load.units(), Shown: m.shown, Reported: m.bound == BoundReported}
+	v.unread = v.JudgeUnread(f.Unread, m.load.SLO)
 	if !m.target.Simulated { // nothing is between the client and a server in this process
-		v.bursts = v.JudgeBursts(b, m.load.SLO)
+		v.bursts = v.JudgeBursts(f.Bursts, m.load.SLO)
 	}
-	if v.client, err = m.distortion(metrics, v.Hidden); err != nil {
+	if v.client, err = m.distortion(metrics, slices.Concat(v.Hidden, v.Unread)); err != nil {
 		return v, err
 	}
 	v.JudgeClient(v.client)
 	m.end.Bounds = v.Bounds
 	for _, w := range v.Withheld {
-		if w.Bursts {
+		switch {
+		case w.Bursts:
 			m.end.Buffered = w.Units
-		} else {
+		case w.Unread:
+			m.end.Unread = w.Units
+		default:
 			m.end.Withheld = w.Units
 		}
 	}
@@ -59,8 +68,11 @@ func (m *measurement) tellWithheld(all []judge.Withholding) {
 	}
 	for _, w := range all {
 		why := ErrClientBound
-		if w.Bursts {
+		switch {
+		case w.Bursts:
 			why = ErrBursts
+		case w.Unread:
+			why = ErrUnread
 		}
 		m.load.Withheld(w.Units, why)
 	}

@@ -108,6 +108,7 @@ func TestEveryShape(t *testing.T) {
 							return
 						}
 						assert.NilError(t, s.Err)
+						assert.Assert(t, s.Unread == "" && !s.UnknownFinish, "unread %q, finish reason %q", s.Unread, s.Finish)
 						switch s.TokenSource {
 						case sample.FromUsage, sample.FromEvents:
 							assert.Equal(t, s.OutputTokens, e.OutputTokens)

@@ -246,7 +246,7 @@ func (c *capacity) asks(l llmbench.Load) llmbench.Load {
 }
 
 // attempt makes one pass. spoilt says how the client has spoilt the pass, or is nil. If answers come in
-// bursts, the pass cannot be judged by an SLO with a limit on the TTFT or the TPOT.
+// bursts, or may have text that was not read, the pass cannot be judged by an SLO with a limit on the TTFT or the TPOT.
 func (c *capacity) attempt(ctx context.Context, name string, n int, load func(seed uint64) llmbench.Load) (met bool, spoilt, err error) {
 	c.passes++
 	c.certified = false
@@ -255,7 +255,7 @@ func (c *capacity) attempt(ctx context.Context, name string, n int, load func(se
 		return false, nil, err
 	}
 	result, bounds, err := c.send(ctx, name, c.target, l)
-	bursts, bound := errors.Is(err, llmbench.ErrBursts), errors.Is(err, llmbench.ErrClientBound)
+	bursts, bound := errors.Is(err, llmbench.ErrBursts) || errors.Is(err, llmbench.ErrUnread), errors.Is(err, llmbench.ErrClientBound)
 	switch {
 	case bursts && c.slo.NeedsStream():
 		return false, nil, errors.Join(fmt.Errorf("%w: %s: %w", search.ErrCannotJudge, name, err), result.Close())

@@ -18,6 +18,7 @@ type End struct {
 	Why      string   `json:"why,omitempty"`      // the reason for a failure; else ""
 	Withheld []string `json:"withheld,omitempty"` // units that were not reported: the client distorted them
 	Buffered []string `json:"buffered,omitempty"` // units that were not reported: something buffered the streams, so that answers came in bursts
+	Unread   []string `json:"unread,omitempty"`   // units that were not reported: answers have members that may have text, but are not read
 	// Bounds has, by unit, the interval in which the true value of each metric lies that the client's
 	// delays can change. It includes metrics that were withheld. It is nil if the client's delays are
 	// unknown, and in files of older releases.
@@ -144,12 +145,12 @@ func (r *Run) Failed() string {
 }
 
 // Withheld returns the units that the benchmark did not report: the client distorted them, or they have no
-// meaning because answers came in bursts.
+// meaning because answers came in bursts or have text that was not read.
 func (r *Run) Withheld() []string {
 	if r.End == nil {
 		return nil
 	}
-	return slices.Concat(r.End.Withheld, r.End.Buffered)
+	return slices.Concat(r.End.Withheld, r.End.Buffered, r.End.Unread)
 }
 
 // WhyWithheld returns a clause for each reason why units were withheld. The clause names the units.
@@ -162,6 +163,9 @@ func (r *Run) WhyWithheld() (reasons []string) {
 	}
 	if units := r.End.Buffered; len(units) > 0 {
 		reasons = append(reasons, "answers came in bursts because something buffered the streams, so that "+strings.Join(units, ", ")+" have no meaning")
+	}
+	if units := r.End.Unread; len(units) > 0 {
+		reasons = append(reasons, "answers may have text that was not read, so that "+strings.Join(units, ", ")+" have no meaning")
 	}
 	return reasons
 }

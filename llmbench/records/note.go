@@ -20,6 +20,8 @@ type Note struct {
 const (
 	NoteClient      = "client"      // the client distorted metrics, or it is unknown whether it did
 	NoteBursts      = "bursts"      // answers came in bursts
+	NoteUnread      = "unread"      // answers have members that the dialect does not know, and that may have text
+	NoteFinish      = "finish"      // answers ended with a finish reason that their API does not document
 	NoteRate        = "rate"        // requests were not sent at the requested rate
 	NoteRecorder    = "recorder"    // requests waited because writing their records was slow
 	NoteClock       = "clock"       // instants are from another clock than usual, or the clock was set

@@ -14,7 +14,9 @@ type Facts struct {
 	Summary  sample.Summary
 	Failures string // a text about failed requests that are tolerated, or ""
 	Bursts   sample.Bursts
+	Unread   Unread
 	excess   string
+	unknown  unknownEnds
 	hidden   int
 }
 
@@ -26,7 +28,9 @@ func FindFacts(all iter.Seq[*sample.Sample], elapsed time.Duration, slo sample.S
 		func(s samples) { f.Summary = sample.Summarize(s, elapsed, slo) },
 		func(s samples) { f.Failures, _ = failures(s, tolerated) },
 		func(s samples) { f.Bursts = sample.FindBursts(s) },
+		func(s samples) { f.Unread = findUnread(s) },
 		func(s samples) { f.excess = excess(s) },
+		func(s samples) { f.unknown = findUnknownEnds(s) },
 		func(s samples) { f.hidden = hidden(s) })
 	return f
 }

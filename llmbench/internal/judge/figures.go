@@ -20,13 +20,15 @@ type Figures struct {
 
 	Withheld []Withholding
 	Hidden   []string                   // units that have no meaning because answers came in bursts
+	Unread   []string                   // units that have no meaning because answers may have text that was not read
 	Bounds   map[string]sample.Interval // intervals of true values, for metrics that the client can distort; nil: unknown
 }
 
 // A Withholding is a list of metrics that were withheld for one reason.
 type Withholding struct {
 	Units  []string
-	Bursts bool // the reason is bursts; otherwise the client distorted the metrics
+	Bursts bool // the reason is bursts
+	Unread bool // the reason is text that was not read; if neither is true, the client distorted the metrics
 }
 
 // Named returns the units, among the given ones, that a result may have.
@@ -53,16 +55,12 @@ func (f *Figures) OfTokens() (units []string) {
 // between the server and the client buffers streams. It returns a text about these metrics, or "". It must
 // be called before JudgeClient, which would otherwise blame the client for these metrics.
 func (f *Figures) JudgeBursts(b sample.Bursts, slo sample.SLO) string {
-	units := slices.DeleteFunc(slices.Clone(f.Units), func(u sample.Unit) bool {
-		_, known := f.Metrics[u.Name]
-		return !known || !f.Shown(u)
-	})
-	if f.Hidden = b.Hide(units, slo); len(f.Hidden) == 0 {
+	if f.Hidden = b.Hide(f.known(), slo); len(f.Hidden) == 0 {
 		return ""
 	}
 	end := "have no meaning"
 	if !f.Reported {
-		f.withhold(f.Hidden, true)
+		f.withhold(Withholding{Units: f.Hidden, Bursts: true})
 		end = "have no meaning and are omitted"
 	}
 	return fmt.Sprintf("answers come in bursts: %v: something between buffers the stream (nginx: proxy_buffering off), or lacks CPU\n  %s %s", b, strings.Join(f.Hidden, ", "), end)
@@ -79,16 +77,24 @@ func (f *Figures) JudgeClient(r distortion.Report) {
 		f.Metrics[sample.ClientError] = 100 * r.Worst
 	}
 	if units := r.Units(); len(units) > 0 && !f.Reported {
-		f.withhold(units, false)
+		f.withhold(Withholding{Units: units})
 	}
 }
 
-// withhold removes the metrics of the given units.
-func (f *Figures) withhold(units []string, bursts bool) {
-	for _, unit := range units {
+// known returns the units that the result has.
+func (f *Figures) known() []sample.Unit {
+	return slices.DeleteFunc(slices.Clone(f.Units), func(u sample.Unit) bool {
+		_, known := f.Metrics[u.Name]
+		return !known || !f.Shown(u)
+	})
+}
+
+// withhold removes the metrics of a withholding.
+func (f *Figures) withhold(w Withholding) {
+	for _, unit := range w.Units {
 		delete(f.Metrics, unit)
 	}
-	f.Withheld = append(f.Withheld, Withholding{units, bursts})
+	f.Withheld = append(f.Withheld, w)
 }
 
 // HasSpeed reports whether there is still a rate or a latency that was not withheld.

@@ -23,6 +23,9 @@ func (f Facts) Notes() (all []records.Note) {
 	if f.excess != "" {
 		add(records.Note{Kind: records.NoteLengths}, "%s", f.excess)
 	}
+	if text, doubt := f.unknown.describe(s.Requests); text != "" {
+		add(records.Note{Kind: records.NoteFinish, Doubt: doubt}, "%s", text)
+	}
 	if asked, output := s.Metrics["asked-out-tok/req"], s.Metrics["out-tok/req"]; output > 0 && output < shortAnswers*asked {
 		add(records.Note{Kind: records.NoteLengths, Doubt: true}, "answers are shorter than asked: mean %.4g of %.4g output tokens; metrics depend on the length", output, asked)
 	}

@@ -44,7 +44,7 @@ func Send(l Load) (chunks int, err error) {
 		ClientBound: llmbench.BoundFails, // so that the distortion by the client is measured
 	})
 	// Neither distortion nor bursts, which the server causes if it has too little CPU, matter here.
-	if err != nil && !errors.Is(err, llmbench.ErrClientBound) && !errors.Is(err, llmbench.ErrBursts) {
+	if err != nil && !errors.Is(err, llmbench.ErrClientBound) && !errors.Is(err, llmbench.ErrBursts) && !errors.Is(err, llmbench.ErrUnread) {
 		return 0, err
 	}
 	defer result.Close()
