@@ -61,9 +61,11 @@ type Load struct {
 
 	// Timeout is the maximum duration of a request, from its send; 0 means [DefaultTimeout].
 	Timeout time.Duration
-	// IdleTimeout is the maximum time between two events of a stream; 0 means [DefaultIdleTimeout].
-	// Comments, which some servers send as heartbeats, are not events. Before the first event only Timeout
-	// applies, because a request may have to wait in the server's queue.
+	// IdleTimeout is the maximum time between two signs of life of a stream; 0 means [DefaultIdleTimeout].
+	// Output is a sign of life, and so are progress with the prompt, the finish reason and the end marker.
+	// Deltas without text are not. Until the first output, comments and events of the type ping count, too,
+	// because servers and gateways send them while a request waits in a queue. Before the first event only
+	// Timeout applies.
 	IdleTimeout time.Duration
 	// PassTimeout is the maximum duration of a pass; 0 means that only the limits of its requests apply.
 	PassTimeout time.Duration

@@ -61,7 +61,7 @@ type Options struct {
 	// Tenants are the headers of the light and of the heavy tenant of Fairness, such as two API keys. Zero
 	// means the field X-Gateway-Inference-Fairness-Id with the values light and heavy.
 	Tenants [2]http.Header
-	// Timeout limits the duration of a request, and IdleTimeout limits the pauses within a stream.
+	// Timeout limits the duration of a request, and IdleTimeout limits the time without output within a stream.
 	// Published loads have their own timeouts. Serve: LLMBENCH_TIMEOUT, by default 10 minutes, and
 	// LLMBENCH_IDLE_TIMEOUT, by default 60 seconds.
 	Timeout, IdleTimeout time.Duration

@@ -117,6 +117,12 @@ func (p *baseParser) setReasoningTokens() {
 	p.d.Usage.ReasoningTokens = max(p.d.Usage.ReasoningTokens, p.w.Count())
 }
 
+// promptProgress records that llama.cpp is processing the prompt.
+func (p *baseParser) promptProgress() {
+	p.others++
+	p.d.Progress = true
+}
+
 // timings keeps the timings object that llama.cpp adds in all of its dialects. endDocument parses the
 // object, but only after the end of generation: earlier timings are provisional, and parsing them would
 // take longer than parsing the rest of the event.

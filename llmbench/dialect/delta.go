@@ -48,6 +48,9 @@ type Delta struct {
 	Fault string
 	// Done reports that the event was the end marker of the dialect.
 	Done bool
+	// Progress reports that the server is processing the prompt. llama.cpp says so if the request has the member
+	// return_progress.
+	Progress bool
 	// Vectors has the vector of each input, in the order of the inputs, in dialects for embeddings. Scores
 	// has the scores of the inputs, in the order of the answer, in dialects for ranking.
 	Vectors [][]float32

@@ -64,8 +64,10 @@ func (p *llamaCPPParser) member(name []byte) {
 		p.d.Usage.PromptTokens = p.w.Count()
 	case "timings":
 		p.timings()
+	case "prompt_progress":
+		p.promptProgress()
 	case "tokens", "id_slot", "slot_id", "generation_settings", "prompt", "has_new_line", "truncated", "stopping_word", "tokens_cached",
-		"completion_probabilities", "probs", "prompt_progress", "multimodal":
+		"completion_probabilities", "probs", "multimodal":
 		p.others++
 	default:
 		p.otherMember(name)

@@ -113,8 +113,10 @@ func (p *openAIParser) member(name []byte) {
 		"kv_transfer_params", "nvext", "sglext", "x_groq", "moderation", // vLLM, Dynamo, SGLang, Groq, OpenAI
 		"citations", "search_results", "images", "related_questions", // Perplexity
 		"input_sensitive", "output_sensitive", "input_sensitive_type", "output_sensitive_type", // MiniMax
-		"web_search", "content_filter", "prompt_progress": // GLM, llama.cpp
+		"web_search", "content_filter": // GLM
 		p.others++
+	case "prompt_progress": // llama.cpp
+		p.promptProgress()
 	default:
 		p.otherMember(name)
 	}

@@ -11,7 +11,7 @@ const (
 	Connect     Outcome = "connect"      // there was no connection, or it was lost before the answer began
 	HTTP        Outcome = "http"         // the status was not 2xx
 	Timeout     Outcome = "timeout"      // the deadline of the request passed
-	Stalled     Outcome = "stalled"      // no event came within the idle timeout
+	Stalled     Outcome = "stalled"      // the stream had begun, and no output came within the idle timeout
 	Truncated   Outcome = "truncated"    // the answer ended before it was complete
 	ServerError Outcome = "server-error" // the answer contained an error of the server
 	Empty       Outcome = "empty"        // the answer had no event, no token, or no text although more than one token was asked for

@@ -48,6 +48,9 @@ type Decoder struct {
 	// Format selects how the body is split into events. The default is
 	// EventStream. Format must not change within a body.
 	Format Format
+	// Comment, if not nil, is called for each comment line. Many servers send comments to keep a connection
+	// open while a request waits. Comment must not call methods of the decoder.
+	Comment func()
 
 	r      io.Reader
 	waiter Waiter // r, if r is a Waiter
@@ -101,7 +104,7 @@ func NewDecoder(r io.Reader) *Decoder {
 	return d
 }
 
-// Reset prepares d for the body r. It keeps MaxEventSize, Budget and Format. It also keeps the buffers,
+// Reset prepares d for the body r. It keeps MaxEventSize, Budget, Format and Comment. It also keeps the buffers,
 // unless they count against the Budget.
 func (d *Decoder) Reset(r io.Reader) {
 	d.giveBack()
@@ -110,6 +113,7 @@ func (d *Decoder) Reset(r io.Reader) {
 		MaxEventSize: d.MaxEventSize,
 		Budget:       d.Budget,
 		Format:       d.Format,
+		Comment:      d.Comment,
 		r:            r,
 		waiter:       waiter,
 		buf:          d.buf,
@@ -249,6 +253,10 @@ func (d *Decoder) field(from, to int) error {
 		value = value[1:]
 	}
 	switch string(name) {
+	case "":
+		if d.Comment != nil {
+			d.Comment()
+		}
 	case "data":
 		return d.addData(value)
 	case "error":
@@ -265,7 +273,6 @@ func (d *Decoder) field(from, to int) error {
 		}
 	case "retry":
 		d.setRetry(value)
-	case "": // a comment
 	default:
 		d.ignore(line)
 	}

@@ -357,3 +357,17 @@ func TestIgnored(t *testing.T) {
 		}
 	}
 }
+
+// TestComment checks that Comment is called for each comment line, and for no other line.
+func TestComment(t *testing.T) {
+	comments := 0
+	d := NewDecoder(strings.NewReader(": a\n\n:\ndata: :x\n:b\n\nevent: y\n: c\n\n"))
+	d.Comment = func() { comments++ }
+	for _, want := range []int{3, 4} {
+		d.Next()
+		assert.Equal(t, comments, want)
+	}
+	d.Reset(strings.NewReader(": a\n\n"))
+	d.Next()
+	assert.Equal(t, comments, 5)
+}

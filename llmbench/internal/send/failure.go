@@ -47,7 +47,7 @@ func interrupted(ctx context.Context, opts *Options, o sample.Outcome, err error
 	case cause == errTimeout:
 		return fail(sample.Timeout, "no end after %v", opts.Timeout)
 	case cause == errStalled:
-		return fail(sample.Stalled, "nothing for %v in the middle of the stream", opts.IdleTimeout)
+		return fail(sample.Stalled, "no output for %v in the middle of the stream", opts.IdleTimeout)
 	case cause == errLeft:
 		return failure{sample.Left, cause}
 	case cause != nil:

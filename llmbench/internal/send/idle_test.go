@@ -36,7 +36,7 @@ func TestIdleTimer(t *testing.T) {
 				})
 				for _, pause := range c.pauses {
 					time.Sleep(pause)
-					timer.event(clock.Now() - c.read)
+					timer.sign(clock.Now() - c.read)
 				}
 				time.Sleep(c.stop)
 				synctest.Wait()
@@ -59,7 +59,7 @@ func TestIdleTimerStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := conn.NewClock(conn.WallClock)
 		timer := newIdleTimer(time.Second, clock, func(why error) { t.Error(why) })
-		timer.event(clock.Now())
+		timer.sign(clock.Now())
 		timer.stop()
 		timer.fire()
 		time.Sleep(time.Hour)

@@ -10,7 +10,7 @@ import (
 type Options struct {
 	Stream      bool
 	Timeout     time.Duration // for a request, from the send
-	IdleTimeout time.Duration // between two events of a stream
+	IdleTimeout time.Duration // between two signs of life of a stream; see idleTimer
 	KeepText    bool          // samples contain the answer
 	Tokenizer   Tokenizer     // counts the output tokens if the server does not report them; may be nil
 	// Compared is the number of requests of a pass whose text the Tokenizer counts even if the server

@@ -56,6 +56,7 @@ type reader struct {
 	delta  dialect.Delta // the last parsed event
 	parsed int           // number of events of the stream that were completely parsed, up to parsedApart
 
+	queued     *idleTimer    // of a stream that has begun and has no output yet; else nil
 	part       conn.Arrival  // arrival of the beginning of the next event; zero if none of it was read
 	arrivals   conn.Arrivals // arrivals of the deltas with generated text
 	batch      batch         // deltas of the last batch of bytes; a batch is bytes with the same timestamp
@@ -71,7 +72,7 @@ func (r *reader) init(o *Options, s *Server, clock conn.Clock, events *sse.Budge
 	*r = reader{options: o, server: s, clock: clock, parser: s.Dialect.NewParser()}
 	r.keepText = o.keepsText()
 	r.sse = sse.NewDecoder(&r.src)
-	r.sse.Budget = events
+	r.sse.Budget, r.sse.Comment = events, r.comment
 	r.events = r.sse
 	if f, ok := s.Dialect.(dialect.Framer); ok {
 		r.framer, r.events = f, f.NewDecoder(&r.src)

@@ -40,9 +40,12 @@ func (r *reader) readStream(ctx context.Context, s *sample.Sample, giveUp contex
 		}
 		if st.idle == nil {
 			st.idle = newIdleTimer(r.options.IdleTimeout, r.clock, giveUp)
+			st.idle.sign(r.src.Data.User)
+			r.queued = st.idle
 		}
-		st.idle.event(r.src.Data.User)
-		r.addEvent(&st, s, &e)
+		if r.addEvent(&st, s, &e) {
+			st.idle.sign(r.src.Data.User)
+		}
 		if err := r.enough(ctx, &st, s, giveUp); err != nil {
 			return err
 		}
@@ -52,6 +55,7 @@ func (r *reader) readStream(ctx context.Context, s *sample.Sample, giveUp contex
 // leaveStream releases what a stream used.
 func (r *reader) leaveStream(st *stream) {
 	st.idle.stop()
+	r.queued = nil
 	r.events.Reset(http.NoBody) // large events of other streams may need the budget of these buffers
 }
 
@@ -132,8 +136,9 @@ func tooLong(s *sample.Sample) error {
 }
 
 // addEvent parses an event and adds its contents to the sample. It ignores events after a fault, and events
-// after the end marker unless they report an error.
-func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) {
+// after the end marker unless they report an error. It reports whether the event is a sign of life; see
+// idleTimer.
+func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive bool) {
 	r.closeBatch()
 	at, lag := r.src.Data.On(r.clock)
 	if r.src.Data.Stamp == 0 {
@@ -141,7 +146,7 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) {
 	}
 	s.Events++
 	if st.fault != nil {
-		return
+		return false
 	}
 	d := &r.delta
 	err := r.parse(*e)
@@ -151,17 +156,18 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) {
 	switch {
 	case d.Fault != "":
 		st.fault = fail(sample.ServerError, "%s", d.Fault)
-		return
+		return false
 	case st.done:
-		return
+		return false
 	case errors.Is(err, dialect.ErrTruncated):
 		st.fault = failure{sample.Truncated, err}
-		return
+		return false
 	case err != nil:
 		st.fault = failure{sample.Malformed, err}
-		return
+		return false
 	}
 	st.done = d.Done
+	alive = r.alive(st, d, e)
 	addEventInstants(s, d, at, lag)
 	if d.Finish != "" {
 		s.Finish, s.UnknownFinish = d.Finish, d.UnknownFinish
@@ -194,6 +200,25 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) {
 		s.Outputs += d.Chunks
 	}
 	r.addText(s)
+	return alive
+}
+
+// alive reports whether an event is a sign of life: that the server generates output, processes the prompt or
+// ends the answer. An event without all of this, such as a delta with an empty text, says only that the
+// connection is open. Until the first output, a ping counts, too, as a comment does.
+func (r *reader) alive(st *stream, d *dialect.Delta, e *sse.Event) bool {
+	if d.Chunks > 0 || d.Tokens > 0 || len(d.ToolName) > 0 {
+		r.queued = nil
+		return true
+	}
+	return d.Usage.OutputTokens > st.usage.OutputTokens || d.Progress || d.Finish != "" || d.Done || r.queued != nil && string(e.Type) == "ping"
+}
+
+// comment receives a comment of a stream.
+func (r *reader) comment() {
+	if r.queued != nil {
+		r.queued.sign(r.src.Data.User)
+	}
 }
 
 // addTokens adds the tokens of an event's deltas, if the server has reported tokens for all deltas so far.
