@@ -75,6 +75,8 @@ func (q *Request) checkText() error {
 		return errors.New("gaps_ns without first_ns: want none")
 	case q.Deltas > 0 && (q.First < q.earliest() || q.Last > q.End || q.Last < q.First):
 		return fmt.Errorf("first_ns %d and last_ns %d: want them in this order between start_ns %d and end_ns %d", q.First, q.Last, q.Start, q.End)
+	case q.Blank < 0 || q.Blank >= max(1, q.Deltas):
+		return fmt.Errorf("blank %d: want less than the number of deltas, %d", q.Blank, q.Deltas)
 	case q.Cut > q.Deltas:
 		return fmt.Errorf("cut %d: want it among the %d deltas", q.Cut, q.Deltas)
 	case len(q.DeltaTokens) > 0 && (len(q.DeltaTokens) != int(q.Deltas) || slices.Min(q.DeltaTokens) < 0):

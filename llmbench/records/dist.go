@@ -35,9 +35,23 @@ func (d *Dist) Add(v time.Duration) {
 // AddGaps adds the gaps of q.
 func (d *Dist) AddGaps(q *Request) { d.add(&q.gaps, int64(q.Last-q.First)) } // Read has checked the sum
 
+// AddITLs adds the gaps of q that [sample.Sample.ITLs] returns.
+func (d *Dist) AddITLs(q *Request) {
+	if q.Blank == 0 {
+		d.AddGaps(q)
+		return
+	}
+	i := int32(0)
+	for gap := range q.Gaps() {
+		if i++; i > q.Blank {
+			d.Add(gap)
+		}
+	}
+}
+
 // AddTokenGaps adds the gaps between the tokens of q, as [sample.Sample.TokenGaps] defines them.
 func (d *Dist) AddTokenGaps(q *Request) {
-	s := sample.Sample{Gaps: slices.Collect(q.Gaps()), DeltaTokens: q.DeltaTokens}
+	s := sample.Sample{Gaps: slices.Collect(q.Gaps()), DeltaTokens: q.DeltaTokens, Blank: int(q.Blank)}
 	for v := range s.TokenGaps() {
 		d.Add(v)
 	}

@@ -36,7 +36,7 @@ type Request struct {
 
 	InFlight                   int32 // 0 means unknown, in older files
 	Deltas, Outputs            int32
-	Cut                        int32
+	Blank, Cut                 int32
 	Events                     int32 // -1 means unknown, in older files
 	PromptTokens, OutputTokens int32
 	CachedTokens               int32
@@ -76,9 +76,9 @@ func (q *Request) OK() bool { return q.Outcome == sample.OK }
 // Failed reports whether the request failed or was shed: its outcome is neither OK nor Left.
 func (q *Request) Failed() bool { return !q.OK() && q.Outcome != sample.Left }
 
-// sample returns q as a Sample without gaps and lags.
+// sample returns q as a Sample without lags, and with only the gaps that [sample.Sample.Seen] needs.
 func (q *Request) sample() sample.Sample {
-	return sample.Sample{
+	s := sample.Sample{
 		Shard: int(q.Shard), Pass: int(q.Pass),
 		Due: q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, SentBy: q.SentBy, Merged: q.Merged, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent), ResentUnread: q.ResentUnread,
 		Streamed: q.Streamed, Turn: int(q.Turn), Deltas: int(q.Deltas), Cut: int(q.Cut), Outputs: int(q.Outputs), FirstOutput: q.FirstOutput, First: q.First, Last: q.Last, End: q.End,
@@ -86,7 +86,20 @@ func (q *Request) sample() sample.Sample {
 		PromptTokens: int(q.PromptTokens), CachedTokens: int(q.CachedTokens), OutputTokens: int(q.OutputTokens), ReasoningTokens: int(q.ReasoningTokens), PromptChars: int(q.PromptChars), OutputChars: int(q.OutputChars), TokenSource: q.TokenSource, Outcome: q.Outcome,
 		Checked: q.Checked, Correct: q.Correct, Wrong: q.Wrong,
 	}
+	if q.Blank > 0 {
+		s.Blank, s.DeltaTokens = int(q.Blank), q.DeltaTokens
+		for gap := range q.Gaps() {
+			if len(s.Gaps) == s.Blank {
+				break
+			}
+			s.Gaps = append(s.Gaps, gap)
+		}
+	}
+	return s
 }
+
+// Seen returns the instant of the first delta with something to see, as [sample.Sample.Seen] does.
+func (q *Request) Seen() time.Duration { s := q.sample(); return s.Seen() }
 
 // request returns the line's sample as a Request.
 func (l *line) request() Request {
@@ -101,7 +114,7 @@ func (l *line) request() Request {
 		MaxTokens: int32(s.MaxTokens), FixedOutput: s.FixedOutput, AskedTokens: int32(s.AskedTokens), PromptChars: int32(s.PromptChars), OutputChars: int32(s.OutputChars),
 		Outcome: s.Outcome, TokenSource: s.TokenSource, Error: l.failure, Finish: s.Finish, Clock: s.Clock, Streamed: s.Streamed, Scheduled: s.Scheduled,
 		Events: int32(s.Events), Deltas: int32(s.Deltas), Outputs: int32(s.Outputs), FirstOutput: s.FirstOutput,
-		Merged: s.Merged, Cut: int32(s.Cut), gaps: l.gaps, lags: l.lags, DeltaTokens: s.DeltaTokens, Checked: s.Checked, Correct: s.Correct, Wrong: s.Wrong,
+		Merged: s.Merged, Blank: int32(s.Blank), Cut: int32(s.Cut), gaps: l.gaps, lags: l.lags, DeltaTokens: s.DeltaTokens, Checked: s.Checked, Correct: s.Correct, Wrong: s.Wrong,
 	}
 	if l.has("epoch_unix_ns") {
 		q.Epoch = s.Epoch.UnixNano()

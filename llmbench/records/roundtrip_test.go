@@ -74,7 +74,7 @@ func TestRoundTrip(t *testing.T) {
 				Due: s.Due, Start: s.Start, Wrote: s.Wrote, FirstByte: s.FirstByte, First: s.First, Last: s.Last, End: s.End,
 				Turn: int32(s.Turn), Events: int32(s.Events), FirstOutput: s.FirstOutput, Outputs: int32(s.Outputs),
 				LastEvent: s.LastEvent, Done: s.Done, Connect: s.Connect, Choices: s.Choices,
-				Deltas: int32(s.Deltas), Cut: int32(s.Cut),
+				Deltas: int32(s.Deltas), Blank: int32(s.Blank), Cut: int32(s.Cut),
 				PromptTokens: int32(s.PromptTokens), OutputTokens: int32(s.OutputTokens), CachedTokens: int32(s.CachedTokens), MaxTokens: int32(s.MaxTokens), FixedOutput: s.FixedOutput, AskedTokens: int32(s.AskedTokens), Status: int32(s.Status),
 				PromptChars: int32(s.PromptChars), OutputChars: int32(s.OutputChars), Resent: int32(s.Resent), UsageAlone: s.UsageAlone, Streamed: s.Streamed, Scheduled: s.Scheduled,
 				Epoch: s.Epoch.UnixNano(), InFlight: int32(s.InFlight), Granted: s.Granted, SentBy: s.SentBy, Merged: s.Merged, Admitted: s.Admitted, Clock: s.Clock, Server: q.Server,

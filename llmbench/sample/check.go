@@ -32,6 +32,8 @@ func (s *Sample) Check() error {
 		return fmt.Errorf("sent %v, first byte %v; want them in this order", s.Start, s.FirstByte)
 	case s.Outputs > s.Deltas || s.Outputs > 0 && (s.FirstOutput < s.First || s.FirstOutput > s.Last):
 		return fmt.Errorf("%d of %d deltas have more than reasoning, the first at %v; want it between %v and %v", s.Outputs, s.Deltas, s.FirstOutput, s.First, s.Last)
+	case s.Blank < 0 || s.Blank >= max(1, s.Deltas):
+		return fmt.Errorf("%d blank deltas before the first of %d deltas with something to see", s.Blank, s.Deltas)
 	case s.Cut > s.Deltas:
 		return fmt.Errorf("%d of %d deltas were cut", s.Cut, s.Deltas)
 	case s.Lags != nil && len(s.Lags) != s.Deltas:

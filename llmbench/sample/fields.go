@@ -97,6 +97,7 @@ func (s *Sample) visitAnswer(v Visitor) {
 	v.Int("events", &s.Events, Always)
 	v.Int("outputs", &s.Outputs, given(s.Outputs < s.Deltas))
 	v.Duration("first_output_ns", &s.FirstOutput, given(s.Outputs < s.Deltas && s.Outputs > 0))
+	v.Int("blank", &s.Blank, IfSet)
 	v.Int("cut", &s.Cut, IfSet)
 	v.Word("unread", &s.Unread, IfSet)
 	v.Flag("unread_last", &s.UnreadLast, IfSet)

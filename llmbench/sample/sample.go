@@ -73,6 +73,9 @@ type Sample struct {
 	First, Last time.Duration
 	// Gaps holds the Deltas-1 times between successive deltas.
 	Gaps []time.Duration
+	// Blank is the number of deltas before the first delta with something to see; see [Sample.Seen]. It is 0
+	// if no delta has something to see.
+	Blank int
 	// DeltaTokens holds the number of tokens of each delta, as the server reported them with its events. It
 	// is nil if the server did not report them, or if no delta has several tokens.
 	DeltaTokens []int32
@@ -80,7 +83,7 @@ type Sample struct {
 	// more after the first, when the client had read the first. It is 0 without kernel timestamps.
 	Cut int
 	// Outputs is the number of deltas with more than reasoning. FirstOutput is the instant of the first of
-	// these deltas.
+	// these deltas or, if reasoning comes before them, of the first with something to see.
 	Outputs     int
 	FirstOutput time.Duration
 
@@ -198,9 +201,9 @@ type ServerTimings struct {
 	DraftTokens, AcceptedTokens, DecodeSteps int
 }
 
-// TTFT returns the time to first token: from t0 to the first delta with generated text. It
-// returns false if the answer was not streamed or has no text.
-func (s *Sample) TTFT() (time.Duration, bool) { return s.First - s.Due, s.Deltas > 0 }
+// TTFT returns the time to first token: from t0 to [Sample.Seen]. It returns false if the answer was not
+// streamed or has no text.
+func (s *Sample) TTFT() (time.Duration, bool) { return s.Seen() - s.Due, s.Deltas > 0 }
 
 // TTFO returns the time to first output: from t0 to the first delta with more than reasoning, which is the
 // first part of the answer that a user sees
@@ -218,13 +221,14 @@ func (s *Sample) E2E() (time.Duration, bool) {
 }
 
 // TPOT returns the time per output token after the first: (last delta - first delta) / (output tokens - 1).
-// It returns false if there are fewer than two tokens or two deltas, or if the server counted tokens that
-// it did not stream.
+// The first delta is the one that [Sample.Seen] means; tokens before it do not count. TPOT returns false if
+// there are fewer than two tokens or two deltas, or if the server counted tokens that it did not stream.
 func (s *Sample) TPOT() (time.Duration, bool) {
-	if s.Deltas < 2 || s.OutputTokens < 2 || s.HidesReasoning() {
+	tokens := s.OutputTokens - s.blankTokens()
+	if s.Deltas-s.Blank < 2 || tokens < 2 || s.HidesReasoning() {
 		return 0, false
 	}
-	return (s.Last - s.First) / time.Duration(s.OutputTokens-1), true
+	return (s.Last - s.Seen()) / time.Duration(tokens-1), true
 }
 
 // summarized is used by HidesReasoning. If a delta of reasoning has on average summarized times as many

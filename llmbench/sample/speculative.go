@@ -23,13 +23,16 @@ func (s *Sample) Accepted() (tokens, steps int, ok bool) {
 
 // TokenGaps returns the gaps between successive tokens. A gap before a delta of n tokens yields n gaps of
 // one n-th. If a delta has no token, the gap before it is added to the next gap. If DeltaTokens is nil,
-// there are no gaps.
+// there are no gaps. The gaps begin at the delta that [Sample.Seen] means.
 func (s *Sample) TokenGaps() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		var since time.Duration
 		for i, gap := range s.Gaps {
 			if i+1 >= len(s.DeltaTokens) {
 				return
+			}
+			if i < s.Blank {
+				continue
 			}
 			since += gap
 			n := time.Duration(s.DeltaTokens[i+1])
@@ -47,7 +50,7 @@ func (s *Sample) TokenGaps() iter.Seq[time.Duration] {
 
 // speculation has sums over the tokens of deltas and of decode steps.
 type speculation struct {
-	tokens, deltas    float64     // both without the first delta of each request
+	tokens, deltas    float64     // both without the deltas of each request up to the one that Sample.Seen means
 	counts            map[int]int // deltas after the first, by tokens, if the server reports the tokens
 	accepted, steps   float64     // sums of the results of [Sample.Accepted]
 	drafted, ofDrafts float64     // drafted tokens, and how many of them were accepted
@@ -61,18 +64,19 @@ func (p *speculation) add(r *Sample) {
 	}
 	p.drafted += float64(r.Server.DraftTokens)
 	p.ofDrafts += float64(r.Server.AcceptedTokens)
-	if r.Deltas < 2 || r.OutputTokens < 2 || r.TokenSource == FromDeltas || r.HidesReasoning() {
+	blank := r.blankTokens()
+	if r.Deltas-r.Blank < 2 || r.OutputTokens-blank < 2 || r.TokenSource == FromDeltas || r.HidesReasoning() {
 		return
 	}
-	p.deltas += float64(r.Deltas - 1)
+	p.deltas += float64(r.Deltas - r.Blank - 1)
 	if len(r.DeltaTokens) == 0 {
-		p.tokens += float64(r.OutputTokens - 1)
+		p.tokens += float64(r.OutputTokens - blank - 1)
 		return
 	}
 	if p.counts == nil {
 		p.counts = map[int]int{}
 	}
-	for _, n := range r.DeltaTokens[1:] {
+	for _, n := range r.DeltaTokens[r.Blank+1:] {
 		p.tokens += float64(n)
 		p.counts[int(n)]++
 	}

@@ -17,7 +17,7 @@ type Steady struct {
 	// steady part.
 	Begin, End time.Duration
 	// Tokens is the number of output tokens between Begin and End. Only successful requests count. The
-	// tokens of a request are spread evenly over its deltas.
+	// tokens of a request are spread evenly over its deltas from [Sample.Seen] on.
 	Tokens float64
 	// Why says why there is no steady part. It is "" if there is one.
 	Why string
@@ -194,9 +194,9 @@ func (b *batches) add(s *Sample) {
 }
 
 func (b *batches) addTokens(s *Sample) {
-	each := float64(s.OutputTokens) / float64(s.Deltas)
-	at := s.First
-	for i := 0; ; i++ {
+	each := float64(s.OutputTokens) / float64(s.Deltas-s.Blank)
+	at := s.Seen()
+	for i := s.Blank; ; i++ {
 		if at >= b.from && at < b.to {
 			b.tokens[min(len(b.tokens)-1, int(float64(at-b.from)/b.batchLength))].add(each)
 		}

@@ -185,8 +185,8 @@ func (c *corrector) sample(s *sample.Sample) *sample.Sample {
 	output := s.Deltas - s.Outputs // index of the first delta with more than reasoning, if all reasoning comes before it
 	if s.Deltas > 0 && (len(s.Merged) > 0 || s.Deltas > window || s.Clock == sample.UserClock) {
 		c.setInstants(s)
-		if s.Outputs > 0 && c.at[output] != s.FirstOutput { // reasoning and other output alternate
-			output = s.Deltas
+		for s.Outputs > 0 && output < s.Deltas && c.at[output] != s.FirstOutput { // it is blank, or reasoning and other output alternate
+			output++
 		}
 		c.move(s)
 		c.takeInstants(output)

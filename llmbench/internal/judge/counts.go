@@ -70,7 +70,7 @@ func CountOwn(samples iter.Seq[*sample.Sample]) Own {
 				c.comparedStated += s.OutputTokens
 				c.comparedText += s.TextTokens
 			}
-			if s.Outputs > explainedDeltas(s.OutputTokens) {
+			if s.Outputs-s.Blank > explainedDeltas(s.OutputTokens) {
 				c.crowded++
 			}
 		}

@@ -57,6 +57,8 @@ type reader struct {
 	parsed int           // number of events of the stream that were completely parsed, up to parsedApart
 
 	queued     *idleTimer    // of a stream that has begun and has no output yet; else nil
+	seen       bool          // a delta with something to see has come
+	outputSeen bool          // a delta with more than reasoning, and with something to see, has come
 	part       conn.Arrival  // arrival of the beginning of the next event; zero if none of it was read
 	arrivals   conn.Arrivals // arrivals of the deltas with generated text
 	batch      batch         // deltas of the last batch of bytes; a batch is bytes with the same timestamp
@@ -89,6 +91,7 @@ func (r *reader) reset(leaveAfter int) {
 	r.arrivals.Reset()
 	r.batch, r.merged = batch{}, r.merged[:0]
 	r.tokens, r.early = r.tokens[:0], 0
+	r.seen, r.outputSeen = false, false
 	if r.text = nil; r.keepText {
 		r.text = &dialect.Delta{}
 	}

@@ -185,6 +185,9 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 	if d.Timings != (dialect.Timings{}) {
 		s.Server = sample.ServerTimings(d.Timings)
 	}
+	if !r.seen && d.Chunks > 0 && (visible(d.Text) || visible(d.Reasoning) || visible(d.ToolCall)) {
+		r.seen, s.Blank = true, s.Deltas
+	}
 	for range d.Chunks { // nearly always one
 		r.arrivals.Add(r.src.Data)
 		s.Deltas++
@@ -194,9 +197,12 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 		s.Cut++
 	}
 	if d.Chunks > 0 && (len(d.Text) > 0 || len(d.ToolCall) > 0) {
-		if s.Outputs == 0 {
+		seen := !r.outputSeen && (visible(d.Text) || visible(d.ToolCall))
+		reasoned := s.Deltas-d.Chunks > s.Outputs
+		if s.Outputs == 0 || seen && reasoned {
 			s.FirstOutput, s.EventLags.FirstOutput = at, lag
 		}
+		r.outputSeen = r.outputSeen || seen
 		s.Outputs += d.Chunks
 	}
 	r.addText(s)

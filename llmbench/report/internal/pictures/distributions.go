@@ -25,7 +25,7 @@ type latency struct {
 var latencies = []latency{
 	{"time to first token", "ttft-ns", []string{"mean-ttft-ns", "p50-ttft-ns", "p99-ttft-ns"}, one((*records.Request).TTFT)},
 	{"time per output token", "tpot-ns", []string{"mean-tpot-ns"}, one((*records.Request).TPOT)},
-	{"inter-token latency", "itl-ns", []string{"p99-itl-ns"}, (*records.Dist).AddGaps},
+	{"inter-token latency", "itl-ns", []string{"p99-itl-ns"}, (*records.Dist).AddITLs},
 	{"inter-token latency, per token", "token-itl-ns", []string{"p99-token-itl-ns"}, (*records.Dist).AddTokenGaps},
 	{"latency", "e2e-ns", []string{"p50-e2e-ns", "mean-e2e-ns"}, one((*records.Request).E2E)},
 }

@@ -43,8 +43,8 @@ func Lanes(id, title string, r *results.Row) *Picture {
 		first := q.End // without streaming, the whole time is a wait
 		token := Cell{}
 		if q.Deltas > 0 {
-			first = q.First
-			token = brief(x, float64(q.First))
+			first = q.Seen()
+			token = brief(x, float64(first))
 		}
 		switch {
 		case q.Failed():

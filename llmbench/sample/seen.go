@@ -1,0 +1,48 @@
+package sample
+
+import "time"
+
+// Seen returns the instant of the first delta with something to see: a character that is neither white space
+// nor invisible, such as a zero-width space. If no delta has one, Seen returns First.
+//
+// Latencies of the first token count from here, because some gateways send blank deltas long before the model
+// has generated a token, to keep the connection open. A model whose first token is a line feed has a TTFT that
+// is one token longer than the time to that token.
+func (s *Sample) Seen() time.Duration {
+	at := s.First
+	for _, gap := range s.Gaps[:s.blanks()] {
+		at += gap
+	}
+	return at
+}
+
+// ITLs returns the times between successive deltas, from the delta that [Sample.Seen] means.
+func (s *Sample) ITLs() []time.Duration { return s.Gaps[s.blanks():] }
+
+// blanks returns Blank, but at most the number of gaps.
+func (s *Sample) blanks() int { return min(s.Blank, len(s.Gaps)) }
+
+// blankPace is how many times the mean gap after it the gap after a blank delta may be, if the delta is taken
+// for a token.
+const blankPace = 4
+
+// blankTokens returns the number of tokens of the blank deltas before [Sample.Seen]. If the server does not
+// report the number, a blank delta counts as a token under two conditions: it came at the pace of the tokens
+// after it, and the output has more tokens than the other deltas need.
+func (s *Sample) blankTokens() (n int) {
+	if s.Blank == 0 {
+		return 0
+	}
+	if len(s.DeltaTokens) == s.Deltas {
+		for _, tokens := range s.DeltaTokens[:s.Blank] {
+			n += int(tokens)
+		}
+		return n
+	}
+	rest := s.Deltas - s.Blank
+	pace := (s.Last - s.Seen()) / time.Duration(max(1, rest-1))
+	for n < s.blanks() && s.Gaps[s.Blank-1-n] <= blankPace*pace {
+		n++
+	}
+	return min(n, max(0, s.OutputTokens-rest))
+}
