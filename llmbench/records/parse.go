@@ -13,7 +13,7 @@ import (
 var (
 	outcomes = []sample.Outcome{sample.OK, sample.Connect, sample.HTTP, sample.Timeout, sample.Stalled, sample.Truncated,
 		sample.ServerError, sample.Empty, sample.Malformed, sample.Canceled, sample.Left, sample.Shed}
-	sources = []sample.TokenSource{sample.FromUsage, sample.FromEvents, sample.FromTokenizer, sample.FromDeltas, sample.FromNothing, sample.NoOutput, ""}
+	sources = []sample.TokenSource{sample.FromUsage, sample.FromEvents, sample.FromTokenizer, sample.FromDeltas, sample.FromNothing, sample.Contradicted, sample.NoOutput, ""}
 )
 
 // A parser parses the lines of a block.

@@ -56,6 +56,6 @@ func (s SLO) Met(r *Sample) bool {
 		d, ok := figure()
 		return limit == 0 || ok && d <= limit
 	}
-	tpot := within(s.TPOT, r.TPOT) || r.Streamed && r.OutputTokens < 2
+	tpot := within(s.TPOT, r.TPOT) || r.Streamed && r.OutputTokens < 2 && r.TokenSource != Contradicted
 	return within(s.TTFT, r.TTFT) && tpot && within(s.E2E, r.E2E)
 }

@@ -24,6 +24,7 @@ type totals struct {
 	askedOutputKnown         bool    // every request asked for a fixed length
 	speculation              speculation
 	reasoning, hidden        float64                // all reasoning tokens, and reasoning tokens that were not streamed
+	contradicted             bool                   // the tokens of at least one answer are Contradicted
 	reasoned                 bool                   // at least one answer has reasoning
 	overCached               contradiction          // the server reported more cached tokens than the prompt has
 	overReasoned             contradiction          // the server reported more reasoning tokens than the answer has
@@ -120,6 +121,7 @@ func (t *totals) addDue(r *Sample) {
 
 // addTokens adds the tokens and characters of a successful request.
 func (t *totals) addTokens(r *Sample) {
+	t.contradicted = t.contradicted || r.TokenSource == Contradicted
 	t.promptKnown = t.promptKnown && r.PromptTokens > 0
 	t.outputKnown = t.outputKnown && r.OutputTokens > 0
 	t.askedKnown = t.askedKnown && r.AskedTokens > 0
@@ -203,7 +205,7 @@ func (c *contradiction) tell(s *Summary, of, unit string) {
 // setLatencies sets the statistics of latencies, and of how late requests were sent.
 func (t *totals) setLatencies(s *Summary) {
 	for i, l := range latencies {
-		if l.name == ttfo && !t.reasoned { // it equals the TTFT
+		if l.name == ttfo && !t.reasoned || l.family == FamilyTPOT && t.contradicted { // the TTFO equals the TTFT
 			continue
 		}
 		for _, st := range l.statistics() {

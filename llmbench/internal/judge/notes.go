@@ -33,7 +33,11 @@ func (f Facts) Notes() (all []records.Note) {
 		units := firstTokens(s.Metrics)
 		add(records.Note{Kind: records.NoteCache, Doubt: len(units) > 0, Units: units}, "the server took %.3g%% of the prompts' tokens from its cache, which shortens the TTFT: prompts have a common beginning, or were sent before, in this process or without Target.Salt in another", cached)
 	}
-	if stated := s.Sources[sample.FromUsage] + s.Sources[sample.NoOutput]; len(s.Sources) > 1 || stated == 0 && s.Outcomes[sample.OK] > 0 {
+	stated := s.Sources[sample.FromUsage] + s.Sources[sample.NoOutput]
+	switch n := s.Sources[sample.Contradicted]; {
+	case n > 0:
+		add(records.Note{Kind: records.NoteTokens}, "the figures of output tokens, and the TPOT, are omitted: in %d of %d answers the reported usage cannot be the number of output tokens: it counts single events, or decreases. Set LLMBENCH_TOKENIZER, which counts the tokens of the text, or make the server report the usage of the whole answer at the end", n, s.Outcomes[sample.OK])
+	case len(s.Sources) > 1 || stated == 0 && s.Outcomes[sample.OK] > 0:
 		add(records.Note{Kind: records.NoteTokens}, "the server did not report all output tokens: %s", tally(s.Sources))
 	}
 	for _, text := range s.Contradictions {

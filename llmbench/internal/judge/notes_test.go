@@ -90,3 +90,11 @@ func TestExcess(t *testing.T) {
 	assert.Equal(t, excess(sample.All(right)), "")
 	assert.Equal(t, excess(sample.All(right, more)), "the server reports more output tokens than were allowed in 1 of 2 requests; the first is b of pass 0, 3 of 2")
 }
+
+// TestContradictedUsage checks the note about answers whose usage cannot be their number of tokens.
+func TestContradictedUsage(t *testing.T) {
+	bad := answered(0)
+	bad.TokenSource = sample.Contradicted
+	got := FindFacts(sample.All(answered(5), bad), time.Second, sample.SLO{}, Tolerated{}).Notes()
+	assert.DeepEqual(t, textsOf(got), []string{"the figures of output tokens, and the TPOT, are omitted: in 1 of 2 answers the reported usage cannot be the number of output tokens: it counts single events, or decreases. Set LLMBENCH_TOKENIZER, which counts the tokens of the text, or make the server report the usage of the whole answer at the end"})
+}

@@ -63,6 +63,7 @@ type reader struct {
 	arrivals   conn.Arrivals // arrivals of the deltas with generated text
 	batch      batch         // deltas of the last batch of bytes; a batch is bytes with the same timestamp
 	merged     []sample.Merged
+	usage      usageTrack
 	tokens     []int32 // tokens of the deltas so far, if the server reports them
 	early      int     // number of tokens that came before the text of their delta
 	leaveAfter int     // number of deltas after which the client leaves; 0 means never
@@ -91,7 +92,7 @@ func (r *reader) reset(leaveAfter int) {
 	r.arrivals.Reset()
 	r.batch, r.merged = batch{}, r.merged[:0]
 	r.tokens, r.early = r.tokens[:0], 0
-	r.seen, r.outputSeen = false, false
+	r.usage, r.seen, r.outputSeen = usageTrack{}, false, false
 	if r.text = nil; r.keepText {
 		r.text = &dialect.Delta{}
 	}
@@ -316,7 +317,8 @@ const excessAllowed = 1
 
 // countTokens sets the token counts of a complete answer. The number of output tokens comes from the first
 // source that has it: the usage that the server reported, the counts with the server's timings, the counts
-// of the events, or what the client itself can count.
+// of the events, or what the client itself can count. If the usage of a stream contradicts itself or the deltas,
+// neither the usage nor the number of deltas is used.
 func (r *reader) countTokens(s *sample.Sample, usage dialect.Usage, eventTokens int, hasText bool) error {
 	s.PromptTokens, s.CachedTokens, s.ReasoningTokens = usage.PromptTokens, usage.CachedTokens, usage.ReasoningTokens
 	s.PromptTokens = cmp.Or(s.PromptTokens, s.Server.PromptTokens+s.Server.CachedTokens)
@@ -324,6 +326,10 @@ func (r *reader) countTokens(s *sample.Sample, usage dialect.Usage, eventTokens 
 	// A first token may have no text: it may end the answer, or be a part of a character.
 	if stated := max(usage.OutputTokens, s.Server.OutputTokens); !hasText && stated > 0 && eventTokens == 0 && s.ReasoningTokens == 0 && s.MaxTokens != 1 {
 		return fail(sample.Empty, "the answer is complete but has no text, although the server reports %d output tokens", stated)
+	}
+	contradicted := r.usage.contradicts(s, usage.OutputTokens)
+	if contradicted {
+		usage.OutputTokens, eventTokens, s.DeltaTokens = 0, 0, nil // events were counted by their usage
 	}
 	switch {
 	case usage.OutputTokens > 0:
@@ -336,6 +342,8 @@ func (r *reader) countTokens(s *sample.Sample, usage dialect.Usage, eventTokens 
 		return fail(sample.Empty, "the answer is complete but has no token")
 	case r.options.Tokenizer != nil:
 		s.TokenSource = sample.FromTokenizer // the recorder counts them
+	case contradicted:
+		s.TokenSource = sample.Contradicted
 	case s.Streamed:
 		s.OutputTokens, s.TokenSource = s.Deltas, sample.FromDeltas
 	default:

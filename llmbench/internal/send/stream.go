@@ -175,6 +175,7 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 	if s.UnreadLast = d.Unread != "" || s.UnreadLast && d.Chunks == 0; s.Unread == "" {
 		s.Unread = d.Unread
 	}
+	r.usage.add(d, s.Deltas > 0)
 	// Some servers report zeros before or after the true counts.
 	setStated(&st.usage.PromptTokens, d.Usage.PromptTokens)
 	setStated(&st.usage.OutputTokens, d.Usage.OutputTokens)
