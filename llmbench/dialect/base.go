@@ -66,6 +66,11 @@ func (p *baseParser) init(dialect, endMarker string, goodReasons []string, s ste
 func (p *baseParser) Reset() {
 	p.finished, p.finishPending, p.reopened, p.doneSeen, p.counted = false, false, false, false, 0
 	p.textSeen, p.strangeSeen = false, false
+	for _, b := range []*[]byte{&p.errorText, &p.name, &p.timingsJSON, &p.unknown} {
+		if cap(*b) > maxMemo {
+			*b = nil
+		}
+	}
 }
 
 // errorMember reads the next value as an error, unless it is null, false, or empty.

@@ -16,8 +16,14 @@ type memo struct {
 
 func (m *memo) forget() { m.head = m.head[:0] }
 
-// learn remembers document, whose text is document[from:to].
+// maxMemo is the maximum length in bytes of a document that a memo remembers. Each parser has a memo.
+const maxMemo = 64 << 10
+
+// learn remembers document, whose text is document[from:to], unless the document is large.
 func (m *memo) learn(document []byte, from, to int) {
+	if len(document) > maxMemo {
+		return
+	}
 	m.head = append(m.head[:0], document[:from]...)
 	m.tail = append(m.tail[:0], document[to:]...)
 }

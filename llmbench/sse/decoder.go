@@ -119,11 +119,19 @@ func (d *Decoder) Reset(r io.Reader) {
 		buf:          d.buf,
 		atStart:      true,
 		data:         d.data[:0],
-		typ:          d.typ[:0],
-		id:           d.id[:0],
-		lastID:       d.lastID[:0],
+		typ:          spare(d.typ),
+		id:           spare(d.id),
+		lastID:       spare(d.lastID),
 		ignored:      d.ignored[:0],
 	}
+}
+
+// spare returns the memory of a word of the last body for a word of the next, unless the memory is large.
+func spare(b []byte) []byte {
+	if cap(b) > minBuffer {
+		return nil
+	}
+	return b[:0]
 }
 
 // Retry returns the last reconnection time that the stream requested. It returns false if the stream

@@ -19,7 +19,7 @@ import (
 // whole wait.
 const Timeout = 10 * time.Second
 
-// maxAnswer is the maximum number of bytes of an answer that are read.
+// maxAnswer is the maximum length of an answer, in bytes.
 const maxAnswer = 16 << 20
 
 // Fetch sends a request for a path of t on a new connection, and returns the body of the answer. A body
@@ -43,7 +43,11 @@ func Fetch(ctx context.Context, t llmbench.Target, method, path, body string) ([
 		return nil, err
 	}
 	defer res.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	b, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	if len(b) > maxAnswer && res.StatusCode/100 == 2 {
+		path, _, _ = strings.Cut(path, "?")
+		return nil, fmt.Errorf("%s %s: an answer of more than %d bytes", method, path, maxAnswer)
+	}
 	if err == nil && (res.StatusCode < 200 || res.StatusCode > 299) {
 		words := string(bytes.TrimSpace(b))
 		if to := res.Header.Get("Location"); to != "" {

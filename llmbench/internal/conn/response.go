@@ -15,8 +15,12 @@ type response struct {
 	limit         *io.LimitedReader
 }
 
-// maxHead is the maximum size of a response's head, in bytes.
-const maxHead = 1 << 20
+// maxHead is the maximum size of a response's head and of the interim responses before it, in bytes, and
+// maxFields is the maximum number of its header fields.
+const (
+	maxHead   = 1 << 20
+	maxFields = 1000
+)
 
 // newResponse returns a response with its own buffer. The buffer is small because each waiting stream has
 // one.
@@ -58,6 +62,8 @@ func (r *response) head(req *http.Request) (*http.Response, error) {
 			return nil, fmt.Errorf("a response's head of more than %d bytes", maxHead)
 		case err != nil:
 			return nil, err
+		case fields(resp.Header) > maxFields:
+			return nil, fmt.Errorf("a response's head with %d fields; want at most %d", fields(resp.Header), maxFields)
 		case resp.StatusCode == http.StatusSwitchingProtocols:
 			resp.Close = true
 			return resp, nil
@@ -72,6 +78,14 @@ func (r *response) head(req *http.Request) (*http.Response, error) {
 			return resp, nil
 		}
 	}
+}
+
+// fields returns the number of fields of a header.
+func fields(h http.Header) (n int) {
+	for _, values := range h {
+		n += len(values)
+	}
+	return n
 }
 
 // otherProtocol returns an error if the next bytes belong to a protocol other than HTTP/1.1 that servers

@@ -57,9 +57,6 @@ type sender interface {
 	Send(*http.Request, *conn.Trace) (*http.Response, error)
 }
 
-// maxLarge is the maximum memory in bytes for the large events of all streams.
-const maxLarge = 512 << 20
-
 // NewClient returns a client of s. It sends nothing. The caller must close the client.
 func NewClient(s Server) (*Client, error) {
 	s.Header = canonical(s.Header)

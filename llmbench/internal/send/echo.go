@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // An echo holds what the answers of a session told the client to send back with the next turn. The zero
@@ -15,8 +17,8 @@ type echo struct {
 
 // keep takes the named fields from the header of an answer. If the answer lacks a field, the value of an
 // earlier answer remains. Set-Cookie stands for cookies, which are sent back as a browser would send them to
-// the same path, without regard to their attributes.
-func (e *echo) keep(names []string, resp *http.Response) {
+// the same path, without regard to their attributes. keep returns an error if all fields together are too long.
+func (e *echo) keep(names []string, resp *http.Response) error {
 	for _, name := range names {
 		values := resp.Header[name]
 		switch {
@@ -33,6 +35,23 @@ func (e *echo) keep(names []string, resp *http.Response) {
 			e.header[name] = slices.Clone(values)
 		}
 	}
+	if n := e.size(); n > maxEcho {
+		return fail(sample.Malformed, "the header fields that the session has to send back have %d bytes; want at most %d", n, maxEcho)
+	}
+	return nil
+}
+
+// size returns the length of all fields, in bytes.
+func (e *echo) size() (n int) {
+	for name, values := range e.header {
+		for _, v := range values {
+			n += len(name) + len(v)
+		}
+	}
+	for _, c := range e.cookies {
+		n += len(c.Name) + len(c.Value)
+	}
+	return n
 }
 
 // add adds what the echo holds to a request. A field of the answer replaces the request's own field of the

@@ -13,7 +13,7 @@ import (
 //
 //   - output: text, the name of a tool, a token without text, or a higher count of output tokens
 //   - the progress of llama.cpp with the prompt
-//   - the finish reason and the end marker
+//   - the first finish reason, and the end marker
 //   - until the first output, what servers and gateways send while a request waits in a queue: comments of
 //     text/event-stream, and events of the type ping
 //

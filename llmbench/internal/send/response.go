@@ -22,25 +22,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-const (
-	// maxBody is the maximum length in bytes that is read of an answer that is not a stream.
-	maxBody = 64 << 20
-	// maxText is the maximum length of the generated text of a stream, in characters.
-	maxText = 64 << 20
-	// deltasPerToken and moreDeltas limit the number of deltas of a stream: deltasPerToken for each token
-	// that the request allowed, plus moreDeltas. Most servers send at most one delta per token, but some
-	// proxies divide the text of a token.
-	deltasPerToken = 8
-	moreDeltas     = 64
-	// maxErrorBody is the maximum length in bytes that is kept of an error response's body.
-	maxErrorBody = 4 << 10
-	// maxDrained is the maximum number of further bytes of such a body that are read, so that the
-	// connection can be used again.
-	maxDrained = 256 << 10
-	// errorBodyTime is the maximum time for reading the body of an error response.
-	errorBodyTime = 10 * time.Second
-)
-
 // A reader reads the answers to the requests of one worker, one after the other.
 type reader struct {
 	options *Options
@@ -64,6 +45,7 @@ type reader struct {
 	batch      batch         // deltas of the last batch of bytes; a batch is bytes with the same timestamp
 	merged     []sample.Merged
 	usage      usageTrack
+	size       size
 	tokens     []int32 // tokens of the deltas so far, if the server reports them
 	early      int     // number of tokens that came before the text of their delta
 	leaveAfter int     // number of deltas after which the client leaves; 0 means never
@@ -92,7 +74,7 @@ func (r *reader) reset(leaveAfter int) {
 	r.arrivals.Reset()
 	r.batch, r.merged = batch{}, r.merged[:0]
 	r.tokens, r.early = r.tokens[:0], 0
-	r.usage, r.seen, r.outputSeen = usageTrack{}, false, false
+	r.usage, r.size, r.seen, r.outputSeen = usageTrack{}, size{}, false, false
 	if r.text = nil; r.keepText {
 		r.text = &dialect.Delta{}
 	}
@@ -225,7 +207,7 @@ func (r *reader) readWhole(ctx context.Context, s *sample.Sample) error {
 	case err != nil:
 		return interrupted(ctx, r.options, sample.Truncated, err)
 	case len(body) > maxBody:
-		return fail(sample.Malformed, "answer of more than %d bytes", maxBody)
+		return fail(sample.Malformed, "the body of the answer has more than %d bytes", maxBody)
 	case len(bytes.TrimSpace(body)) == 0:
 		return fail(sample.Empty, "no body")
 	}
@@ -245,6 +227,10 @@ func (r *reader) readBody(body []byte, s *sample.Sample) error {
 	s.Finish, s.UnknownFinish, s.Unread = r.delta.Finish, r.delta.UnknownFinish, r.delta.Unread
 	if r.delta.Fault != "" {
 		return fail(sample.ServerError, "%s", r.delta.Fault)
+	}
+	r.size.add(&r.delta)
+	if err := r.size.check(); err != nil {
+		return err
 	}
 	r.addText(s)
 	if r.delta.Timings != (dialect.Timings{}) {
@@ -276,7 +262,7 @@ func (r *reader) addItems(s *sample.Sample) {
 
 // readOther reads an answer that is not a stream, although a stream was requested. It returns the failure.
 func (r *reader) readOther(ctx context.Context, kind string) error {
-	body, err := io.ReadAll(io.LimitReader(r.body, maxBody))
+	body, err := io.ReadAll(io.LimitReader(r.body, maxOther))
 	switch {
 	case err != nil:
 		return interrupted(ctx, r.options, sample.Truncated, err)

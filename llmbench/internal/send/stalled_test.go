@@ -86,6 +86,7 @@ func TestSignsOfLife(t *testing.T) {
 		{"empty deltas after text", [][]step{{{0, content}}, each(30, empty)}, sample.Stalled, time.Minute},
 		{"comments after text", [][]step{{{0, content}}, each(30, comment)}, sample.Stalled, time.Minute},
 		{"pings after text", [][]step{{{0, content}}, each(30, ping)}, sample.Stalled, time.Minute},
+		{"finish reasons without end", [][]step{{{0, content}}, each(30, finish)}, sample.Stalled, 100 * time.Second},
 		{"pings after the answer", [][]step{{{0, content + finish}}, each(30, ping)}, sample.Stalled, time.Minute},
 		{"the same count again", [][]step{{{0, content}, {0, strings.ReplaceAll(counted, "%d", "1")}}, each(30, strings.ReplaceAll(counted, "%d", "1"))}, sample.Stalled, time.Minute},
 		{"comments and nothing else", [][]step{each(30, comment)}, sample.Timeout, 10 * time.Minute},

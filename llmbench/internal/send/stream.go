@@ -1,6 +1,7 @@
 package send
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -57,6 +58,9 @@ func (r *reader) leaveStream(st *stream) {
 	st.idle.stop()
 	r.queued = nil
 	r.events.Reset(http.NoBody) // large events of other streams may need the budget of these buffers
+	if d := &r.delta; cap(d.Text)+cap(d.Reasoning)+cap(d.ToolCall)+cap(d.ToolName) > maxSpare {
+		*d = dialect.Delta{}
+	}
 }
 
 // ended completes the sample of a stream whose body has ended with err. It returns the failure of the
@@ -110,27 +114,15 @@ func (r *reader) outcome(ctx context.Context, st *stream, s *sample.Sample, err 
 // enough returns the failure of a stream that the client ends itself: because the stream is too long, or
 // because the client leaves after some deltas. It returns nil if the stream goes on.
 func (r *reader) enough(ctx context.Context, st *stream, s *sample.Sample, giveUp context.CancelCauseFunc) error {
+	if err := cmp.Or(r.size.check(), tooManyDeltas(s, st.tokens)); err != nil {
+		return cmp.Or(st.fault, err)
+	}
 	if st.fault != nil {
 		return nil
-	}
-	if err := tooLong(s); err != nil {
-		return err
 	}
 	if r.leaveAfter > 0 && s.Deltas >= r.leaveAfter {
 		giveUp(errLeft)
 		return interrupted(ctx, r.options, sample.Truncated, io.ErrUnexpectedEOF)
-	}
-	return nil
-}
-
-// tooLong returns a failure if a stream has more deltas or more text than any answer with the allowed
-// number of tokens, so that an endless stream does not fill the memory.
-func tooLong(s *sample.Sample) error {
-	if bound := deltasPerToken*min(s.MaxTokens, maxText) + moreDeltas; s.MaxTokens > 0 && s.Deltas > bound {
-		return fail(sample.Malformed, "the stream has %d deltas and has not ended; want at most %d where %d output tokens are allowed", s.Deltas, bound, s.MaxTokens)
-	}
-	if s.OutputChars > maxText {
-		return fail(sample.Malformed, "the stream has %d characters and has not ended; want at most %d", s.OutputChars, maxText)
 	}
 	return nil
 }
@@ -145,6 +137,7 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 		s.Clock = sample.UserClock
 	}
 	s.Events++
+	r.size.addEvent(e)
 	if st.fault != nil {
 		return false
 	}
@@ -167,8 +160,9 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 		return false
 	}
 	st.done = d.Done
-	alive = r.alive(st, d, e)
+	alive = r.alive(st, s, d, e)
 	addEventInstants(s, d, at, lag)
+	r.size.add(d)
 	if d.Finish != "" {
 		s.Finish, s.UnknownFinish = d.Finish, d.UnknownFinish
 	}
@@ -212,13 +206,14 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 
 // alive reports whether an event is a sign of life: that the server generates output, processes the prompt or
 // ends the answer. An event without all of this, such as a delta with an empty text, says only that the
-// connection is open. Until the first output, a ping counts, too, as a comment does.
-func (r *reader) alive(st *stream, d *dialect.Delta, e *sse.Event) bool {
+// connection is open. Until the first output, a ping counts, too, as a comment does. alive must be called before the
+// event's finish reason is in the sample.
+func (r *reader) alive(st *stream, s *sample.Sample, d *dialect.Delta, e *sse.Event) bool {
 	if d.Chunks > 0 || d.Tokens > 0 || len(d.ToolName) > 0 {
 		r.queued = nil
 		return true
 	}
-	return d.Usage.OutputTokens > st.usage.OutputTokens || d.Progress || d.Finish != "" || d.Done || r.queued != nil && string(e.Type) == "ping"
+	return d.Usage.OutputTokens > st.usage.OutputTokens || d.Progress || d.Finish != "" && s.Finish == "" || d.Done || r.queued != nil && string(e.Type) == "ping"
 }
 
 // comment receives a comment of a stream.

@@ -128,14 +128,6 @@ func TestStreamWithoutEnd(t *testing.T) {
 	assert.Equal(t, s.Deltas, limit)
 }
 
-// TestTooMuchText checks that a stream is given up if it has more text than any answer can have.
-func TestTooMuchText(t *testing.T) {
-	assert.NilError(t, tooLong(&sample.Sample{MaxTokens: 1 << 30, Deltas: 1 << 20, OutputChars: maxText}))
-	err := tooLong(&sample.Sample{MaxTokens: 1 << 30, Deltas: 1 << 20, OutputChars: maxText + 1})
-	assert.Error(t, err, fmt.Sprintf("the stream has %d characters and has not ended; want at most %d", maxText+1, maxText))
-	assert.Equal(t, asFailure(err).Outcome, sample.Malformed)
-}
-
 // A repeating reader endlessly returns the same event, and counts how often.
 type repeating struct {
 	event string

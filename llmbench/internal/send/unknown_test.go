@@ -13,9 +13,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// counted returns an answer of the chat API with a finish reason and a number of output tokens, as a stream or as
+// finishing returns an answer of the chat API with a finish reason and a number of output tokens, as a stream or as
 // one document.
-func counted(stream bool, reason string, tokens int) *http.Response {
+func finishing(stream bool, reason string, tokens int) *http.Response {
 	kind, body := "text/event-stream", content+`data: {"choices":[{"delta":{},"finish_reason":`+reason+"}]}\n\n"+fmt.Sprintf(`data: {"choices":[],"usage":{"completion_tokens":%d}}`, tokens)+"\n\n"+done
 	if !stream {
 		kind, body = "application/json", fmt.Sprintf(`{"choices":[{"message":{"content":"hi"},"finish_reason":%s}],"usage":{"completion_tokens":%d}}`, reason, tokens)
@@ -44,7 +44,7 @@ func TestUnknownFinish(t *testing.T) {
 		{`"timeout"`, 2, true, false, "finish reason timeout"},
 	} {
 		for _, stream := range []bool{true, false} {
-			w, p := newTestWorker(t, roundTrip(func(*http.Request) (*http.Response, error) { return counted(stream, c.reason, c.tokens), nil }), Options{Stream: stream})
+			w, p := newTestWorker(t, roundTrip(func(*http.Request) (*http.Response, error) { return finishing(stream, c.reason, c.tokens), nil }), Options{Stream: stream})
 			p.FixedOutput = c.fixed
 			s := w.Do(t.Context(), p, 0, false)
 			if c.want == "" {
@@ -60,9 +60,9 @@ func TestUnknownFinish(t *testing.T) {
 		`"null"`: "the answer has no finish reason, and the answer has 2 output tokens; the request asked for exactly 4",
 		`null`:   "the answer has no finish reason, and the answer has 2 output tokens; the request asked for exactly 4",
 	} {
-		w, p := newTestWorker(t, roundTrip(func(*http.Request) (*http.Response, error) { return counted(false, reason, 2), nil }), Options{})
+		w, p := newTestWorker(t, roundTrip(func(*http.Request) (*http.Response, error) { return finishing(false, reason, 2), nil }), Options{})
 		assert.ErrorContains(t, w.Do(t.Context(), p, 0, false).Err, want)
-		w, p = newTestWorker(t, roundTrip(func(*http.Request) (*http.Response, error) { return counted(true, reason, 2), nil }), Options{Stream: true})
+		w, p = newTestWorker(t, roundTrip(func(*http.Request) (*http.Response, error) { return finishing(true, reason, 2), nil }), Options{Stream: true})
 		assert.ErrorContains(t, w.Do(t.Context(), p, 0, false).Err, "[DONE] came before the finish reason")
 	}
 	// A tokenizer counts the tokens only after the end of the request.

@@ -209,8 +209,9 @@ func (a *attempt) cleanAnswer() {
 func clean(s *sample.Sample, secrets redact.Secrets) {
 	s.Finish, s.Unread = secrets.Hide(s.Finish), secrets.Hide(s.Unread)
 	if s.Err != nil {
-		if before := s.Err.Error(); secrets.Hide(before) != before {
-			s.Err = errors.New(secrets.Hide(before))
+		before := s.Err.Error()
+		if shown := secrets.Excerpt(before, maxError); shown != before {
+			s.Err = errors.New(shown)
 		}
 	}
 	if s.Answer != nil {
@@ -307,7 +308,9 @@ func (a *attempt) exchange() {
 	}
 	defer resp.Body.Close()
 	a.sample.Status = resp.StatusCode
-	a.echo.keep(a.client.server.Echo, resp)
+	if a.err = a.echo.keep(a.client.server.Echo, resp); a.err != nil {
+		return
+	}
 	// The head is not used after read, so that a waiting stream does not keep it in memory.
 	ends := resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0
 	a.in.src.Reset(resp.Body, &a.trace)
