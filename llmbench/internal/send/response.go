@@ -48,6 +48,7 @@ type reader struct {
 	size       size
 	tokens     []int32 // tokens of the deltas so far, if the server reports them
 	early      int     // number of tokens that came before the text of their delta
+	runID      string  // prefix of the IDs of all requests
 	leaveAfter int     // number of deltas after which the client leaves; 0 means never
 	keepText   bool
 	text       *dialect.Delta // the text so far, if keepText is true; else nil
@@ -67,10 +68,10 @@ func (r *reader) init(o *Options, s *Server, clock conn.Clock, events *sse.Budge
 	}
 }
 
-// reset prepares r for the answer to another request. The client leaves after leaveAfter deltas; 0 means
-// that it does not leave.
-func (r *reader) reset(leaveAfter int) {
-	r.leaveAfter = leaveAfter
+// reset prepares r for the answer to another request. The IDs of all requests begin with runID. The client
+// leaves after leaveAfter deltas; 0 means that it does not leave.
+func (r *reader) reset(runID string, leaveAfter int) {
+	r.runID, r.leaveAfter = runID, leaveAfter
 	r.arrivals.Reset()
 	r.batch, r.merged = batch{}, r.merged[:0]
 	r.tokens, r.early = r.tokens[:0], 0
@@ -105,6 +106,13 @@ func (r *reader) readUnlessStream(ctx context.Context, resp *http.Response, s *s
 			outcome = sample.Shed
 		}
 		return false, fail(outcome, "status %s: %s", resp.Status, r.errorBody())
+	}
+	for _, values := range resp.Header {
+		for _, v := range values {
+			if err == nil {
+				err = r.checkIdentity(s, []byte(v))
+			}
+		}
 	}
 	if err != nil {
 		return false, err
@@ -212,6 +220,9 @@ func (r *reader) readWhole(ctx context.Context, s *sample.Sample) error {
 		return fail(sample.Empty, "no body")
 	}
 	s.Events = 1
+	if err := r.checkIdentity(s, body); err != nil {
+		return err
+	}
 	if p, ok := r.parser.(dialect.ItemsParser); ok {
 		p.Expect(s.Inputs)
 	}

@@ -142,7 +142,7 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 		return false
 	}
 	d := &r.delta
-	err := r.parse(*e)
+	err := r.parse(s, *e)
 	if d.Strange != "" {
 		st.strange = d.Strange
 	}
@@ -243,7 +243,7 @@ const parsedApart = 8
 
 // parse parses an event into r.delta. If an event differs from the one before only in its text, parsing
 // needs little stack. Other events are parsed with conn.Apart; most streams have few of them.
-func (r *reader) parse(e sse.Event) error {
+func (r *reader) parse(s *sample.Sample, e sse.Event) error {
 	if q, ok := r.parser.(dialect.Knower); ok && q.Known(e, &r.delta) {
 		return nil
 	}
@@ -251,11 +251,16 @@ func (r *reader) parse(e sse.Event) error {
 		return r.parser.Event(e, &r.delta)
 	}
 	r.parsed++
-	return r.parseApart(e)
+	return r.parseApart(s, e)
 }
 
-func (r *reader) parseApart(e sse.Event) (err error) {
-	conn.Apart(func() { err = r.parser.Event(e, &r.delta) })
+// parseApart also checks that the event belongs to the answer of s. All events of an answer have the same ID.
+func (r *reader) parseApart(s *sample.Sample, e sse.Event) (err error) {
+	conn.Apart(func() {
+		if err = r.parser.Event(e, &r.delta); err == nil {
+			err = r.checkIdentity(s, e.Data)
+		}
+	})
 	return err
 }
 

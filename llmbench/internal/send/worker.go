@@ -122,7 +122,7 @@ func (a *attempt) begin(ctx context.Context, p *Post, l Leave, due time.Duration
 	if l.After > 0 {
 		a.giveUpAfter(l.After, errLeft)
 	}
-	w.in.reset(l.Deltas)
+	w.in.reset(w.client.runID, l.Deltas)
 	a.trace.Clock = w.clock
 	s.Admitted = w.clock.Now()
 	w.flight.Enter(s.Admitted)
