@@ -79,7 +79,7 @@ func TestBursts(t *testing.T) {
 				pass = steadyPass(srv, waited, tt.pace)
 			}
 			result, units, err := pass(t, target, load)
-			b := sample.FindBursts(result.All())
+			b := sample.FindBursts(result.All(), 0)
 			assert.Equal(t, b.Streams, tt.streams)
 			assert.Equal(t, b.Found(), tt.found, "%v", b)
 			assert.Equal(t, errors.Is(err, llmbench.ErrBursts), tt.found, "%v", err)
@@ -183,7 +183,7 @@ func TestFlushers(t *testing.T) {
 				load.Requests[i] = llmbench.Request{Prompt: "Tell me about the sea.", MaxTokens: 64, FixedOutput: true}
 			}
 			result, units, err := foundPass(t, llmbench.Target{URL: proxy.URL, Model: mock.Model}, load)
-			b := sample.FindBursts(result.All())
+			b := sample.FindBursts(result.All(), 0)
 			assert.Assert(t, errors.Is(err, llmbench.ErrBursts), "%v: %v", b, err)
 			assert.Assert(t, !errors.Is(err, llmbench.ErrClientBound), "%v: %v", b, err)
 			for _, unit := range []string{"p50-ttft-ns", "mean-tpot-ns", "p99-itl-ns"} {
@@ -199,7 +199,7 @@ func TestFlushers(t *testing.T) {
 func foundPass(t *testing.T, target llmbench.Target, load llmbench.Load) (result *llmbench.Result, units []string, err error) {
 	t.Helper()
 	for range 21 {
-		if result, units, err = burstPass(t, target, load); sample.FindBursts(result.All()).Found() {
+		if result, units, err = burstPass(t, target, load); sample.FindBursts(result.All(), 0).Found() {
 			break
 		}
 	}
@@ -217,7 +217,7 @@ func steadyPass(srv *mockserver.Server, waited func() time.Duration, pace time.D
 			srv.Reset()
 			before := waited()
 			result, units, err = burstPass(t, target, load)
-			if !sample.FindBursts(result.All()).Found() || waited()-before < 100*time.Millisecond && !sentBursts(srv.Log(), pace) {
+			if !sample.FindBursts(result.All(), 0).Found() || waited()-before < 100*time.Millisecond && !sentBursts(srv.Log(), pace) {
 				break
 			}
 		}

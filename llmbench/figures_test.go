@@ -53,7 +53,7 @@ func BenchmarkFigures(b *testing.B) {
 	compute := func(samples iter.Seq[*sample.Sample]) {
 		m.elapsed, m.estimate = 0, distortion.Estimate{}
 		m.add(passResult{samples: samples})
-		f := judge.FindFacts(samples, m.elapsed, m.load.SLO, m.load.tolerated())
+		f := judge.FindFacts(samples, m.elapsed, m.estimate.Late(), m.load.SLO, m.load.tolerated())
 		m.estimate.Report(samples, m.figures, m.load.units(), f.Summary.Metrics, m.load.MaxDistortion, m.shown)
 	}
 	var once, whole time.Duration

@@ -186,7 +186,7 @@ func TestFailures(t *testing.T) {
 		{fault.Truncate, false, sample.Truncated, "neither a finish reason nor [DONE]"},
 		{fault.ErrorEvent, false, sample.ServerError, ""},
 		{fault.Empty, false, sample.Empty, "no event"},
-		{fault.Stall, false, sample.Stalled, "nothing for 300ms"},
+		{fault.Stall, false, sample.Stalled, "no output for 300ms"},
 		{fault.Malformed, false, sample.Malformed, "malformed event"},
 		{fault.NoDone, false, sample.OK, ""},
 		{fault.HTTP500, true, sample.HTTP, "status 500"},
@@ -242,7 +242,7 @@ func TestTimeouts(t *testing.T) {
 		{"pass", slow, Load{PassTimeout: 7 * time.Second, Concurrency: 2, Stagger: -1}, map[sample.Outcome]int{sample.Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
 		{"pass, open loop", slow, Load{PassTimeout: 7 * time.Second, Arrivals: arrivals.Constant{Rate: 0.2}}, map[sample.Outcome]int{sample.Canceled: 4}, 7 * time.Second, "the pass's deadline passed: 7s"},
 		{"idle", mockserver.Config{TTFT: ms, Faults: []fault.Fault{{Kind: fault.Stall, Every: 1, At: 2}}},
-			Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.Stalled: 4}, time.Minute + ms, "nothing for 1m0s"},
+			Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.Stalled: 4}, time.Minute + ms, "no output for 1m0s"},
 		{"the idle timeout begins anew with each event", mockserver.Config{PerToken: 40 * time.Second}, Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.OK: 4}, 280 * time.Second, ""},
 		{"the idle timeout leaves a long prefill alone", mockserver.Config{TTFT: 5 * time.Minute}, Load{Concurrency: 4, Stagger: -1}, map[sample.Outcome]int{sample.OK: 4}, 5 * time.Minute, ""},
 	} {

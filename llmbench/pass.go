@@ -123,7 +123,7 @@ func (m *measurement) checkSingle(clockChange time.Duration) (c conclusion, err 
 	if m.bound == BoundReported {
 		return c, nil
 	}
-	f := judge.FindFacts(m.all(), m.elapsed, m.load.SLO, m.load.tolerated())
+	f := judge.FindFacts(m.all(), m.elapsed, m.estimate.Late(), m.load.SLO, m.load.tolerated())
 	if m.load.Figures != nil {
 		f.Summary.Add(m.load.Figures(m.all()))
 	}

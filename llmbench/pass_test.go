@@ -222,7 +222,7 @@ func TestBursts(t *testing.T) {
 			assert.NilError(t, m.samples.Add(one))
 		}
 		metrics := sample.Summarize(m.all(), m.elapsed, m.load.SLO).Metrics
-		v, err := m.judge(metrics, judge.Facts{Bursts: sample.FindBursts(m.all())})
+		v, err := m.judge(metrics, judge.Facts{Bursts: sample.FindBursts(m.all(), 0)})
 		assert.NilError(t, err)
 		assert.Equal(t, v.bursts != "", !tt.local, v.bursts)
 		assert.DeepEqual(t, withheld, tt.want)
@@ -240,7 +240,7 @@ func TestBursts(t *testing.T) {
 		}
 	}
 	m := measured(t, BoundReported, 0, 9, false)
-	v, err := m.judge(sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics, judge.Facts{Bursts: sample.FindBursts(m.all())})
+	v, err := m.judge(sample.Summarize(m.all(), m.elapsed, sample.SLO{}).Metrics, judge.Facts{Bursts: sample.FindBursts(m.all(), 0)})
 	assert.NilError(t, err)
 	assert.Equal(t, v.bursts, "")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
@@ -50,7 +51,7 @@ func (e *ending) show(b *testing.B) {
 // publish computes the metrics of all passes, withholds those that the client distorted too much, and keeps
 // the rest to be reported.
 func (r *run) publish(ctx context.Context) error {
-	f := judge.FindFacts(r.all(), r.elapsed, r.load.SLO, r.load.tolerated())
+	f := judge.FindFacts(r.all(), r.elapsed, r.estimate.Late(), r.load.SLO, r.load.tolerated())
 	r.collect(f.Summary)
 	metrics := f.Summary.Metrics
 	cache := r.judgeCache(ctx, metrics)
@@ -152,6 +153,9 @@ func (r *run) tellVerdict(v verdict) {
 	}
 	if v.bursts != "" {
 		r.note(records.Note{Kind: records.NoteBursts, Doubt: true, Units: v.Hidden, Text: v.bursts})
+	}
+	if len(v.together) > 0 {
+		r.tell(records.Note{Kind: records.NoteTokens, Units: v.together}, "%s omitted, because it is 0: most deltas came together with the one before, as from an engine that sends several tokens at once. The mean ITL and the TPOT have the pace of the tokens", strings.Join(v.together, ", "))
 	}
 	if v.client.Unknown != "" {
 		r.tell(records.Note{Kind: records.NoteClient}, "the distortion by the client is unknown, and client-err-%% is left out: %s", v.client.Unknown)

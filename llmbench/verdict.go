@@ -28,9 +28,10 @@ var ErrUnread = errors.New("answers may have text that was not read")
 // A verdict holds the metrics of a measurement that are left, and the reasons why others were withheld.
 type verdict struct {
 	*judge.Figures
-	bursts string            // describes how answers came in bursts; "" if they did not
-	unread string            // describes text that may not have been read; "" if there is none
-	client distortion.Report // says how much the client distorted metrics
+	bursts   string            // describes how answers came in bursts; "" if they did not
+	together []string          // units of ITLs that are omitted because they are 0
+	unread   string            // describes text that may not have been read; "" if there is none
+	client   distortion.Report // says how much the client distorted metrics
 }
 
 // judge removes from metrics those that mean nothing because text may not have been read. It also removes those
@@ -46,6 +47,7 @@ func (m *measurement) judge(metrics map[string]float64, f judge.Facts) (v verdic
 		return v, err
 	}
 	v.JudgeClient(v.client)
+	v.together = v.JudgeITL()
 	m.end.Bounds = v.Bounds
 	for _, w := range v.Withheld {
 		switch {

@@ -11,7 +11,7 @@ import (
 // streams.
 //
 // A burst is a series of deltas without a gap of [BurstPause] or more. A stream came in bursts if at least
-// one of the three conditions below is true. All need kernel timestamps. The first two need more deltas
+// one of the three conditions below is true. The first needs kernel timestamps. The first two need more deltas
 // than an engine sends at once.
 //
 //   - Most pauses cut an event: the client had read the first part of an event when the rest arrived
@@ -20,7 +20,9 @@ import (
 //   - Most deltas came in large bursts, with more deltas than an engine sends at once. Each such burst
 //     arrived within 10 us per delta, after a pause of at least 100 us per delta. Its deltas came in
 //     one segment, or the client read them promptly. Without the last condition, a client that gets no
-//     CPU would also match: it reads many deltas at once that came one by one, see [Merged].
+//     CPU would also match: it reads many deltas at once that came one by one, see [Merged]. Without
+//     kernel timestamps the client reads promptly if its control streams show it: they were late by less
+//     than the time in which an engine would have generated the deltas of the burst.
 //   - The second condition is true for bursts of two deltas or more, the first burst is one of them,
 //     and the mean pause is at least 10 ms. An engine sends its first delta alone, because the prefill
 //     generates one token.
@@ -49,7 +51,7 @@ import (
 //	tokens every 20 us, and all tokens at once within 100 us a token     no
 //	a client that gets no CPU                                            no
 //	events in two parts, a pause between                                 no: one delta a burst
-//	without kernel timestamps                                            never
+//	without kernel timestamps, all of the above but nginx                alike, but small bursts only if far apart
 type Bursts struct {
 	Streams  int           // successful streams that could be judged
 	InBursts int           // streams that came in bursts
@@ -67,6 +69,7 @@ const (
 	flushPause  = 10 * time.Millisecond  // minimum mean pause between bursts of up to mostAtOnce deltas
 	burstPace   = 10 * time.Microsecond  // maximum time per delta within a burst
 	enginePace  = 100 * time.Microsecond // minimum time that an engine takes to generate a delta
+	streamPace  = 250 * time.Microsecond // like enginePace, for most streams of a load
 
 	// promptShare limits the lag of a prompt read: at most a quarter of an engine's time for one delta. If
 	// deltas come one by one and a client reads several at once, the lag of the last of them is random,
@@ -74,17 +77,19 @@ const (
 	promptShare = 4
 )
 
-// FindBursts returns how many streams among samples came in bursts, and describes these bursts. It is a
-// pure function.
-func FindBursts(samples iter.Seq[*Sample]) Bursts {
+// FindBursts returns how many streams among samples came in bursts, and describes these bursts. The argument late
+// says how long most stops of the client are at most, according to streams for which this is known; it matters only
+// for samples without kernel timestamps. If it is not known, it is 0: the client is then not blamed for bursts.
+// FindBursts is a pure function.
+func FindBursts(samples iter.Seq[*Sample], late time.Duration) Bursts {
 	var b Bursts
 	var deltas, bursts, pauses int
 	var apart time.Duration
 	for s := range samples {
-		if s.Outcome != OK || s.Clock != KernelClock || s.Deltas < leastDeltas || len(s.Lags) != s.Deltas {
+		if s.Outcome != OK || s.Clock == "" || s.Deltas < leastDeltas || len(s.Gaps) != s.Deltas-1 || s.Clock == KernelClock && len(s.Lags) != s.Deltas {
 			continue
 		}
-		n, between, found := s.bursts()
+		n, between, found := s.bursts(late)
 		if n == 1 && s.Deltas <= mostAtOnce { // a server may send these at once
 			continue
 		}
@@ -145,8 +150,8 @@ func OfDeltas(units []Unit, slo SLO) (names []string) {
 }
 
 // bursts returns the number of bursts of a stream and the sum of the times between the bursts. It also
-// reports whether the stream came in bursts because something buffers it.
-func (s *Sample) bursts() (n int, apart time.Duration, found bool) {
+// reports whether the stream came in bursts because something buffers it. For late see [FindBursts].
+func (s *Sample) bursts(late time.Duration) (n int, apart time.Duration, found bool) {
 	certain := 0  // number of deltas in bursts that are too large for an engine
 	together := 0 // number of deltas in bursts of two or more that were sent at once
 	first := 1    // number of deltas in the first burst, if they were sent at once
@@ -156,7 +161,7 @@ func (s *Sample) bursts() (n int, apart time.Duration, found bool) {
 		n++
 		size := time.Duration(to - begin)
 		engine := pause / size
-		prompt := s.Lags[begin] <= engine/promptShare || !s.mergedWithin(begin, to)
+		prompt := s.prompt(begin, to, engine, late)
 		if size < 2 || inside > burstPace*(size-1) || engine < enginePace || !prompt {
 			return
 		}
@@ -180,6 +185,21 @@ func (s *Sample) bursts() (n int, apart time.Duration, found bool) {
 	cut := 2*s.Cut > n-1 && s.Deltas >= 2*n && n > 1 && s.Deltas > mostAtOnce
 	flushed := first > 1 && n > 1 && 4*together >= 3*s.Deltas && apart >= flushPause*time.Duration(n-1)
 	return n, apart, cut || 2*certain > s.Deltas || flushed
+}
+
+// prompt reports whether the client read the burst of deltas from begin to end, excluding end, so promptly that the
+// deltas cannot have come one by one. The engine took at most the given time to generate each delta.
+func (s *Sample) prompt(begin, end int, engine, late time.Duration) bool {
+	if s.Clock == KernelClock {
+		return s.Lags[begin] <= engine/promptShare || !s.mergedWithin(begin, end)
+	}
+	if begin == 0 { // the time before the first burst is also that of the prefill
+		engine = streamPace
+		if n := len(s.Gaps); end <= n {
+			engine = max(engine, (s.Last-s.First)/time.Duration(n))
+		}
+	}
+	return time.Duration(end-begin-1)*engine > late
 }
 
 // mergedWithin reports whether one of the deltas from begin to end, excluding end, is Merged.

@@ -93,7 +93,38 @@ func TestFindBursts(t *testing.T) {
 		{"a delta in two parts, each alone", burstShape{deltas: 128, pace: 10 * ms, size: 1, cut: 100, lag: 60 * us}, false},
 		{"one delta", burstShape{deltas: 1, pace: 5 * ms, size: 1}, false},
 	} {
-		b := FindBursts(All(c.shape.sample()))
+		b := FindBursts(All(c.shape.sample()), 0)
+		assert.Equal(t, b.Found(), c.want, "%s: %v", c.name, b)
+	}
+}
+
+// TestBurstsWithoutTimestamps checks what is recognised without kernel timestamps, by how late control streams were.
+func TestBurstsWithoutTimestamps(t *testing.T) {
+	const us, ms = time.Microsecond, time.Millisecond
+	for _, c := range []struct {
+		name  string
+		shape burstShape
+		late  time.Duration
+		want  bool
+	}{
+		{"one piece", burstShape{deltas: 64, pace: 5 * ms, size: 64}, 200 * us, true},
+		{"one piece in several reads", burstShape{deltas: 64, pace: 5 * ms, size: 64, inside: 5 * us}, 200 * us, true},
+		{"one piece, a client that may be busy", burstShape{deltas: 64, pace: 5 * ms, size: 64}, 10 * ms, true},
+		{"one piece, nothing known", burstShape{deltas: 64, pace: 5 * ms, size: 64}, 0, true},
+		{"flushed every 100 ms", burstShape{deltas: 200, pace: 5 * ms, size: 20}, 200 * us, true},
+		{"flushed every 50 ms", burstShape{deltas: 200, pace: 5 * ms, size: 10}, 10 * ms, true},
+		{"nginx", burstShape{deltas: 128, pace: 5 * ms, size: 18}, 200 * us, true},
+
+		{"one by one", burstShape{deltas: 128, pace: 5 * ms, size: 1}, 200 * us, false},
+		{"16 steps at once", burstShape{deltas: 161, pace: 5 * ms, size: 16, alone: true}, 200 * us, false},
+		{"one piece, 16 deltas", burstShape{deltas: 16, pace: 5 * ms, size: 16}, 200 * us, false},
+		{"a client that stops for 100 ms", burstShape{deltas: 200, pace: 5 * ms, size: 20}, 100 * ms, false},
+		{"a client that stops for a whole answer", burstShape{deltas: 64, pace: 500 * us, size: 64}, 32 * ms, false},
+		{"tokens every 20 us", burstShape{deltas: 500, pace: 20 * us, size: 1, first: 50 * ms}, 100 * us, false},
+	} {
+		s := c.shape.sample()
+		s.ToUserClock()
+		b := FindBursts(All(s), c.late)
 		assert.Equal(t, b.Found(), c.want, "%s: %v", c.name, b)
 	}
 }
@@ -127,11 +158,12 @@ func TestBursts(t *testing.T) {
 		{[]Sample{whole, whole}, true, "2 of 2 streams, 40 deltas a burst, each answer in one piece"},
 		{[]Sample{pieces, whole, single}, true, "2 of 3 streams, 28 deltas a burst, 25ms apart"},
 		{[]Sample{whole, single}, false, "1 of 2 streams, 40 deltas a burst, each answer in one piece"},
-		{[]Sample{whole, short, failed, user}, true, "1 of 1 streams, 40 deltas a burst, each answer in one piece"},
-		{[]Sample{short, failed, user, noLags}, false, "0 of 0 streams, 0 deltas a burst, each answer in one piece"},
+		{[]Sample{whole, short, failed, user}, true, "2 of 2 streams, 40 deltas a burst, each answer in one piece"},
+		{[]Sample{short, failed, user, noLags}, true, "1 of 1 streams, 40 deltas a burst, each answer in one piece"},
+		{[]Sample{short, failed, noLags}, false, "0 of 0 streams, 0 deltas a burst, each answer in one piece"},
 		{[]Sample{merged()}, false, "0 of 1 streams, 0 deltas a burst, each answer in one piece"},
 	} {
-		b := FindBursts(All(c.samples...))
+		b := FindBursts(All(c.samples...), 0)
 		assert.Equal(t, b.Found(), c.found, "%v", b)
 		assert.Equal(t, b.String(), c.want)
 	}
@@ -139,7 +171,7 @@ func TestBursts(t *testing.T) {
 
 // TestHide checks which units have no meaning if answers come in bursts.
 func TestHide(t *testing.T) {
-	found := FindBursts(All(burstShape{deltas: 40, pace: time.Millisecond, size: 40}.sample()))
+	found := FindBursts(All(burstShape{deltas: 40, pace: time.Millisecond, size: 40}.sample()), 0)
 	units := Named("output-tok/s", GoodRate, "p50-ttft-ns", "p50-ttft-turn2-ns", "mean-tpot-ns", "p99-itl-ns", "p50-e2e-ns", "p99-e2e-bound-ns", "p99-ttft-bound-ns", "p99-service-ttft-ns", "user-tok/s", "out-tok/req")
 	times := []string{"p50-ttft-ns", "p50-ttft-turn2-ns", "mean-tpot-ns", "p99-itl-ns", "p99-ttft-bound-ns", "p99-service-ttft-ns"}
 	assert.DeepEqual(t, found.Hide(units, SLO{E2E: time.Second}), times)

@@ -35,7 +35,7 @@ var latencies = []latency{
 	{"ttft", "the time to first token: from t0 to the first delta of generated text (content, reasoning or tool-call arguments) with something to see. White space and invisible characters alone do not count, unless the answer has nothing else", FamilyTTFT, []Statistic{P50, P99}, (*Sample).TTFT, nil},
 	{ttfo, "the time to first output: from t0 to the first delta with more than reasoning, with something to see. Omitted if no answer has reasoning", FamilyTTFT, []Statistic{P50}, (*Sample).TTFO, nil},
 	{"tpot", "the time per output token: (last delta - first delta) / (output tokens - 1), from the delta where the TTFT ends, without hidden reasoning tokens", FamilyTPOT, []Statistic{Mean}, (*Sample).TPOT, nil},
-	{"itl", "the gaps between successive deltas, from the delta where the TTFT ends, pooled over requests; a delta may hold several tokens", FamilyITL, []Statistic{P99}, nil,
+	{"itl", "the gaps between successive deltas, from the delta where the TTFT ends, pooled over requests; a delta may hold several tokens. Omitted if it would be 0, because deltas came together", FamilyITL, []Statistic{P99}, nil,
 		func(s *Sample) []time.Duration { return s.ITLs() }},
 	{"token-itl", "the gaps between successive tokens, pooled over requests: the gap before a delta of n tokens counts as n gaps of one n-th. Only if the server reports n, and some n is more than 1", FamilyITL, []Statistic{P99}, nil,
 		func(s *Sample) []time.Duration { return slices.Collect(s.TokenGaps()) }},

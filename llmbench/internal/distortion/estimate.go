@@ -287,6 +287,21 @@ func (e *Estimate) ways() []way {
 	return nil
 }
 
+// Late returns a time that most stops of the client do not exceed, as [sample.FindBursts] needs it: twice the third
+// quartile of the lags of control streams or, if there are none, of the streams on the kernel's clock. If the
+// client were stopped for most of the time, each time for longer, more than a quarter of the reads would have a
+// longer lag.
+func (e *Estimate) Late() time.Duration {
+	lags := &e.control
+	if lags.n == 0 {
+		lags = &e.all
+	}
+	if lags.n == 0 {
+		return 0
+	}
+	return 2 * lags.quantile(0.75)
+}
+
 // throttled returns the part of the time in which the process's control group was throttled.
 func (e *Estimate) throttled() float64 {
 	// Throttling takes time from all CPUs that the process can use, but not from other CPUs.

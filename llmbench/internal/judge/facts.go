@@ -21,13 +21,13 @@ type Facts struct {
 }
 
 // FindFacts finds all facts together, because the samples may have to be read from a file. The argument
-// elapsed is the total duration of the passes.
-func FindFacts(all iter.Seq[*sample.Sample], elapsed time.Duration, slo sample.SLO, tolerated Tolerated) (f Facts) {
+// elapsed is the total duration of the passes. For late see [sample.FindBursts].
+func FindFacts(all iter.Seq[*sample.Sample], elapsed, late time.Duration, slo sample.SLO, tolerated Tolerated) (f Facts) {
 	type samples = iter.Seq[*sample.Sample]
 	lockstep.Range(all,
 		func(s samples) { f.Summary = sample.Summarize(s, elapsed, slo) },
 		func(s samples) { f.Failures, _ = failures(s, tolerated) },
-		func(s samples) { f.Bursts = sample.FindBursts(s) },
+		func(s samples) { f.Bursts = sample.FindBursts(s, late) },
 		func(s samples) { f.Unread = findUnread(s) },
 		func(s samples) { f.excess = excess(s) },
 		func(s samples) { f.unknown = findUnknownEnds(s) },

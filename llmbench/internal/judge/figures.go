@@ -66,6 +66,19 @@ func (f *Figures) JudgeBursts(b sample.Bursts, slo sample.SLO) string {
 	return fmt.Sprintf("answers come in bursts: %v: something between buffers the stream (nginx: proxy_buffering off), or lacks CPU\n  %s %s", b, strings.Join(f.Hidden, ", "), end)
 }
 
+// JudgeITL removes the statistics of ITLs that are 0: the deltas came together with the one before, in one segment or
+// one read, so that no clock could measure a time between them. It returns the units of a result that are removed. It
+// must be called after JudgeBursts and JudgeClient.
+func (f *Figures) JudgeITL() (units []string) {
+	for _, u := range f.Units {
+		if v, known := f.Metrics[u.Name]; known && u.Family == sample.FamilyITL && v <= 1 { // benchstat needs at least 1
+			delete(f.Metrics, u.Name)
+			units = append(units, u.Name)
+		}
+	}
+	return f.Named(units)
+}
+
 // JudgeClient sets client-err-% and the bounds, if the distortion by the client is known. It withholds the
 // metrics that the client distorted too much.
 func (f *Figures) JudgeClient(r distortion.Report) {

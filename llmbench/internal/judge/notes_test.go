@@ -33,7 +33,7 @@ func TestCachedPrompts(t *testing.T) {
 		cached := answered(5)
 		cached.CachedTokens = c.cached
 		samples := []sample.Sample{answered(5), cached}
-		got := FindFacts(sample.All(samples...), time.Second, sample.SLO{}, Tolerated{}).Notes()
+		got := FindFacts(sample.All(samples...), time.Second, 0, sample.SLO{}, Tolerated{}).Notes()
 		assert.DeepEqual(t, textsOf(got), c.want)
 		for _, n := range got {
 			assert.Assert(t, !n.Doubt && n.Units == nil, "%v: there is no TTFT", n)
@@ -65,7 +65,7 @@ func TestShortAnswers(t *testing.T) {
 		s := answered(c.output)
 		s.MaxTokens, s.FixedOutput, s.Streamed = c.asked, !c.atMost, true
 		samples := []sample.Sample{s, s}
-		got := FindFacts(sample.All(samples...), time.Second, sample.SLO{}, Tolerated{}).Notes()
+		got := FindFacts(sample.All(samples...), time.Second, 0, sample.SLO{}, Tolerated{}).Notes()
 		assert.DeepEqual(t, textsOf(got), c.want)
 		for _, n := range got {
 			assert.Assert(t, n.Doubt && n.Units == nil, "%v", n)
@@ -78,7 +78,7 @@ func TestShortAnswers(t *testing.T) {
 func TestHiddenReasoning(t *testing.T) {
 	s := answered(4)
 	s.Streamed, s.Deltas, s.Outputs, s.ReasoningTokens = true, 2, 2, 2
-	got := FindFacts(sample.All(s), time.Second, sample.SLO{}, Tolerated{}).Notes()
+	got := FindFacts(sample.All(s), time.Second, 0, sample.SLO{}, Tolerated{}).Notes()
 	assert.DeepEqual(t, textsOf(got), []string{"the server counted reasoning tokens that it did not stream in 1 of 1 requests: these have no TPOT"})
 }
 
@@ -95,6 +95,6 @@ func TestExcess(t *testing.T) {
 func TestContradictedUsage(t *testing.T) {
 	bad := answered(0)
 	bad.TokenSource = sample.Contradicted
-	got := FindFacts(sample.All(answered(5), bad), time.Second, sample.SLO{}, Tolerated{}).Notes()
+	got := FindFacts(sample.All(answered(5), bad), time.Second, 0, sample.SLO{}, Tolerated{}).Notes()
 	assert.DeepEqual(t, textsOf(got), []string{"the figures of output tokens, and the TPOT, are omitted: in 1 of 2 answers the reported usage cannot be the number of output tokens: it counts single events, or decreases. Set LLMBENCH_TOKENIZER, which counts the tokens of the text, or make the server report the usage of the whole answer at the end"})
 }

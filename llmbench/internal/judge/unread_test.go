@@ -50,7 +50,7 @@ func TestJudgeUnread(t *testing.T) {
 		{"many members", many, sample.SLO{}, []string{"mean-tpot-ns", "mean-ttft-ns"},
 			"mean-tpot-ns, mean-ttft-ns are omitted: of 9 streams, some have a member that this release does not know, with possible text before or between the text that was read (streams by member: delta.a 1, delta.b 1, delta.c 1, delta.d 1, delta.e 1, others 4)" + end},
 	} {
-		facts := FindFacts(sample.All(c.samples...), time.Second, c.slo, Tolerated{})
+		facts := FindFacts(sample.All(c.samples...), time.Second, 0, c.slo, Tolerated{})
 		f := Figures{
 			Metrics: facts.Summary.Metrics, Reported: true,
 			Units: sample.Named("mean-ttft-ns", "mean-tpot-ns", "mean-e2e-ns", "req/s", "good-req/s", "output-tok/s", "user-tok/s", "out-tok/req", "hidden-tok/req"),

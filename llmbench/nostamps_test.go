@@ -1,0 +1,68 @@
+package llmbench
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// A bufferer is a server behind something that buffers whole answers of 64 deltas.
+type bufferer struct{}
+
+func (bufferer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	io.Copy(io.Discard, r.Body)
+	const delta = `data: {"choices":[{"delta":{"content":" token"}}]}` + "\n\n"
+	const end = `data: {"choices":[{"delta":{},"finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":64}}` + "\n\ndata: [DONE]\n\n"
+	w.Header().Set("Content-Type", "text/event-stream")
+	<-time.After(100 * time.Millisecond) // the model's work
+	io.WriteString(w, strings.Repeat(delta, 64)+end)
+}
+
+// TestBufferedWithoutTimestamps measures a server whose answers come in one piece, over connections without kernel
+// timestamps: a Unix socket, and a connection as other systems than Linux have it. The buffer is to blame, not the
+// client.
+func TestBufferedWithoutTimestamps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	socket := filepath.Join(t.TempDir(), "s")
+	for _, c := range []struct {
+		network, address string
+		target           func(addr string) Target
+	}{
+		{"unix", socket, func(string) Target { return Target{URL: "unix://" + socket} }},
+		{"tcp", "127.0.0.1:0", func(addr string) Target { return Target{URL: "http://" + addr, Dial: dialWithoutStamps} }},
+	} {
+		t.Run(c.network, func(t *testing.T) {
+			ln, err := net.Listen(c.network, c.address)
+			assert.NilError(t, err)
+			server := &http.Server{Handler: bufferer{}}
+			go server.Serve(ln)
+			defer server.Close()
+			result, err := Pass(t.Context(), "", c.target(ln.Addr().String()), Load{Requests: words(16, 64), Concurrency: 4, Units: sample.Named("p50-itl-ns")})
+			assert.ErrorIs(t, err, ErrBursts)
+			for _, unit := range []string{"p50-ttft-ns", "mean-tpot-ns", "p99-itl-ns", "p50-itl-ns"} {
+				assert.ErrorContains(t, err, unit)
+			}
+			assert.ErrorContains(t, err, "16 of 16 streams, 64 deltas a burst, each answer in one piece")
+			for s := range result.All() {
+				assert.Equal(t, s.Clock, sample.UserClock)
+			}
+		})
+	}
+}
+
+// dialWithoutStamps opens a connection that hides what the client needs to ask the kernel for timestamps.
+func dialWithoutStamps(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := new(net.Dialer).DialContext(ctx, network, addr)
+	return struct{ net.Conn }{c}, err
+}
