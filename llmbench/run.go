@@ -32,11 +32,16 @@ import (
 // the request has ended. Run fails b after the first pass with more failed requests than the load
 // tolerates. The records of that pass are still written.
 //
-// Run must be called at most once in a benchmark function, by the benchmark's goroutine. The test binary's
+// Run must be called at most once in a benchmark function, by the benchmark's goroutine, and not within a loop over
+// b.N or b.Loop; otherwise it fails b. It also fails b if a metric was reported before, because package testing
+// would delete the metric. Report metrics after Run. The test binary's
 // TestMain must call [Main]; otherwise the results lack the metadata of units and the configuration lines.
 func Run(b *testing.B, t Target, l Load) *Result {
 	b.Helper()
 	Watch(b)
+	if err := claim(b); err != nil {
+		fatal(b, err)
+	}
 	r, err := newRun(b.Name(), t, l)
 	if err != nil {
 		fatal(b, err)
