@@ -105,7 +105,8 @@ func (r *reader) readUnlessStream(ctx context.Context, resp *http.Response, s *s
 		if sheds(resp) {
 			outcome = sample.Shed
 		}
-		return false, fail(outcome, "status %s: %s", resp.Status, r.errorBody())
+		text := r.errorBody()
+		return false, fail(outcome, "status %s: %s%s", resp.Status, text, hint(resp, text))
 	}
 	for _, values := range resp.Header {
 		for _, v := range values {

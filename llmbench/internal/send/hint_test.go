@@ -1,0 +1,50 @@
+package send
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// A refusal refuses each request.
+type refusal struct {
+	status int
+	body   string
+}
+
+func (f refusal) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := reply{f.status, ofType("application/json"), f.body}.RoundTrip(r)
+	resp.Request = r
+	return resp, err
+}
+
+// TestHint checks which errors of a server get a hint at LLMBENCH_BODY. The request has the members model, messages,
+// max_tokens, min_tokens, ignore_eos, temperature, stream and stream_options.
+func TestHint(t *testing.T) {
+	for _, c := range []struct {
+		status     int
+		body, want string // want is a part of the error; "" means no hint
+	}{
+		{400, `{"error":{"message":"Unrecognized request argument supplied: ignore_eos"}}`, `; LLMBENCH_BODY='{"ignore_eos":null}' leaves out what the server does not know`},
+		{400, `{"error":{"message":"Unrecognized request arguments supplied: ignore_eos, min_tokens"}}`, `'{"ignore_eos":null,"min_tokens":null}'`},
+		{400, `{"error":{"message":"Unknown parameter: 'min_tokens'.","param":"min_tokens"}}`, `'{"min_tokens":null}'`},
+		{422, `{"detail":[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}`, `'{"stream_options":null}'`},
+		{400, `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}`, `'{"max_tokens":null}'`},
+		{400, `{"error":{"message":"property 'ignore_eos' is unsupported"}}`, `'{"ignore_eos":null}'`},
+		{400, "json: unknown field \"ignore_eos\"", `'{"ignore_eos":null}'`},
+		{400, `{"error":{"message":"'temperature' does not support 0 with this model."}}`, `'{"temperature":null}'`},
+
+		{400, `{"error":{"message":"The model m is unknown"}}`, ""},
+		{400, `{"error":{"message":"This model's maximum context length is 4096 tokens; max_tokens is too large"}}`, ""},
+		{400, `{"error":{"message":"unknown field my_min_tokens_x"}}`, ""},
+		{500, `{"error":{"message":"Unknown parameter: 'min_tokens'"}}`, ""},
+		{404, `unknown path, min_tokens`, ""},
+	} {
+		w, p := newTestWorker(t, refusal{c.status, c.body}, Options{Stream: true})
+		s := w.Do(t.Context(), p, 0, false)
+		assert.ErrorContains(t, s.Err, c.want)
+		assert.Equal(t, strings.Contains(s.Err.Error(), "LLMBENCH_BODY"), c.want != "", "%v", s.Err)
+	}
+}
