@@ -66,6 +66,7 @@ type Process struct {
 	Backend string // value of backend= in benchmark names and results; "" means "process"
 	Model   string // name of the model in requests; "" means the only model that the server lists
 	Dialect dialect.Dialect
+	Items   dialect.ItemsDialect // what the benchmark asks for, instead of completions; see [URL]
 	// APIKey is the bearer token of requests. If it is empty, requests carry the key that Command or Env
 	// tell the server to require.
 	APIKey env.Secret

@@ -83,9 +83,9 @@ func (s *started) start(ctx context.Context) error {
 	s.ready = time.Since(began)
 	last := s.parts[len(s.parts)-1]
 	if err := s.stage(ctx, last, "completion", limits.Completion, func(ctx context.Context) error {
-		sent, answer, err := completes(ctx, &s.target, s.cold, func(error) {})
+		sent, answer, err := completes(ctx, &s.target, s.Items, s.cold, func(error) {})
 		if answer.Deltas > 0 {
-			s.firstToken = sent.Add(answer.First).Sub(began)
+			s.firstToken = sent.Add(answer.Seen()).Sub(began)
 		}
 		return err
 	}); err != nil {

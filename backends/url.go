@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,11 +31,15 @@ type URL struct {
 	Name    string // value of backend= in benchmark names and results; "" means "url"
 	Model   string // name of the model in requests; "" means the only model that the server lists
 	Dialect dialect.Dialect
-	APIKey  env.Secret      // API key, sent as a bearer token or as the dialect prescribes; or none
-	Header  http.Header     // further fields of each request; see [llmbench.Target]
-	Body    json.RawMessage // changes the body of each completion; see [llmbench.Target]
-	Echo    []string        // fields of an answer that the next turn of a session sends back; see [llmbench.Target]
-	TLS     *tls.Config     // see [llmbench.Target]
+	// Items, if not nil, is the dialect of the requests for vectors or scores that a benchmark sends although
+	// Dialect generates text. Start then waits until the server answers such a request, instead of a completion;
+	// only if the server refuses such requests, Start waits for a completion.
+	Items  dialect.ItemsDialect
+	APIKey env.Secret      // API key, sent as a bearer token or as the dialect prescribes; or none
+	Header http.Header     // further fields of each request; see [llmbench.Target]
+	Body   json.RawMessage // changes the body of each completion; see [llmbench.Target]
+	Echo   []string        // fields of an answer that the next turn of a session sends back; see [llmbench.Target]
+	TLS    *tls.Config     // see [llmbench.Target]
 	// AWS has the keys with which requests are signed, instead of APIKey; see [llmbench.Target].
 	AWS *llmbench.AWSKeys
 	// Compressed allows answers that are compressed; see [llmbench.Target].
@@ -97,7 +102,7 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 	var refusals probe.Refusals
 	// The probe does not stream: every server can answer such a request, and the load that follows may not
 	// need streams.
-	_, _, err := completes(ctx, &t, false, func(err error) {
+	_, _, err := completes(ctx, &t, u.Items, false, func(err error) {
 		if w.Attempt(err); err == nil {
 			return
 		}
@@ -181,15 +186,29 @@ func (u URL) target() llmbench.Target {
 	return t
 }
 
-// completes waits until the server answers a completion, and returns when the request was sent and its sample. If t
-// has no model, it sets the only model that the server lists. It calls attempt like [probe.Completion].
-func completes(ctx context.Context, t *llmbench.Target, stream bool, attempt func(error)) (sent time.Time, s sample.Sample, err error) {
+// completes waits until the server answers a completion, and returns when the request was sent and its sample. If
+// items is not nil, it waits for the answer to a request of this dialect, unless the server refuses such requests.
+// If t has no model, it sets the only model that the server lists. It calls attempt like [probe.Completion].
+func completes(ctx context.Context, t *llmbench.Target, items dialect.ItemsDialect, stream bool, attempt func(error)) (sent time.Time, s sample.Sample, err error) {
 	if t.Model == "" {
 		if t.Model, err = onlyModel(ctx, *t, attempt); err != nil {
 			return sent, s, err
 		}
 	}
+	if items != nil {
+		asked := *t
+		asked.Dialect = items
+		if sent, s, err = probe.Completion(ctx, asked, false, attempt); err == nil || !refuses(s) {
+			return sent, s, err
+		}
+	}
 	return probe.Completion(ctx, *t, stream, attempt)
+}
+
+// refuses reports whether the answer s says that the server does not support requests of this kind.
+func refuses(s sample.Sample) bool {
+	unsupported := []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnprocessableEntity, http.StatusNotImplemented}
+	return s.Outcome == sample.HTTP && slices.Contains(unsupported, s.Status)
 }
 
 // onlyModel returns the name of the only model that the server lists.

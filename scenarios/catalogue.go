@@ -22,8 +22,9 @@ type Scenario struct {
 	// Exactly one of study and measure is set. A study contains its loads as data.
 	study   *study
 	measure func(b *testing.B, s server)
-	// items is true if the requests have inputs, and their answers an item for each input.
-	items bool
+	// items, if not nil, is the dialect of the requests unless the target has another one of this kind: the
+	// requests have inputs, and their answers an item for each input.
+	items dialect.ItemsDialect
 	// oneForm is true if the scenario has no full form, and ignores [Options].Full.
 	oneForm bool
 	// prepare, if not nil, completes the options and checks them before a server is started.
@@ -38,7 +39,7 @@ var catalogue = []Scenario{
 	{Name: "CodeQA", study: &codeQA},
 	{Name: "Concurrency", measure: concurrency, oneForm: true},
 	{Name: "Decode", study: &decode},
-	{Name: "Embeddings", measure: embeddings, items: true, prepare: prepareItems},
+	{Name: "Embeddings", measure: embeddings, items: dialect.Embeddings{}, prepare: prepareItems},
 	{Name: "Fairness", measure: fairness},
 	{Name: "Interference", measure: interference},
 	{Name: "LengthGrid", study: &lengthGrid},
@@ -48,7 +49,7 @@ var catalogue = []Scenario{
 	{Name: "Prefill", study: &prefill},
 	{Name: "PrefixCache", measure: prefixCache},
 	{Name: "Reasoning", measure: reasoning},
-	{Name: "Rerank", measure: rerank, items: true, prepare: prepareItems},
+	{Name: "Rerank", measure: rerank, items: dialect.Rerank{}, prepare: prepareItems},
 	{Name: "Routing", measure: routing},
 	{Name: "SLO", measure: slo},
 	{Name: "Serve", measure: serve, oneForm: true, prepare: prepareServe},
@@ -95,10 +96,10 @@ func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if d, items := target.Dialect.(dialect.ItemsDialect); items && !sc.items {
+	if d, items := target.Dialect.(dialect.ItemsDialect); items && sc.items == nil {
 		llmbench.Skip(b, d.Name()+" generates no text")
 	}
-	s := connect(b, o, target, sc.asksLengths(o, cells), !sc.items)
+	s := connect(b, o, target, sc.asksLengths(o, cells), sc.items == nil)
 	if sc.study != nil {
 		sc.study.measure(b, s, cells)
 		return

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/backends/container"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
@@ -149,12 +150,32 @@ func list(b *testing.B, run func(Options, *testing.B, llmbench.Target), adapt fu
 			b.Fatal(err)
 		}
 		b.Run("backend="+llmbench.NameValue(backend.Name), func(b *testing.B) {
-			target := start(b, backend, adapt)
+			target := start(b, sc.asked(backend), adapt)
 			b.Run(modelName(cfg, target.Model), func(b *testing.B) {
 				run(Options{Simulated: isMock(backend)}, b, target)
 			})
 		})
 	}
+}
+
+// asked returns the backend, which is ready when it answers the requests of sc.
+func (sc Scenario) asked(backend backends.Named) backends.Named {
+	if sc.items == nil {
+		return backend
+	}
+	switch server := backend.Backend.(type) {
+	case backends.URL:
+		if _, own := server.Dialect.(dialect.ItemsDialect); !own {
+			server.Items = sc.items
+		}
+		backend.Backend = server
+	case backends.Process:
+		if _, own := server.Dialect.(dialect.ItemsDialect); !own {
+			server.Items = sc.items
+		}
+		backend.Backend = server
+	}
+	return backend
 }
 
 // environment returns the servers that the environment names, and what its variables say about
