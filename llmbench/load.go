@@ -53,7 +53,8 @@ type Load struct {
 	MeasuresCache bool
 
 	// Warmup holds requests that are sent once before the first pass, in the same way as a pass, and are
-	// not measured. It should contain no prompt of Requests.
+	// not measured. It should contain no prompt of Requests. Every second request asks for two tokens less than
+	// it says, so that answers to the wrong requests are noticed by their lengths.
 	Warmup []Request
 
 	// NoStream asks for whole answers instead of streams.

@@ -166,7 +166,7 @@ func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error
 	if len(m.load.Warmup) == 0 {
 		return 0, nil
 	}
-	pl, err := newPlan(&m.load, m.target, m.load.Warmup)
+	pl, err := newPlan(&m.load, m.target, varied(m.load.Warmup))
 	if err != nil {
 		return 0, err
 	}
@@ -184,7 +184,7 @@ func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error
 	if err := samples.Err(); err != nil { // not all samples can be read
 		return 0, err
 	}
-	if text := judge.TooManyFailed(r.samples, m.load.tolerated()); text != "" {
+	if text := cmp.Or(judge.MixedUp(r.samples), judge.TooManyFailed(r.samples, m.load.tolerated())); text != "" {
 		err = errors.New(text)
 	}
 	return pace, process.Agreed(m.party, err)

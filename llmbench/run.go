@@ -1,6 +1,7 @@
 package llmbench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -263,7 +264,7 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 		r.tell(records.Note{Kind: records.NoteTokens, Doubt: true, Units: r.reported().OfTokens()}, "pass %d: %s", number, text)
 	}
 	if failures != "" {
-		return errors.New(failures)
+		return errors.New(cmp.Or(judge.MixedUp(samples), failures))
 	}
 	return nil
 }
