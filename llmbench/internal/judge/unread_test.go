@@ -94,7 +94,7 @@ func TestUnknownEnds(t *testing.T) {
 		{[]sample.Sample{answer("bored", true, true), answer("bored", true, true), answer("stop", false, true)}, []string{`2 of 3 answers ended with a finish reason that the API does not document: "bored" 2` + has}, false},
 		{[]sample.Sample{answer("bored", true, false), answer("", true, false)}, []string{`2 of 2 answers ended with a finish reason that the API does not document: "bored" 1, none 1` + cut}, true},
 	} {
-		notes := FindFacts(sample.All(c.samples...), time.Second, sample.SLO{}, Tolerated{}).Notes()
+		notes := FindFacts(sample.All(c.samples...), time.Second, 0, sample.SLO{}, Tolerated{}).Notes()
 		assert.DeepEqual(t, textsOf(notes), c.want)
 		for _, n := range notes {
 			assert.Assert(t, n.Kind == records.NoteFinish && n.Doubt == c.doubt, "%v", n)
