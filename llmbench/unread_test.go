@@ -56,9 +56,12 @@ func TestUnread(t *testing.T) {
 	run, err := records.Open(filepath.Join(out, "unread.1.jsonl"))
 	assert.NilError(t, err)
 	assert.DeepEqual(t, run.End.Unread, withheld)
-	for r := range run.All() {
-		assert.Assert(t, r.Unread == "delta.musing" && r.OK(), "%+v", r)
+	for s := range result.All() {
+		assert.Assert(t, s.Unread == "delta.musing" && s.Err == nil, "%+v", s)
 	}
+	text, err := os.ReadFile(filepath.Join(out, "unread.1.jsonl"))
+	assert.NilError(t, err)
+	assert.Equal(t, strings.Count(string(text), `"unread":"delta.musing"`), 20)
 }
 
 // TestUnknownFinishReason checks what a benchmark says about answers with a finish reason that is not documented.

@@ -146,10 +146,10 @@ func (p *openAIParser) choiceMember(name []byte) {
 	case "index":
 		p.index = p.w.Count()
 	case "delta":
-		p.in = "delta"
+		p.in = "delta."
 		p.w.Object(p.messageMember)
 	case "message":
-		p.in = "message"
+		p.in = "message."
 		p.w.Object(p.messageMember)
 	case "text":
 		p.d.Text = p.w.Text(p.d.Text[:p.choiceStart.text])

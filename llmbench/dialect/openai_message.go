@@ -6,10 +6,11 @@ import "github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
 type openAIMessage struct {
 	memoParser
 	choiceStart mark   // where the text of the choice begins
-	in          string // the member of the choice that holds the message: "delta" or "message"
+	in          string // where the members of the message are: "delta." or "message."
 	contentSeen bool   // the message has the member content
 }
 
+// messageMember reads a member of a message or of a delta.
 func (p *openAIMessage) messageMember(name []byte) {
 	switch string(name) {
 	case "content":
@@ -36,7 +37,7 @@ func (p *openAIMessage) messageMember(name []byte) {
 		"provider_specific_fields", "extra_content", "signature", "thought_signature", "reasoning_signature", "encrypted_content", "reasoning_opaque", // LiteLLM, Gemini, OpenRouter
 		"citations", "executed_tools", "audio_content", "phase": // Perplexity, Groq, MiniMax
 	default:
-		p.unknownMember(p.in+".", name)
+		p.unknownMember(p.in, name)
 	}
 }
 
@@ -64,7 +65,7 @@ func (p *openAIMessage) partMember(name []byte) {
 		p.thought()
 	case "type", "id", "index", "annotations", "logprobs", "signature", "closed", "cache_control", "reference_ids":
 	default:
-		p.unknownMember(p.in+".content[].", name)
+		p.unknownMember("content[].", name)
 	}
 }
 
@@ -112,6 +113,6 @@ func (p *openAIMessage) thoughtMember(name []byte) {
 		p.thought()
 	case "type", "id", "index", "format", "signature", "data", "encrypted_content", "status", "effort":
 	default:
-		p.unknownMember(p.in+".reasoning.", name)
+		p.unknownMember("reasoning.", name)
 	}
 }

@@ -51,13 +51,13 @@ func TestMessageMembers(t *testing.T) {
 	}
 	// A part or a thought with an unknown member.
 	for members, want := range map[string]string{
-		`"content":[{"type":"novel","novel":"x"}]`:                       "delta.content[].novel",
-		`"reasoning":{"novel":"x"}`:                                      "delta.reasoning.novel",
+		`"content":[{"type":"novel","novel":"x"}]`:                       "content[].novel",
+		`"reasoning":{"novel":"x"}`:                                      "reasoning.novel",
 		`"tool_calls":[{"novel":"x"}]`:                                   "tool_calls[].novel",
 		`"tool_calls":[{"function":{"novel":"x"}}]`:                      "function.novel",
-		`"reasoning_details":[{"type":"reasoning.text","novel":["x"]}]`:  "delta.reasoning.novel",
+		`"reasoning_details":[{"type":"reasoning.text","novel":["x"]}]`:  "reasoning.novel",
 		`"images":[{"type":"image_url","image_url":{"url":"data:,x"}}]`:  "delta.images",
-		`"content":[{"type":"image_url","image_url":{"url":"data:,x"}}]`: "delta.content[].image_url",
+		`"content":[{"type":"image_url","image_url":{"url":"data:,x"}}]`: "content[].image_url",
 	} {
 		f := forms[0]
 		assert.Equal(t, f.read(`{"choices":[{"delta":{`+members+`}}]}`, f.text, ends(f.end, `"stop"`)).Unread, want, members)

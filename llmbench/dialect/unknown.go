@@ -8,7 +8,7 @@ import (
 )
 
 // unknownMember reads a member that the dialect does not know, in a part of the answer where other members have
-// text. The argument in says where the member is, such as "delta". The member may be an error, or may have text
+// text. The argument in says where the member is, such as "delta.". The member may be an error, or may have text
 // that is not read. Then the instants of the deltas mean nothing.
 func (p *baseParser) unknownMember(in string, name []byte) {
 	if string(name) == "error" {

@@ -21,7 +21,6 @@ type Request struct {
 	TokenSource sample.TokenSource
 	Error       string
 	Finish      string
-	Unread      string
 	Wrong       string
 
 	Due, Start, Wrote, FirstByte, First, Last, End time.Duration
@@ -50,7 +49,6 @@ type Request struct {
 	FixedOutput                bool // false in older files
 	ResentUnread               bool
 	UsageAlone                 bool
-	UnknownFinish, UnreadLast  bool
 	Streamed, Scheduled        bool
 	Checked, Correct           bool
 
@@ -110,7 +108,7 @@ func (l *line) request() Request {
 		RetryAfter: s.RetryAfter, Wrote: s.Wrote, FirstByte: s.FirstByte, First: s.First, Last: s.Last, End: s.End,
 		InFlight: int32(s.InFlight), LastEvent: s.LastEvent, Done: s.Done,
 		Choices:      s.Choices,
-		PromptTokens: int32(s.PromptTokens), CachedTokens: int32(s.CachedTokens), OutputTokens: int32(s.OutputTokens), ReasoningTokens: int32(s.ReasoningTokens), UsageAlone: s.UsageAlone, UnknownFinish: s.UnknownFinish, Unread: s.Unread, UnreadLast: s.UnreadLast,
+		PromptTokens: int32(s.PromptTokens), CachedTokens: int32(s.CachedTokens), OutputTokens: int32(s.OutputTokens), ReasoningTokens: int32(s.ReasoningTokens), UsageAlone: s.UsageAlone,
 		MaxTokens: int32(s.MaxTokens), FixedOutput: s.FixedOutput, AskedTokens: int32(s.AskedTokens), PromptChars: int32(s.PromptChars), OutputChars: int32(s.OutputChars),
 		Outcome: s.Outcome, TokenSource: s.TokenSource, Error: l.failure, Finish: s.Finish, Clock: s.Clock, Streamed: s.Streamed, Scheduled: s.Scheduled,
 		Events: int32(s.Events), Deltas: int32(s.Deltas), Outputs: int32(s.Outputs), FirstOutput: s.FirstOutput,
