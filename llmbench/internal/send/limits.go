@@ -55,16 +55,22 @@ type size struct {
 	over        error // the first word that is too long, or nil
 }
 
-// add adds an event, or an answer that is not a stream.
-func (z *size) add(d *dialect.Delta) {
+// add adds an event, or an answer that is not a stream. It reports whether the answer may be too large; check then
+// decides.
+func (z *size) add(d *dialect.Delta) (large bool) {
 	z.text += len(d.Text) + len(d.Reasoning) + len(d.ToolCall)
 	z.names += len(d.ToolName)
+	return z.over != nil || z.text > maxText || z.names > maxNames
 }
 
-// addEvent adds the fields of an event.
-func (z *size) addEvent(e *sse.Event) {
+// addEvent adds the fields of an event, like add.
+func (z *size) addEvent(e *sse.Event) (large bool) {
+	if len(e.Type) <= maxField && len(e.ID) <= maxField {
+		return false
+	}
 	z.word("type of an event", len(e.Type), maxField)
 	z.word("ID of an event", len(e.ID), maxField)
+	return true
 }
 
 // word checks the length of a word.
@@ -92,12 +98,10 @@ func (z *size) check() error {
 func tooManyDeltas(s *sample.Sample, tokens int) error {
 	bound := deltasPerToken*min(s.MaxTokens, maxText) + moreDeltas
 	switch {
-	case s.MaxTokens == 0:
+	case s.MaxTokens == 0 || s.Deltas <= bound && tokens <= bound:
 		return nil
 	case s.Deltas > bound:
 		return fail(sample.Malformed, "the stream has %d deltas and has not ended; want at most %d where %d output tokens are allowed", s.Deltas, bound, s.MaxTokens)
-	case tokens > bound:
-		return fail(sample.Malformed, "the events of the stream have %d tokens; want at most %d where %d output tokens are allowed", tokens, bound, s.MaxTokens)
 	}
-	return nil
+	return fail(sample.Malformed, "the events of the stream have %d tokens; want at most %d where %d output tokens are allowed", tokens, bound, s.MaxTokens)
 }

@@ -46,6 +46,7 @@ type reader struct {
 	merged     []sample.Merged
 	usage      usageTrack
 	size       size
+	large      bool    // the stream has become too large
 	tokens     []int32 // tokens of the deltas so far, if the server reports them
 	early      int     // number of tokens that came before the text of their delta
 	runID      string  // prefix of the IDs of all requests

@@ -114,11 +114,14 @@ func (r *reader) outcome(ctx context.Context, st *stream, s *sample.Sample, err 
 // enough returns the failure of a stream that the client ends itself: because the stream is too long, or
 // because the client leaves after some deltas. It returns nil if the stream goes on.
 func (r *reader) enough(ctx context.Context, st *stream, s *sample.Sample, giveUp context.CancelCauseFunc) error {
-	if err := cmp.Or(r.size.check(), tooManyDeltas(s, st.tokens)); err != nil {
-		return cmp.Or(st.fault, err)
+	if r.large {
+		return cmp.Or(st.fault, r.size.check())
 	}
 	if st.fault != nil {
 		return nil
+	}
+	if err := tooManyDeltas(s, st.tokens); err != nil {
+		return err
 	}
 	if r.leaveAfter > 0 && s.Deltas >= r.leaveAfter {
 		giveUp(errLeft)
@@ -137,7 +140,7 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 		s.Clock = sample.UserClock
 	}
 	s.Events++
-	r.size.addEvent(e)
+	r.large = r.size.addEvent(e)
 	if st.fault != nil {
 		return false
 	}
@@ -162,14 +165,18 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 	st.done = d.Done
 	alive = r.alive(st, s, d, e)
 	addEventInstants(s, d, at, lag)
-	r.size.add(d)
+	if r.size.add(d) {
+		r.large = true
+	}
 	if d.Finish != "" {
 		s.Finish, s.UnknownFinish = d.Finish, d.UnknownFinish
 	}
 	if s.UnreadLast = d.Unread != "" || s.UnreadLast && d.Chunks == 0; s.Unread == "" {
 		s.Unread = d.Unread
 	}
-	r.usage.add(d, s.Deltas > 0)
+	if d.Usage.OutputTokens != 0 {
+		r.usage.add(d, s.Deltas > 0)
+	}
 	// Some servers report zeros before or after the true counts.
 	setStated(&st.usage.PromptTokens, d.Usage.PromptTokens)
 	setStated(&st.usage.OutputTokens, d.Usage.OutputTokens)
@@ -180,7 +187,16 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 	if d.Timings != (dialect.Timings{}) {
 		s.Server = sample.ServerTimings(d.Timings)
 	}
-	if !r.seen && d.Chunks > 0 && (visible(d.Text) || visible(d.Reasoning) || visible(d.ToolCall)) {
+	if d.Chunks > 0 {
+		r.addDeltas(s, d, at, lag)
+	}
+	r.addText(s)
+	return alive
+}
+
+// addDeltas adds the deltas of an event, which has at least one, to the sample.
+func (r *reader) addDeltas(s *sample.Sample, d *dialect.Delta, at, lag time.Duration) {
+	if !r.seen && (visible(d.Text) || visible(d.Reasoning) || visible(d.ToolCall)) {
 		r.seen, s.Blank = true, s.Deltas
 	}
 	for range d.Chunks { // nearly always one
@@ -188,20 +204,20 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 		s.Deltas++
 	}
 	r.addToBatch(d.Chunks)
-	if d.Chunks > 0 && r.cut(at) {
+	if r.cut(at) {
 		s.Cut++
 	}
-	if d.Chunks > 0 && (len(d.Text) > 0 || len(d.ToolCall) > 0) {
-		seen := !r.outputSeen && (visible(d.Text) || visible(d.ToolCall))
+	if len(d.Text) == 0 && len(d.ToolCall) == 0 {
+		return
+	}
+	if !r.outputSeen {
+		r.outputSeen = visible(d.Text) || visible(d.ToolCall)
 		reasoned := s.Deltas-d.Chunks > s.Outputs
-		if s.Outputs == 0 || seen && reasoned {
+		if s.Outputs == 0 || r.outputSeen && reasoned {
 			s.FirstOutput, s.EventLags.FirstOutput = at, lag
 		}
-		r.outputSeen = r.outputSeen || seen
-		s.Outputs += d.Chunks
 	}
-	r.addText(s)
-	return alive
+	s.Outputs += d.Chunks
 }
 
 // alive reports whether an event is a sign of life: that the server generates output, processes the prompt or
@@ -210,7 +226,9 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 // event's finish reason is in the sample.
 func (r *reader) alive(st *stream, s *sample.Sample, d *dialect.Delta, e *sse.Event) bool {
 	if d.Chunks > 0 || d.Tokens > 0 || len(d.ToolName) > 0 {
-		r.queued = nil
+		if r.queued != nil {
+			r.queued = nil
+		}
 		return true
 	}
 	return d.Usage.OutputTokens > st.usage.OutputTokens || d.Progress || d.Finish != "" && s.Finish == "" || d.Done || r.queued != nil && string(e.Type) == "ping"
@@ -321,9 +339,6 @@ type batch struct {
 
 // addToBatch adds the last n deltas to the batch in which they came.
 func (r *reader) addToBatch(n int) {
-	if n == 0 {
-		return
-	}
 	if b := &r.batch; b.deltas == 0 || b.number != r.src.Batch {
 		*b = batch{number: r.src.Batch, first: r.arrivals.Len() - n}
 	}

@@ -17,10 +17,10 @@ type usageTrack struct {
 	deepest    int  // by how much, at most
 }
 
-// add adds an event with a count that is not 0. The argument begun says that there was text before.
+// add adds an event with a count. The argument begun says that there was text before.
 func (t *usageTrack) add(d *dialect.Delta, begun bool) {
 	n := d.Usage.OutputTokens
-	if n == 0 || !begun && d.Chunks == 0 {
+	if !begun && d.Chunks == 0 {
 		return
 	}
 	if n < t.last {
