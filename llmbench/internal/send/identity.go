@@ -13,7 +13,7 @@ import (
 func foreign(text []byte, run, own string) string {
 	for {
 		at := bytes.Index(text, []byte(run))
-		if at < 0 {
+		if at < 0 || run == "" {
 			return ""
 		}
 		text = text[at:]

@@ -13,6 +13,7 @@ import (
 // TestForeign checks which IDs are of other requests.
 func TestForeign(t *testing.T) {
 	const run, own = "llmbench-00c0ffee", "llmbench-00c0ffee-2-12"
+	assert.Equal(t, foreign([]byte("a"), "", own), "")
 	for _, text := range []string{"", "chatcmpl-1", own, "chatcmpl-" + own, own + "-0", own + "-5f3a", own + "_a", own + ",", "llmbench-00c0ffed-2-13", run, own[:len(own)-1],
 		`{"id":"chatcmpl-` + own + `","choices":[]}`} {
 		assert.Equal(t, foreign([]byte(text), run, own), "", "%q", text)
