@@ -29,7 +29,7 @@ const (
 	FromUsage     TokenSource = "usage"        // the server reported the number, as usage or with its timings
 	FromEvents    TokenSource = "events"       // the server reported the number with each event
 	FromTokenizer TokenSource = "tokenizer"    // the load's tokenizer counted the text
-	FromDeltas    TokenSource = "deltas"       // the number of deltas, each of which may hold several tokens
+	FromDeltas    TokenSource = "deltas"       // the number of deltas without [Sample.Heartbeats], each of which may hold several tokens
 	FromNothing   TokenSource = "none"         // unknown: the answer was not streamed, and the server reported nothing
 	Contradicted  TokenSource = "contradicted" // unknown: the usage of the stream contradicts itself or the deltas, for example because it is not cumulative
 	NoOutput      TokenSource = "no-output"    // the answer consists of vectors or scores, and has no output tokens

@@ -26,9 +26,23 @@ func (s *Sample) blanks() int { return min(s.Blank, len(s.Gaps)) }
 // for a token.
 const blankPace = 4
 
+// Heartbeats returns the number of blank deltas before [Sample.Seen] that cannot be tokens, because they came much
+// more slowly than the tokens after them.
+func (s *Sample) Heartbeats() int {
+	n := s.blanks()
+	if n == 0 {
+		return 0
+	}
+	pace := (s.Last - s.Seen()) / time.Duration(max(1, s.Deltas-n-1))
+	for n > 0 && s.Gaps[n-1] <= blankPace*pace {
+		n--
+	}
+	return n
+}
+
 // blankTokens returns the number of tokens of the blank deltas before [Sample.Seen]. If the server does not
-// report the number, a blank delta counts as a token under two conditions: it came at the pace of the tokens
-// after it, and the output has more tokens than the other deltas need.
+// report the number, a blank delta counts as a token under two conditions: it is not one of the [Sample.Heartbeats],
+// and the output has more tokens than the other deltas need.
 func (s *Sample) blankTokens() (n int) {
 	if s.Blank == 0 {
 		return 0
@@ -39,10 +53,5 @@ func (s *Sample) blankTokens() (n int) {
 		}
 		return n
 	}
-	rest := s.Deltas - s.Blank
-	pace := (s.Last - s.Seen()) / time.Duration(max(1, rest-1))
-	for n < s.blanks() && s.Gaps[s.Blank-1-n] <= blankPace*pace {
-		n++
-	}
-	return min(n, max(0, s.OutputTokens-rest))
+	return min(s.Blank-s.Heartbeats(), max(0, s.OutputTokens-(s.Deltas-s.Blank)))
 }

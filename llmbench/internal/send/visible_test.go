@@ -112,3 +112,33 @@ func TestNothingToSee(t *testing.T) {
 		assert.Equal(t, ttft, 20*ms)
 	})
 }
+
+// TestHeartbeatsAreNoTokens checks the tokens of an answer whose deltas are counted, because the server reports no
+// usage: deltas that only keep the connection open do not count, but a blank token does.
+func TestHeartbeatsAreNoTokens(t *testing.T) {
+	for _, c := range []struct {
+		before step
+		want   int
+	}{
+		{step{50 * ms, chunk("content", " ")}, 4},
+		{step{ms, chunk("content", "\n")}, 5},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			pause := 10 * ms
+			if c.want == 4 {
+				pause = 90 * ms
+			}
+			all := script{c.before, {pause, chunk("content", "a")}}
+			for range 3 {
+				all = append(all, step{10 * ms, chunk("content", "a")})
+			}
+			w, p := newTestWorker(t, append(all, step{ms, finish + done}), Options{Stream: true})
+			s := w.Do(t.Context(), p, 0, true)
+			assert.NilError(t, s.Err)
+			assert.Equal(t, s.TokenSource, sample.FromDeltas)
+			assert.Equal(t, s.OutputTokens, c.want)
+			tpot, _ := s.TPOT()
+			assert.Equal(t, tpot, 10*ms)
+		})
+	}
+}

@@ -335,7 +335,7 @@ func (a *attempt) notAnswered(err error) error {
 // settle writes the instants of a request into its sample, and decides on which clock they are. If each
 // arrival has a plausible timestamp, they are on the kernel's clock, and otherwise on the user clock. If
 // the sample is already on the user clock, it remains there. The instants that s already has must be on the
-// kernel's clock. settle copies deltas and merged.
+// kernel's clock. settle copies deltas and merged. If the tokens are counted as deltas, heartbeats do not count.
 func settle(s *sample.Sample, c conn.Clock, first conn.Arrival, deltas *conn.Arrivals, merged []sample.Merged, end conn.Arrival) {
 	s.Clock = cmp.Or(s.Clock, sample.KernelClock)
 	on := func(a conn.Arrival) (at, lag time.Duration) {
@@ -373,5 +373,8 @@ func settle(s *sample.Sample, c conn.Clock, first conn.Arrival, deltas *conn.Arr
 	s.Merged = slices.Clip(append([]sample.Merged(nil), merged...))
 	if s.Clock == sample.UserClock || first.User == 0 {
 		s.ToUserClock()
+	}
+	if s.TokenSource == sample.FromDeltas {
+		s.OutputTokens = s.Deltas - s.Heartbeats()
 	}
 }
