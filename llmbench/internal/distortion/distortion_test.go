@@ -625,3 +625,13 @@ func TestBurstsOfServer(t *testing.T) {
 	r := report(Pass{Samples: sample.All(all...), Workers: 200, Stagger: 100 * time.Microsecond}, "p99-itl-ns", "mean-tpot-ns", "p99-ttft-ns")
 	near(t, r.Worst, 40.0/37-1)
 }
+
+// TestLate checks which time most stops of the client do not exceed: twice the third quartile of the lags of control
+// streams.
+func TestLate(t *testing.T) {
+	var e Estimate
+	assert.Equal(t, e.Late(), time.Duration(0))
+	none := func(func(*sample.Sample) bool) {}
+	e.Add(Pass{Samples: none, Errors: Errors{Streams: 5, Late: []time.Duration{1000, 2000, 3000, 4000, 1_000_000}}})
+	assert.Assert(t, e.Late() >= 7000 && e.Late() <= 9000, "%v", e.Late())
+}
