@@ -396,7 +396,7 @@ func TestShardsDiffer(t *testing.T) {
 			for i, p := range all {
 				assert.Assert(t, strings.Contains(p.text(), "cannot judge: "), p.text())
 				assert.Assert(t, !strings.Contains(p.stdout.String(), "refused"), p.stdout.String()) // what a stranger says is no result
-				if i != 1 || strings.HasPrefix(test.want, "BenchmarkHelper") { // shard 1 may dial after the others have ended
+				if i != 1 || strings.HasPrefix(test.want, "BenchmarkHelper") {                       // shard 1 may dial after the others have ended
 					assert.Assert(t, strings.Contains(p.text(), test.want), p.text())
 				}
 				rows, _ := results(t, p.stdout.String())

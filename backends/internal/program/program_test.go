@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -189,6 +190,10 @@ func wait(t *testing.T, p *Program) {
 
 // TestStop checks how programs are stopped, and that nothing is left of them.
 func TestStop(t *testing.T) {
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	own := filepath.Base(self)
+	own = own[:min(len(own), 15)] // Linux keeps 15 bytes of the name, see proc_pid_comm(5)
 	for _, tt := range []struct {
 		role         string
 		pids         int
@@ -197,7 +202,7 @@ func TestStop(t *testing.T) {
 		alreadyEnded bool
 	}{
 		{role: "sleep", pids: 1, end: "signal: terminated"},
-		{role: "ignore SIGTERM", pids: 1, end: "signal: killed", killed: "program.test (process "},
+		{role: "ignore SIGTERM", pids: 1, end: "signal: killed", killed: own + " (process "},
 		{role: "fork", pids: 4, end: "signal: terminated", killed: "(process ", linux: true},
 		{role: "daemon", pids: 3, end: "exit status 0, and left other processes behind: ", linux: true, alreadyEnded: true},
 	} {

@@ -197,7 +197,6 @@ func TestFinishInterrupted(t *testing.T) {
 func TestFinishSlowly(t *testing.T) {
 	for hangs, want := range map[bool]time.Duration{false: 5 * time.Second, true: 10 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			var began time.Time
 			statuses := make([]byte, 3)
 			errs := each(3, nil, func(g *Group) (err error) {
 				if g.Index == 2 {
@@ -212,7 +211,7 @@ func TestFinishSlowly(t *testing.T) {
 					statuses[2], err = g.links[0].decision()
 					return err
 				}
-				began = time.Now()
+				began := time.Now()
 				statuses[g.Index], err = g.Finish(byte(g.Index))
 				if g.Index == 0 {
 					assert.Check(t, time.Since(began) == want, "%v", time.Since(began))
