@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 )
 
 // Cut is the last character of an excerpt from a server's message if the message was shortened. The harness

@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/redact"
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
