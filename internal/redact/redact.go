@@ -35,9 +35,10 @@ type Secrets struct{ *set }
 // A set has the forms of secrets.
 type set struct {
 	forms   []form
-	first   [256][]int // indices in forms, by the first byte
-	longest int        // length of the longest form in bytes
-	least   int        // length of the shortest form in bytes
+	first   [256][]int     // indices in forms, by the first byte
+	pairs   [256][4]uint64 // which second byte follows which first byte in a form: a bit for each
+	longest int            // length of the longest form in bytes
+	least   int            // length of the shortest form in bytes
 }
 
 // A form is a secret as it is, or in an encoding of the whole secret.
@@ -58,6 +59,7 @@ func New(texts []string) Secrets {
 		seen[text] = true
 		s.first[text[0]] = append(s.first[text[0]], len(s.forms))
 		s.forms = append(s.forms, form{text, base64})
+		s.pairs[text[0]][text[1]/64] |= 1 << (text[1] % 64)
 		s.longest = max(s.longest, len(text))
 		s.least = min(cmp.Or(s.least, len(text)), len(text))
 	}
@@ -186,13 +188,12 @@ func (s Secrets) candidates(text string, yield func(form) bool) {
 	if text == "" {
 		return
 	}
+	// In most places no form has the first two bytes, and no escape begins there.
+	if len(text) > 1 && !special[text[0]] && !special[text[1]] && s.pairs[text[0]][text[1]/64]&(1<<(text[1]%64)) == 0 {
+		return
+	}
 	for _, k := range s.first[text[0]] {
-		f := s.forms[k]
-		// In most places the second byte already differs, and no escape begins there.
-		if len(text) > 1 && text[1] != f.text[1] && !special[text[0]] && !special[text[1]] {
-			continue
-		}
-		if !yield(f) {
+		if !yield(s.forms[k]) {
 			return
 		}
 	}
