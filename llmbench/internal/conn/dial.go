@@ -112,7 +112,7 @@ func (d *dialer) handshake(ctx context.Context, c net.Conn) (stream net.Conn, er
 	if d.proxy != nil {
 		switch d.proxy.Scheme {
 		case "https":
-			if c, err = startTLS(ctx, c, hostPort(d.proxy), d.config); err != nil {
+			if c, err = startTLS(ctx, c, hostPort(d.proxy), ProxyTLS(d.config)); err != nil {
 				return nil, err
 			}
 		case "socks5", "socks5h":
@@ -130,6 +130,18 @@ func (d *dialer) handshake(ctx context.Context, c net.Conn) (stream net.Conn, er
 		return c, nil
 	}
 	return startTLS(ctx, c, d.addr, d.config)
+}
+
+// ProxyTLS returns the configuration of connections to a proxy that speaks TLS. The argument is the
+// configuration of connections to the server. A proxy is not offered the client's certificate and is not expected
+// to have the server's name: both are for the server. If the argument is nil, so is the result.
+func ProxyTLS(config *tls.Config) *tls.Config {
+	if config == nil {
+		return nil
+	}
+	config = config.Clone()
+	config.Certificates, config.GetClientCertificate, config.ServerName, config.EncryptedClientHelloConfigList = nil, nil, "", nil
+	return config
 }
 
 // startTLS performs a TLS handshake on c, with the server at addr.

@@ -14,10 +14,11 @@ import (
 // Options say how a server is reached.
 type Options struct {
 	Header http.Header // added to each request
-	TLS    *tls.Config // nil means the default
+	TLS    *tls.Config // of connections to the server; nil means the default
 	// Dial opens a connection; nil means the network.
-	Dial  func(ctx context.Context, network, addr string) (net.Conn, error)
-	Proxy *url.URL // nil means none
+	Dial     func(ctx context.Context, network, addr string) (net.Conn, error)
+	Proxy    *url.URL    // nil means none
+	ProxyTLS *tls.Config // of connections to a proxy that speaks TLS; nil means the default
 }
 
 const (
@@ -40,11 +41,16 @@ func (e Endpoint) Client(o Options) *http.Client {
 		MaxIdleConnsPerHost: atOnce, MaxConnsPerHost: atOnce, IdleConnTimeout: idleTime,
 		DisableCompression: true,
 	}
-	if e.Socket != "" {
-		dial := o.Dial
-		if dial == nil {
-			dial = (&net.Dialer{}).DialContext
+	dial := o.Dial
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	if o.Proxy != nil && o.Proxy.Scheme == "https" { // the transport calls DialTLSContext for the proxy, not for the server
+		t.DialTLSContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return startTLS(ctx, dial, network, addr, o.ProxyTLS)
 		}
+	}
+	if e.Socket != "" {
 		t.Proxy = nil
 		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, "unix", e.Socket) }
 	}
@@ -52,6 +58,25 @@ func (e Endpoint) Client(o Options) *http.Client {
 		Transport:     &transport{t, e, o.Header},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// startTLS opens a connection, and performs a TLS handshake on it.
+func startTLS(ctx context.Context, dial func(ctx context.Context, network, addr string) (net.Conn, error), network, addr string, config *tls.Config) (net.Conn, error) {
+	raw, err := dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	config = config.Clone()
+	if config == nil {
+		config = &tls.Config{}
+	}
+	config.ServerName, _, _ = net.SplitHostPort(addr)
+	c := tls.Client(raw, config)
+	if err := c.HandshakeContext(ctx); err != nil {
+		raw.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // A transport changes each request as its endpoint requires.
