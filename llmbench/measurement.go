@@ -102,7 +102,7 @@ func (m *measurement) endRecords() error { return m.records.close(m.end) }
 // fail sets err as the end of the records. It returns err with the name of the file of records.
 func (m *measurement) fail(err error) error {
 	err = m.party.Fail(err)
-	m.end.Outcome, m.end.Why = records.EndedFailed, err.Error()
+	m.end.Outcome, m.end.Why = records.EndedFailed, m.target.Redact(err.Error())
 	return fmt.Errorf("%w%s", err, m.records.where())
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/lockstep"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
@@ -88,8 +89,9 @@ func Run(b *testing.B, t Target, l Load) *Result {
 // fatal fails a benchmark, and adds the failure to the table at the end.
 func fatal(b *testing.B, err error) {
 	b.Helper()
-	process.Show(screen.Entry{Benchmark: b.Name(), Notes: []string{"failed: " + err.Error()}})
-	b.Fatal(err)
+	text := redact.Known().Hide(err.Error())
+	process.Show(screen.Entry{Benchmark: b.Name(), Notes: []string{"failed: " + text}})
+	b.Fatal(text)
 }
 
 // newRun returns a run that is set up to measure t under l. It sends nothing.

@@ -16,12 +16,12 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/mergepatch"
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -266,6 +266,7 @@ func newClient(t Target) (*send.Client, error) {
 // endpoint returns the address of the server and the URL of the proxy, which is nil if there is none. It
 // returns an error if t is invalid.
 func (t Target) endpoint() (e endpoint.Endpoint, proxy *url.URL, err error) {
+	t.secrets() // so that they are known before the first request
 	if e, err = endpoint.Parse(t.URL); err == nil {
 		err = t.checkRequests()
 	}
@@ -355,7 +356,7 @@ func (t Target) Client() (base string, client *http.Client, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return e.Base, e.Client(endpoint.Options{Header: t.header(), TLS: t.TLS, Dial: t.Dial, Proxy: proxy}), nil
+	return e.Base, e.Client(endpoint.Options{Header: t.header(), TLS: t.TLS, Dial: t.Dial, Proxy: proxy, ProxyTLS: conn.ProxyTLS(t.TLS)}), nil
 }
 
 // Where returns the address of the server for use in messages: host and port, or the path of the Unix
@@ -368,19 +369,22 @@ func (t Target) Where() string {
 	return e.Where()
 }
 
-// secrets returns the parts of t that must not be shown.
+// secrets returns all secrets of this process, and adds the parts of t that must not be shown.
 func (t Target) secrets() redact.Secrets {
 	all := append(credentials(t.Header), t.AWS.secrets()...)
 	if e, err := endpoint.Parse(t.URL); err == nil {
 		all = append(all, e.Secrets()...)
 	}
 	if proxy, err := t.proxy(); err == nil && proxy != nil {
-		if password, set := proxy.User.Password(); set {
-			all = append(all, password)
+		password, set := proxy.User.Password()
+		all = append(all, password, proxy.User.Username()+":"+password)
+		if !set { // a token may be in the place of the name
+			all = append(all, proxy.User.Username())
 		}
 	}
 	_, members := mergepatch.Hide(t.Body, env.IsSecret)
-	return redact.New(append(all, members...))
+	redact.Add(append(all, members...)...)
+	return redact.Known()
 }
 
 // credentials returns the values in h, and their parts, that must not be shown.
@@ -400,8 +404,8 @@ func credentials(h http.Header) (all []string) {
 		}
 	}
 	r := http.Request{Header: http.Header{"Authorization": authorization(h)}}
-	if _, password, ok := r.BasicAuth(); ok {
-		all = append(all, password)
+	if user, password, ok := r.BasicAuth(); ok {
+		all = append(all, password, user+":"+password)
 	}
 	return all
 }
@@ -417,10 +421,12 @@ func authorization(h http.Header) (values []string) {
 }
 
 // Redact returns text in a form that may be shown. It removes the target's credentials, because servers
-// repeat them in errors. Credentials are the values in Header, in the query of URL and in secret members of
-// Body that have at least eight bytes. A credential is also found if it is escaped as in JSON, HTML, Go or
-// a URL, or cut off before a [dialect.Cut]. Redact also writes control characters other than tabs and
-// newlines as Go escapes, because they can change a terminal.
+// repeat them in errors, and the other secrets that this process knows. Credentials are the values in Header,
+// in the query of URL, in Proxy, in AWS and in secret members of Body that have at least eight bytes. A
+// credential is also found if its characters are escaped as in JSON, HTML, Go or a URL, if it is in base64 or
+// hexadecimal digits, or cut off before a [dialect.Cut]. Redact also writes characters other than tabs and
+// newlines that are not graphic, and the first character of a command to a CI system such as ::error::, as Go
+// escapes.
 func (t Target) Redact(text string) string { return t.secrets().Hide(text) }
 
 // Excerpt redacts text like [Target.Redact], and then shortens it to no more than most bytes. A shortened

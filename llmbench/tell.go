@@ -34,6 +34,9 @@ type run struct {
 
 // log logs a text or a note, or keeps it until the arm's own benchmark runs.
 func (r *run) log(what any) {
+	if text, ok := what.(string); ok {
+		what = r.target.Redact(text)
+	}
 	if r.b == nil {
 		r.said = append(r.said, what)
 		return
@@ -47,13 +50,13 @@ func (r *run) logf(format string, args ...any) { r.log(fmt.Sprintf(format, args.
 
 // failf makes the benchmark fail when it ends. The benchmark still has a result.
 func (r *run) failf(format string, args ...any) {
-	r.failed = append(r.failed, fmt.Sprintf(format, args...))
+	r.failed = append(r.failed, r.target.Redact(fmt.Sprintf(format, args...)))
 }
 
 // tell adds a note with the given text to the end of the records. It logs the note unless the note is
 // reassuring and -v is not set. Units that cannot be in the result are removed from the note.
 func (r *run) tell(n records.Note, format string, args ...any) {
-	n.Text = fmt.Sprintf(format, args...)
+	n.Text = r.target.Redact(fmt.Sprintf(format, args...))
 	if about := r.reported().Named(n.Units); len(n.Units) > 0 {
 		n.Units, n.Doubt = about, n.Doubt && len(about) > 0
 	}

@@ -138,6 +138,9 @@ func (s Secrets) find(text string) (found []span) {
 				cut += i
 			}
 		}
+		if !s.mayBegin(text[i:]) {
+			continue
+		}
 		end := s.endOfSecret(text, i)
 		if cut >= 0 && end < cut && cut-i <= s.Longest() && s.begins(text[i:cut], leastPart) {
 			end = cut
@@ -185,11 +188,7 @@ func (s Secrets) begins(text string, least int) (is bool) {
 
 // candidates calls yield with each form that may be at the beginning of text, until yield returns false.
 func (s Secrets) candidates(text string, yield func(form) bool) {
-	if text == "" {
-		return
-	}
-	// In most places no form has the first two bytes, and no escape begins there.
-	if len(text) > 1 && !special[text[0]] && !special[text[1]] && s.pairs[text[0]][text[1]/64]&(1<<(text[1]%64)) == 0 {
+	if text == "" || !s.mayBegin(text) {
 		return
 	}
 	for _, k := range s.first[text[0]] {
@@ -212,6 +211,12 @@ func (s Secrets) candidates(text string, yield func(form) bool) {
 			more = more && yield(s.forms[k])
 		}
 	})
+}
+
+// mayBegin returns false if no form can be at the beginning of text, as in most places: its first two bytes begin no
+// form, and no escape is there.
+func (s Secrets) mayBegin(text string) bool {
+	return len(text) < 2 || special[text[0]] || special[text[1]] || s.pairs[text[0]][text[1]/64]&(1<<(text[1]%64)) != 0
 }
 
 // Begun returns the length of the end of text that may be the beginning of a secret and that has at least the

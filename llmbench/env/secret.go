@@ -37,14 +37,20 @@ func IsSecret(name, value string) bool {
 	if value == "" {
 		return false
 	}
-	switch last := lastWord(name); {
-	case last == "TOKEN" || last == "HFT": // -hft is llama.cpp's short form of --hf-token
+	last := lastWord(name)
+	switch {
+	case strings.HasSuffix(last, "TOKEN") || last == "HFT": // -hft is llama.cpp's short form of --hf-token
 		return len(value) >= 8 || !isSetting(value)
-	case slices.Contains([]string{"KEY", "KEYS", "APIKEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS", "AUTHORIZATION"}, last):
+	case last == "PWD": // PWD alone is the working directory
+		return strings.ContainsAny(strings.TrimLeft(name, "-_"), "-_.")
+	case slices.Contains(secretWords, last):
 		return true
 	}
-	return false
+	return slices.ContainsFunc([]string{"APIKEY", "SECRET", "PASSWORD", "PASSWD"}, func(end string) bool { return strings.HasSuffix(last, end) })
 }
+
+// secretWords are the last words of names whose values are credentials, except for TOKEN.
+var secretWords = []string{"KEY", "KEYS", "PASS", "PASSPHRASE", "PAT", "CREDENTIAL", "CREDENTIALS", "AUTHORIZATION", "BEARER", "COOKIE"}
 
 // lastWord returns the last word of a name such as api_key, api-key, API_KEY or apiKey, in upper case.
 func lastWord(name string) string {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 )
 
 // Configure prints the configuration lines that change with config. If another process prints the results,
@@ -36,6 +38,7 @@ func Speed(benchmark, speed string) {
 // text.
 func AtEnd(b *testing.B, text string) {
 	b.Helper()
+	text = redact.Known().Hide(text)
 	p := current
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,6 +54,7 @@ func AtEnd(b *testing.B, text string) {
 // Skip skips b, and prints the reason as a comment among the results.
 func Skip(b *testing.B, reason string) {
 	b.Helper()
+	reason = redact.Known().Hide(reason)
 	current.comment(b.Name(), b.Name()+" is skipped: "+reason)
 	Skipped()
 	b.Skip(reason)
@@ -60,6 +64,7 @@ func Skip(b *testing.B, reason string) {
 // there, Note logs the text.
 func Note(tb testing.TB, text string) {
 	tb.Helper()
+	text = redact.Known().Hide(text)
 	if !current.comment(tb.Name(), tb.Name()+": "+text) {
 		tb.Log(text)
 	}

@@ -3,6 +3,7 @@ package process
 import (
 	"os"
 
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
@@ -27,7 +28,9 @@ func ReadConfig() (Config, error) {
 	if err := env.Check(environ); err != nil {
 		return Config{}, err
 	}
-	return parseConfig(env.NewReader(environ)), nil
+	c := parseConfig(env.NewReader(environ))
+	redact.Add(c.Shards.Token)
+	return c, nil
 }
 
 // parseConfig reads the variables of a Config. It adds errors to r.

@@ -3,9 +3,11 @@ package process
 import (
 	"io"
 	"sync"
+
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 )
 
-// An output writes the lines between results, and remembers the first error of these lines and of results.
+// An output writes the lines between results, without secrets, and remembers the first error of these lines and of results.
 type output struct {
 	to io.Writer
 
@@ -15,11 +17,12 @@ type output struct {
 
 // Write writes to the output.
 func (o *output) Write(b []byte) (int, error) {
-	n, err := o.to.Write(b)
+	_, err := io.WriteString(o.to, redact.Known().Remove(string(b)))
 	if err != nil {
 		o.lose(err)
+		return 0, err
 	}
-	return n, err
+	return len(b), nil
 }
 
 // lose remembers the error because of which text was not written.

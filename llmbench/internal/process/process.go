@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultline"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
@@ -153,7 +154,7 @@ func (p *process) end() {
 		}
 		return
 	}
-	if text := p.table.Report(p.screen.Width()); text != "" {
+	if text := redact.Known().Remove(p.table.Report(p.screen.Width())); text != "" {
 		fmt.Fprint(p.screen, "\n"+text)
 	}
 	p.screen.Close()

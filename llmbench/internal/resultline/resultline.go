@@ -3,8 +3,8 @@
 // The testing package sorts the metrics of a line by the names of their units. There is no function to
 // change this. It writes each line to the field w of a [testing.B], in two parts: the name of the
 // benchmark, and the metrics. [Attach] replaces the writer in this field. The new writer works in the
-// goroutine that writes, keeps nothing beyond the end of a line, and passes on unchanged what is not a
-// result. So no line is lost or moved if the process dies, and the output may go anywhere.
+// goroutine that writes, keeps nothing beyond the end of a line, and passes on what is not a result, without
+// the secrets of this process. So no line is lost or moved if the process dies, and the output may go anywhere.
 //
 // The field is not part of the API of the testing package. Attach checks its name and its type. It changes
 // nothing if they are different in a version of Go.
@@ -20,6 +20,8 @@ import (
 	"sync"
 	"testing"
 	"unsafe"
+
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 )
 
 // A Line is one line of results.
@@ -90,7 +92,7 @@ func (w *writer) Write(p []byte) (int, error) {
 		w.name = nil
 		text = w.line(name, p)
 	}
-	if _, err := w.to.Write(text); err != nil {
+	if _, err := io.WriteString(w.to, redact.Known().Remove(string(text))); err != nil {
 		w.lost(err)
 		return 0, err
 	}
