@@ -117,6 +117,8 @@ func (b *builder) finish() (launch.Spec, error) {
 		delete(b.PassEnv, name)
 	}
 	for name, value := range b.Env {
+		_, found := secret.RedactArgs([]string{name + "=" + value})
+		b.Secrets = append(b.Secrets, found...)
 		if env.IsSecret(name, value) {
 			b.Secrets = append(b.Secrets, value)
 		}

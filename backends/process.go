@@ -222,13 +222,15 @@ func configKey(name string) string {
 	}, strings.ToLower(name))
 }
 
-// secrets returns the texts to hide in the log and in messages.
+// secrets returns the secrets in the settings of the programs.
 func (p Process) secrets() []string {
 	all := []string{p.APIKey.Reveal()}
 	for _, program := range p.programs() {
 		_, inArgs := secret.RedactArgs(program.Command)
 		all = append(all, inArgs...)
 		for name, value := range program.Env {
+			_, inValue := secret.RedactArgs([]string{name + "=" + value})
+			all = append(all, inValue...)
 			if env.IsSecret(name, value) {
 				all = append(all, value)
 			}
@@ -237,7 +239,7 @@ func (p Process) secrets() []string {
 			all = append(all, value.Reveal())
 		}
 	}
-	return secret.Searched(all)
+	return all
 }
 
 // environ returns the environment of a program. The parameter environ is this process's environment, and

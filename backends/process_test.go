@@ -224,7 +224,7 @@ func TestProcessErrors(t *testing.T) {
 	}{
 		"no command":        {backends.Process{}, []string{"process: program 1 has no Command"}},
 		"no such program":   {backends.Process{Program: backends.Program{Command: []string{"no-such-program-anywhere"}}}, []string{"process: running: exec: ", "not found"}},
-		"dies at start":     {backends.Process{Program: secret}, []string{"the program ended: exit status 3", "last lines of its log:\n    error loading model: no such file, with key [secret]"}},
+		"dies at start":     {backends.Process{Program: secret}, []string{"the program ended: exit status 3", "last lines of its log:\n    error loading model: no such file, with key [redacted]"}},
 		"wrong port":        {backends.Process{Program: program(t, "wrong port"), Ready: backends.Deadlines{Port: soon}}, []string{"process: port: not within 5s: nothing listens on port ", "which {port} stands for: connection refused"}},
 		"what stands first": {backends.Process{Program: program(t, "gateway", "{upstream}"), Beside: []backends.Program{secret}}, []string{"process: program 1: port: program 1 ended: exit status 3", "program 1: error loading model"}},
 		"no folder":         {backends.Process{Program: backends.Program{Command: []string{"{out}/server"}}}, []string{"process: program 1 names {out}, and no folder is set (Process.Out, LLMBENCH_BUILD)"}},

@@ -17,7 +17,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/program"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -45,8 +47,12 @@ type startedPart struct {
 }
 
 func newStarted(p Process, logf func(string, ...any)) *started {
-	s := &started{Process: p, log: &serverlog.Log{Hide: p.secrets()}, target: p.target()}
-	s.logf = func(format string, args ...any) { logf("%s: %s", p.name(), s.log.Clean(fmt.Sprintf(format, args...))) }
+	redact.Add(p.secrets()...)
+	redact.Add(secret.Inherited(os.Environ())...)
+	s := &started{Process: p, log: &serverlog.Log{}, target: p.target()}
+	s.logf = func(format string, args ...any) {
+		logf("%s: %s", p.name(), s.target.Redact(fmt.Sprintf(format, args...)))
+	}
 	return s
 }
 
@@ -125,7 +131,7 @@ func (s *started) launch(part *startedPart, ports []string) (err error) {
 	replace := strings.NewReplacer(append([]string{"{port}", part.port, "{data}", data, "{out}", s.Out}, ports...)...)
 	c := program.Command{Dir: part.Dir, Env: part.environ(os.Environ(), replace), Output: s.log, StopDelay: s.StopDelay}
 	if part.label != "" {
-		c.Output = &serverlog.Log{Hide: s.log.Hide, Line: func(line string) { fmt.Fprintf(s.log, "%s: %s\n", part.label, line) }}
+		c.Output = &serverlog.Log{Line: func(line string) { fmt.Fprintf(s.log, "%s: %s\n", part.label, line) }}
 	}
 	for _, word := range part.Command {
 		c.Args = append(c.Args, replace.Replace(word))

@@ -41,7 +41,7 @@ func (i *instance) startBeside(ctx context.Context) (err error) {
 		return fmt.Errorf("the network of its containers: %w", err)
 	}
 	for _, spec := range i.spec.Beside {
-		log := &serverlog.Log{Hide: i.log.Hide, Line: func(line string) { fmt.Fprintf(i.log, "%s: %s\n", spec.Name, line) }}
+		log := &serverlog.Log{Line: func(line string) { fmt.Fprintf(i.log, "%s: %s\n", spec.Name, line) }}
 		p, err := i.startPart(ctx, spec, log)
 		if p.box != nil {
 			i.beside = append(i.beside, p)

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/container/internal/engine"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -58,7 +58,7 @@ func (i *instance) openLog() error {
 			secrets = append(secrets, os.Getenv(from))
 		}
 	}
-	i.log.Hide = secret.Searched(secrets)
+	redact.Add(secrets...)
 	if i.spec.LogDir == "" {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (i *instance) describe() map[string]string {
 		c["gpu"], c["gpu-driver"] = i.gpus.names, i.gpus.driver
 	}
 	for key, v := range c {
-		c[key] = i.log.Clean(v)
+		c[key] = redact.Known().Hide(v)
 	}
 	return c
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 )
 
 // engineFailures are error messages of container engines that cannot provide devices.
@@ -25,8 +26,7 @@ type journal struct {
 
 // newJournal returns an empty journal. Its messages go to logf, without secrets.
 func newJournal(spec launch.Spec, logf func(string, ...any)) journal {
-	log := &serverlog.Log{}
-	return journal{spec, log, func(format string, args ...any) { logf("%s", log.Clean(fmt.Sprintf(format, args...))) }}
+	return journal{spec, &serverlog.Log{}, func(format string, args ...any) { logf("%s", redact.Known().Hide(fmt.Sprintf(format, args...))) }}
 }
 
 // failure returns the error of a stage. It adds the advice for a known failure,

@@ -12,30 +12,27 @@ import (
 // Placeholder replaces a secret in everything that is shown.
 const Placeholder = "[secret]"
 
-// MinSearched is the minimum length in bytes of a secret that is searched for in text. Shorter secrets
-// would also match parts of digests and numbers.
-const MinSearched = 8
-
 // Redact returns the value of the variable name, or [Placeholder] if the value
-// is a secret.
+// is a secret. It replaces only a part of the value, such as the password of a URL, if only the part is a secret.
 func Redact(name, value string) string {
 	if env.IsSecret(name, value) {
 		return Placeholder
 	}
-	return value
+	shown, _ := redactText(value)
+	return shown
 }
 
-// RedactArgs returns a copy of args in which [Placeholder] replaces the values of options that hold
-// secrets. It also returns the values that it replaced.
+// RedactArgs returns a copy of args in which [Placeholder] replaces secrets: the values of options that hold
+// secrets, and what redactText finds. It also returns the values that it replaced.
 func RedactArgs(args []string) (redacted, secrets []string) {
 	redacted = slices.Clone(args)
 	for i, arg := range args {
 		option, value, assigned := strings.Cut(arg, "=")
-		if !strings.HasPrefix(option, "-") {
+		if !strings.HasPrefix(option, "-") || strings.ContainsAny(option, " \t\n") {
 			continue
 		}
 		if assigned {
-			if env.IsSecret(option, value) {
+			if env.IsSecret(option, value) && !isReference(value) {
 				redacted[i] = option + "=" + Placeholder
 				secrets = append(secrets, value)
 			}
@@ -46,21 +43,18 @@ func RedactArgs(args []string) (redacted, secrets []string) {
 			if first := j == i+1; strings.HasPrefix(args[j], "--") || !first && strings.HasPrefix(args[j], "-") {
 				break
 			}
-			if env.IsSecret(option, args[j]) {
+			if env.IsSecret(option, args[j]) && !isReference(args[j]) {
 				redacted[j] = Placeholder
 				secrets = append(secrets, args[j])
 			}
 		}
 	}
+	for i, arg := range redacted {
+		var found []string
+		redacted[i], found = redactText(arg)
+		secrets = append(secrets, found...)
+	}
 	return redacted, secrets
-}
-
-// Searched returns the secrets that are long enough to be searched for, longest first. With this order,
-// replacing a secret that is a prefix of a longer one does not leave the rest of the longer one visible.
-func Searched(secrets []string) []string {
-	all := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < MinSearched })
-	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
-	return all
 }
 
 // APIKey returns the key that the server requires according to its arguments or environment variables, or

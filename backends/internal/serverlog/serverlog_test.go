@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 )
 
 func TestLog(t *testing.T) {
@@ -30,15 +32,16 @@ func TestLog(t *testing.T) {
 // checks that it is hidden in what is passed on.
 func TestLogHides(t *testing.T) {
 	const secret = "hf_PlantedSecretToken"
+	redact.Add(secret)
 	for cut := range len(secret) {
 		var all strings.Builder
-		l := &Log{Next: &all, Hide: []string{"", secret}}
+		l := &Log{Next: &all}
 		fmt.Fprintf(l, "token=%s", secret[:cut])
 		fmt.Fprintf(l, "%s; again %s\nand %s", secret[cut:], secret, secret)
 		for _, text := range []string{all.String(), l.String()} {
 			assert.Assert(t, !strings.Contains(text, secret), "%q", text)
 		}
-		assert.Assert(t, strings.Contains(l.String(), "token=[secret]; again [secret]\nand [secret]"), "%q", l)
+		assert.Assert(t, strings.Contains(l.String(), "token=[redacted]; again [redacted]\nand [redacted]"), "%q", l)
 	}
 }
 
@@ -46,21 +49,22 @@ func TestLogHides(t *testing.T) {
 // and if a line is shown before it is complete.
 func TestLogHidesAcrossBreak(t *testing.T) {
 	const secret = "hf_PlantedSecretToken"
+	redact.Add(secret, "another-secret-that-is-longer")
 	for before := maxLine - 2*len(secret); before < maxLine+2; before++ {
 		var all strings.Builder
-		l := &Log{Next: &all, Hide: []string{secret, "another-secret-that-is-longer"}}
+		l := &Log{Next: &all}
 		fmt.Fprint(l, strings.Repeat(".", before)+secret[:10])
 		fmt.Fprint(l, secret[10:]+" and the rest of the line\n")
 		joined := strings.ReplaceAll(all.String(), "\n", "")
-		assert.Assert(t, !strings.Contains(joined, secret[:leastPart]), "after %d bytes", before)
-		assert.Assert(t, strings.HasSuffix(joined, ".[secret] and the rest of the line"), "after %d bytes: %q", before, joined[before:])
+		assert.Assert(t, !strings.Contains(joined, secret[:leastHeld]), "after %d bytes", before)
+		assert.Assert(t, strings.HasSuffix(joined, ".[redacted] and the rest of the line"), "after %d bytes: %q", before, joined[before:])
 	}
-	for cut := leastPart; cut < len(secret); cut++ {
-		l := &Log{Hide: []string{secret}}
+	for cut := leastHeld; cut < len(secret); cut++ {
+		l := &Log{}
 		fmt.Fprint(l, "token="+secret[:cut])
-		assert.Equal(t, l.String(), "token=[secret]")
+		assert.Equal(t, l.String(), "token=[redacted]")
 		l.Flush()
-		assert.Equal(t, l.String(), "token=[secret]")
+		assert.Equal(t, l.String(), "token=[redacted]")
 	}
 }
 
@@ -73,4 +77,35 @@ func TestLogLongLine(t *testing.T) {
 	for _, line := range l.Lines() {
 		assert.Assert(t, len(line) < 2*maxLine, "a line of %d bytes", len(line))
 	}
+}
+
+// TestLogHidesAcrossLines checks that a secret is hidden if the server's log breaks lines within it, that the lines
+// around it are kept, and that a line that only begins like a secret is shown.
+func TestLogHidesAcrossLines(t *testing.T) {
+	const secret = "hf_PlantedSecretToken"
+	redact.Add(secret)
+	for cut := 1; cut < len(secret); cut++ {
+		var all strings.Builder
+		l := &Log{Next: &all}
+		fmt.Fprintf(l, "first\nthe key is %s\n", secret[:cut])
+		fmt.Fprintf(l, "%s, says the server\nlast\n", secret[cut:])
+		joined := strings.ReplaceAll(all.String(), "\n", "")
+		assert.Assert(t, !strings.Contains(joined, secret[:leastHeld]) && !strings.Contains(joined, secret[len(secret)-leastHeld:]), "%q", all.String())
+		assert.Assert(t, strings.HasPrefix(all.String(), "first\nthe key is "), "%q", all.String())
+		assert.Assert(t, strings.HasSuffix(all.String(), ", says the server\nlast\n"), "%q", all.String())
+	}
+	var all strings.Builder
+	l := &Log{Next: &all}
+	fmt.Fprint(l, "it begins with hf_Plan\nand nothing follows\nhf_Plan\n")
+	assert.Equal(t, all.String(), "it begins with hf_Plan\nand nothing follows\n")
+	assert.Equal(t, l.String(), "it begins with hf_Plan\nand nothing follows\n[redacted]")
+	l.Flush()
+	assert.Equal(t, all.String(), "it begins with hf_Plan\nand nothing follows\n[redacted]\n")
+}
+
+// TestFailure checks that the error with the last lines of a log has no characters that act on what shows it.
+func TestFailure(t *testing.T) {
+	l := &Log{}
+	fmt.Fprint(l, "\x1b[2J\n::set-output name=a::b\n")
+	assert.Error(t, l.Failure("it ended", "", ""), "it ended\n  last lines of its log:\n    \\x1b[2J\n    \\x3a:set-output name=a::b")
 }

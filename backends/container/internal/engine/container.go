@@ -22,6 +22,7 @@ import (
 	tcexec "github.com/testcontainers/testcontainers-go/exec"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 )
 
 // A Request describes a container to create.
@@ -269,7 +270,7 @@ func (c *Container) Exec(ctx context.Context, cmd []string) (output string, err 
 	}
 	b, err := io.ReadAll(io.LimitReader(r, 1<<20))
 	if err == nil && status != 0 {
-		err = fmt.Errorf("exit status %d: %s", status, c.log.CleanCut(string(bytes.TrimSpace(b))))
+		err = fmt.Errorf("exit status %d: %s", status, redact.Printable(redact.Known().RemoveBegun(string(bytes.TrimSpace(b)))))
 	}
 	return string(b), err
 }

@@ -1,0 +1,141 @@
+package secret
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kballard/go-shellquote"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+)
+
+var (
+	// userinfo matches the user and the password in a URL.
+	userinfo = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#'"@]+)@`)
+	// named matches a name with a value, as in NAME=value, "name": "value", Name: value or --name value. The
+	// value may be quoted as in a shell. In a header field, the value may have several words.
+	named = regexp.MustCompile(`([A-Za-z_][\w.-]*)(?:["']?\s*[:=]\s*|["']?\s+)((?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s"'\\;&|<>(){}` + "`" + `])+)`)
+	// quotation matches a quoted text.
+	quotation = regexp.MustCompile(`^(?:"(?:\\.|[^"\\])*"|'[^']*')`)
+	// fieldValue matches a scheme of the field Authorization and the credential after it.
+	fieldValue = regexp.MustCompile(`^[A-Za-z][\w-]*[ \t]+[^\s"']+`)
+	// token matches a word that may be a random text.
+	token = regexp.MustCompile(`[A-Za-z0-9_+/=.-]+`)
+	// reference matches what stands for a value: a variable of a shell, or a placeholder such as {port}.
+	reference = regexp.MustCompile(`^["']?(?:\$\w+|\$?\{\w+\})["']?$`)
+)
+
+// isReference reports whether a value is no secret itself, but stands for one or is one's [Placeholder].
+func isReference(value string) bool { return reference.MatchString(value) || value == Placeholder }
+
+// redactText returns text in which [Placeholder] replaces secrets, and the secrets. The text may be a script of a
+// shell, JSON, a header field or any other text. Secrets are values whose names say so, users and passwords in
+// URLs, and random texts.
+func redactText(text string) (redacted string, secrets []string) {
+	var spans [][2]int
+	found := func(from, to int) {
+		secret := text[from:to]
+		if isReference(secret) || strings.Trim(secret, `"'`) == "" {
+			return
+		}
+		spans = append(spans, [2]int{from, to})
+		if words, err := shellquote.Split(secret); err == nil && len(words) == 1 {
+			secret = words[0]
+		}
+		secrets = append(secrets, secret)
+	}
+	for _, at := range userinfo.FindAllStringSubmatchIndex(text, -1) {
+		found(at[2], at[3])
+		if user, password, both := strings.Cut(text[at[2]:at[3]], ":"); both {
+			secrets = append(secrets, password)
+			if decoded, err := url.PathUnescape(password); err == nil {
+				secrets = append(secrets, decoded)
+				if name, err := url.PathUnescape(user); err == nil {
+					secrets = append(secrets, name+":"+decoded)
+				}
+			}
+		}
+	}
+	for at := 0; at < len(text); {
+		m := named.FindStringSubmatchIndex(text[at:])
+		if m == nil {
+			break
+		}
+		for i := range m {
+			m[i] += at
+		}
+		at = m[3] // the value may itself be a name
+		name, value := text[m[2]:m[3]], text[m[4]:m[5]]
+		separator := strings.TrimLeft(text[m[3]:m[4]], `"'`)
+		if strings.TrimSpace(separator) == "" && (m[2] == 0 || text[m[2]-1] != '-') { // a word that follows a word
+			continue
+		}
+		if !env.IsSecret(name, strings.Trim(value, `"'`)) {
+			continue
+		}
+		end := m[5]
+		if strings.TrimSpace(separator) == ":" { // JSON or a header field, not a shell
+			if quoted := quotation.FindString(value); quoted != "" {
+				end = m[4] + len(quoted)
+			} else if words := fieldValue.FindString(text[m[4]:]); words != "" {
+				end = max(end, m[4]+len(words))
+				secrets = append(secrets, words[strings.LastIndexAny(words, " \t")+1:])
+			}
+		}
+		found(m[4], end)
+		at = end
+	}
+	for _, at := range token.FindAllStringIndex(text, -1) {
+		if isRandom(text[at[0]:at[1]]) && !slices.ContainsFunc(spans, func(s [2]int) bool { return at[0] < s[1] && s[0] < at[1] }) {
+			found(at[0], at[1])
+		}
+	}
+	slices.SortFunc(spans, func(a, b [2]int) int { return a[0] - b[0] })
+	var b strings.Builder
+	at := 0
+	for _, s := range spans {
+		if s[1] <= at {
+			continue
+		}
+		b.WriteString(text[at:max(at, s[0])])
+		b.WriteString(Placeholder)
+		at = s[1]
+	}
+	return b.String() + text[at:], secrets
+}
+
+// leastRandom is the minimum length in bytes of a random text.
+const leastRandom = 16
+
+// isRandom reports whether a word looks like a random text: it has a run of letters and digits in which the
+// kind (lower case, upper case, digit) changes at two in five characters. Hexadecimal digits are not random in this
+// sense, because they are usually digests or commits.
+func isRandom(word string) bool {
+	for run := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune("_+/=.-", r) }) {
+		changes, lower, upper := 0, false, false
+		for i := range len(run) {
+			kind := kindOf(run[i])
+			lower, upper = lower || kind == 'a', upper || kind == 'A'
+			if i > 0 && kind != kindOf(run[i-1]) {
+				changes++
+			}
+		}
+		if len(run) >= leastRandom && lower && upper && changes*5 >= len(run)*2 {
+			return true
+		}
+	}
+	return false
+}
+
+// kindOf returns 'a' for a lower-case letter, 'A' for an upper-case one, and '0' for a digit.
+func kindOf(c byte) byte {
+	switch {
+	case c >= 'a' && c <= 'z':
+		return 'a'
+	case c >= 'A' && c <= 'Z':
+		return 'A'
+	}
+	return '0'
+}
