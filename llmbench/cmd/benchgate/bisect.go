@@ -107,7 +107,7 @@ func (b *bisection) print(r *bisectReport) error {
 			return err
 		}
 	}
-	return bisectFormats[b.format](r, b.stdout)
+	return show(b.stdout, b.format == "json", func(w io.Writer) error { return bisectFormats[b.format](r, w) })
 }
 
 // run bisects. It returns a report also if the user interrupted the command during the search.

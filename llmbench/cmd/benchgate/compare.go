@@ -109,7 +109,7 @@ func (c *comparison) compare(paths ...string) (*gate.Report, error) {
 
 // print prints a report and returns the exit status of its verdict.
 func (c *comparison) print(r *gate.Report, stdout, stderr io.Writer) int {
-	if err := renderings[c.format](r, stdout); err != nil {
+	if err := show(stdout, c.format == "json", func(w io.Writer) error { return renderings[c.format](r, w) }); err != nil {
 		return fail(stderr, err)
 	}
 	switch r.Verdict {

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 )
 
 // The exit statuses. The status for pass is 0.
@@ -15,7 +17,7 @@ const (
 
 // fail prints why no report was made, and returns the exit status.
 func fail(stderr io.Writer, err error) int {
-	fmt.Fprintln(stderr, "benchgate:", err)
+	fmt.Fprintln(stderr, "benchgate:", redact.Printable(err.Error()))
 	return exitCannotJudge
 }
 

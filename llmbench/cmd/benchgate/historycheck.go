@@ -61,7 +61,7 @@ func historyCheck(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 		}
 	}
 	if err == nil {
-		err = c.print(r, stdout)
+		err = show(stdout, c.json, func(w io.Writer) error { return c.print(r, w) })
 	}
 	if err != nil {
 		return fail(stderr, err)

@@ -66,5 +66,5 @@ func writeOverview(all *history.Overview, opts history.PageOptions, out, atom st
 	if out != "" {
 		return nil
 	}
-	return all.Text(stdout)
+	return show(stdout, false, all.Text)
 }

@@ -81,6 +81,7 @@ import (
 
 	"github.com/kballard/go-shellquote"
 
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/version"
@@ -177,6 +178,6 @@ func fail(stderr io.Writer, err error) int {
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
-	fmt.Fprintln(stderr, "benchreport:", err)
+	fmt.Fprintln(stderr, "benchreport:", redact.Printable(err.Error()))
 	return exitNone
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
@@ -53,9 +54,9 @@ func (o *options) report(stdout io.Writer) error {
 	var page bytes.Buffer // complete in memory first, so that an error leaves no partial page
 	switch o.format {
 	case "text":
-		page.WriteString(r.Text())
+		page.WriteString(redact.Printable(r.Text()))
 	case "md":
-		page.WriteString(r.Markdown())
+		page.WriteString(redact.Printable(r.Markdown()))
 	default:
 		if err := r.HTML(&page); err != nil {
 			return err
@@ -74,7 +75,7 @@ func (o *options) report(stdout io.Writer) error {
 		return err
 	}
 	if o.format == "html" {
-		_, err = io.WriteString(stdout, r.Text())
+		_, err = io.WriteString(stdout, redact.Printable(r.Text()))
 	}
 	return err
 }

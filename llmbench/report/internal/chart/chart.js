@@ -7,9 +7,12 @@ const saveFile = (name, type, text) => {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 };
 
-// csvOf returns rows of cells as the text of a CSV file.
+// csvOf returns rows of cells as the text of a CSV file. A text that a spreadsheet would take for a formula is
+// preceded by an apostrophe.
 const csvOf = rows => {
-  const cell = v => /[",\n\r]/.test(v) ? '"' + String(v).replaceAll('"', '""') + '"' : v;
+  const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?( ?%)?$|^-$/i;
+  const text = v => /^[=+\-@\t\r\n＝＋－＠]/.test(v) && !number.test(v) ? "'" + v : v;
+  const cell = raw => (v => /[",\n\r]/.test(v) ? '"' + String(v).replaceAll('"', '""') + '"' : v)(text(raw));
   return rows.map(r => r.map(cell).join(",") + "\n").join("");
 };
 

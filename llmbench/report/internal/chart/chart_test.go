@@ -94,6 +94,12 @@ func TestFiles(t *testing.T) {
 	var data bytes.Buffer
 	assert.NilError(t, sweep().CSV(&data))
 	assert.Assert(t, strings.Contains(data.String(), "latency 0,b,32,concurrency,2.000032e+06,2.000032e+06,2.000032e+06,ns,the client was busy\n"), data.String())
+	data.Reset()
+	named := sweep()
+	named.Panels[0].Series[0].Name = "=1+1"
+	named.Panels[0].Series[0].Points[0].Value = -1.5
+	assert.NilError(t, named.CSV(&data))
+	assert.Assert(t, strings.Contains(data.String(), ",'=1+1,") && strings.Contains(data.String(), ",-1.5,"), data.String())
 }
 
 // TestHTML checks the drawings and the data that a page contains.

@@ -11,6 +11,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+
+	"github.com/seed-2b9cec6d/llmbench/internal/spreadsheet"
 )
 
 // A group marks the elements that a function draws as a series of an SVG.
@@ -182,7 +184,7 @@ func (c *Chart) PNG(w io.Writer) (err error) {
 }
 
 // CSV writes one line for each point of the chart. It has the exact numbers, in the units of the
-// points.
+// points. A text that a spreadsheet would take for a formula is preceded by an apostrophe.
 func (c *Chart) CSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	out.Write([]string{"panel", "series", "place", "place of", "value", "low", "high", "unit", "note"})
@@ -194,7 +196,7 @@ func (c *Chart) CSV(w io.Writer) error {
 					place = p.Lanes[i]
 				}
 				note := strings.TrimSpace(q.Text + " " + q.Doubt)
-				out.Write([]string{p.name(c), s.Name, place, strings.TrimSpace(p.X.Label + " " + p.X.base()), exactly(q.Value), exactly(q.Low), exactly(q.High), p.Y.base(), note})
+				out.Write(spreadsheet.Row(p.name(c), s.Name, place, strings.TrimSpace(p.X.Label+" "+p.X.base()), exactly(q.Value), exactly(q.Low), exactly(q.High), p.Y.base(), note))
 			}
 		}
 	}

@@ -143,6 +143,13 @@ func TestCSV(t *testing.T) {
 	assert.Equal(t, len(rows), 1+2*(8+3))
 }
 
+// TestCSVFormulas checks that a spreadsheet takes no text for a formula, and that numbers remain numbers.
+func TestCSVFormulas(t *testing.T) {
+	data, err := CSV(read(t, "server: =1+1\nother: -1.5\nBenchmarkA/x=@a/y=-np 1 -5 =ops\nPASS\n"))
+	assert.NilError(t, err)
+	assert.Equal(t, string(data), "benchmark,sample,unit,value,better,x,y,server,other\nA/x=@a/y=-np,1,'=ops,-5,,'@a,'-np,'=1+1,-1.5\n")
+}
+
 // llmdSchema is a JSON schema for the parts of Benchmark Report 0.2 that the package writes. It was written for
 // this test from
 // https://github.com/llm-d/llm-d-benchmark/blob/main/llmdbenchmark/analysis/benchmark_report/schema_v0_2.py.

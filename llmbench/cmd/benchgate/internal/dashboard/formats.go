@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/internal/spreadsheet"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
 
@@ -114,7 +115,8 @@ func Bencher(r *Results) (data []byte, notes []string, err error) {
 
 // CSV returns the results as a table (RFC 4180) with a line for each value of each sample. Its columns are the
 // benchmark, the number of the sample counted from 1, the unit, the value, the better direction, and one column
-// for each key of names and configuration.
+// for each key of names and configuration. A text that a spreadsheet would take for a formula is preceded by an
+// apostrophe.
 func CSV(r *Results) ([]byte, error) {
 	better := map[string]string{}
 	for _, f := range r.Figures {
@@ -131,7 +133,7 @@ func CSV(r *Results) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	w.Write(append([]string{"benchmark", "sample", "unit", "value", "better"}, keys...))
+	w.Write(spreadsheet.Row(append([]string{"benchmark", "sample", "unit", "value", "better"}, keys...)...))
 	names := distinct(r.All)
 	samples := map[string]int{}
 	for i := range r.All {
@@ -142,7 +144,7 @@ func CSV(r *Results) ([]byte, error) {
 			rest = append(rest, benchfile.Lookup(settings(res), key))
 		}
 		for _, v := range res.Values {
-			w.Write(append([]string{names[i], strconv.Itoa(samples[names[i]]), v.Unit, strconv.FormatFloat(v.Value, 'f', -1, 64), better[v.Unit]}, rest...))
+			w.Write(spreadsheet.Row(append([]string{names[i], strconv.Itoa(samples[names[i]]), v.Unit, strconv.FormatFloat(v.Value, 'f', -1, 64), better[v.Unit]}, rest...)...))
 		}
 	}
 	w.Flush()
