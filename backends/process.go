@@ -34,12 +34,14 @@ type Program struct {
 	Command []string // the program and its arguments; they are not passed through a shell
 	Dir     string   // its working directory; "" is this process's
 	// Env holds environment variables of the program. The program also inherits this process's variables,
-	// except those whose names begin with LLMBENCH_. If a variable's name ends in TOKEN, KEY, SECRET,
-	// PASSWORD or CREDENTIAL, alone or after an underscore, its value is a secret. The value of an option
-	// in Command with such a name is a secret too. Secrets are never shown.
+	// except those whose names begin with LLMBENCH_. If the last word of a variable's name is TOKEN, KEY,
+	// SECRET, PASSWORD, CREDENTIAL or the like ([env.IsSecret]), its value is a secret. So is the value of such
+	// a name in a word of Command, be it an option, an assignment in a script or a header field, and the
+	// password in a URL. Random texts in Command and in inherited variables are secrets, too. Secrets are never
+	// shown.
 	Env map[string]string
-	// Secrets holds further environment variables. Their values are secrets whatever their names are. In
-	// the log, only secrets of 8 bytes or more are hidden.
+	// Secrets holds further environment variables. Their values are secrets whatever their names are. Texts
+	// that the program or its server writes are searched for secrets of 8 bytes or more.
 	Secrets map[string]env.Secret
 	// Port is the port to listen on; 0 means a free one.
 	Port int

@@ -48,10 +48,11 @@ type Target struct {
 	// Dialect is the API that the server speaks; nil means [dialect.OpenAIChat].
 	Dialect dialect.Dialect
 	// Header holds header fields that are sent with each request. The field Host sets the name of a virtual
-	// host. Values of at least eight bytes are removed from errors and records. The configuration lines
-	// show the names of the fields, except for Authorization and the field in which the dialect expects the
-	// API key ([dialect.KeyHeader]). A field that the dialect needs, such as the version of its API, is
-	// added unless Header has the field ([dialect.Headerer]).
+	// host. Values of at least eight bytes are removed from errors and records, unless their field only
+	// describes the message, as Content-Type does. The configuration lines show the names of the fields,
+	// except for Authorization and the field in which the dialect expects the API key
+	// ([dialect.KeyHeader]). A field that the dialect needs, such as the version of its API, is added unless
+	// Header has the field ([dialect.Headerer]).
 	Header http.Header
 	// AWS, if not nil, signs each request of the load, and each request of [Do] and of a [Client], instead of
 	// an API key in Header. The dialect must be one of Amazon Bedrock. A request of an open loop is signed
@@ -387,9 +388,15 @@ func (t Target) secrets() redact.Secrets {
 	return redact.Known()
 }
 
+// described lists fields of a request that describe the message, so that their values are no credentials.
+var described = []string{"Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Connection", "Content-Encoding", "Content-Type"}
+
 // credentials returns the values in h, and their parts, that must not be shown.
 func credentials(h http.Header) (all []string) {
 	for name, values := range h {
+		if slices.Contains(described, http.CanonicalHeaderKey(name)) {
+			continue
+		}
 		for _, v := range values {
 			all = append(all, v)
 			if _, credential, found := strings.Cut(v, " "); found { // after a scheme, such as Bearer

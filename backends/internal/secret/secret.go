@@ -9,9 +9,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
-// Placeholder replaces a secret in everything that is shown.
-const Placeholder = "[secret]"
-
 // Redact returns the value of the variable name, or [Placeholder] if the value
 // is a secret. It replaces only a part of the value, such as the password of a URL, if only the part is a secret.
 func Redact(name, value string) string {

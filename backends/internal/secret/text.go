@@ -11,6 +11,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
+// Placeholder replaces a secret in everything that is shown.
+const Placeholder = "[secret]"
+
 var (
 	// userinfo matches the user and the password in a URL.
 	userinfo = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#'"@]+)@`)
