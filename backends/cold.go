@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -34,7 +35,7 @@ func (p Process) Cold(tb testing.TB) ColdStart {
 		err = errors.New(p.name() + ": the first answer had no token")
 	}
 	if err := errors.Join(err, s.stop()); err != nil {
-		tb.Fatalf("backends: %v", err)
+		tb.Fatalf("backends: %s", redact.Known().Hide(err.Error()))
 	}
 	return ColdStart{Ready: s.ready, FirstToken: s.firstToken, Target: s.target}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/kballard/go-shellquote"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
@@ -110,7 +111,7 @@ func (p Process) Start(tb testing.TB) llmbench.Target {
 		r = newStarted(p, tb.Logf)
 		tb.Cleanup(func() {
 			if err := r.stop(); err != nil {
-				tb.Errorf("backends: %v", err)
+				tb.Errorf("backends: %s", redact.Known().Hide(err.Error()))
 			}
 		})
 		if err := r.start(llmbench.Context(tb)); err != nil {
@@ -119,7 +120,7 @@ func (p Process) Start(tb testing.TB) llmbench.Target {
 		return reached{r.target.URL, r.target.Model, r.target.Config, r.target.KeepsPrompts}, nil
 	})
 	if err != nil {
-		tb.Fatalf("backends: %v", err)
+		tb.Fatalf("backends: %s", redact.Known().Hide(err.Error()))
 	}
 	if r != nil {
 		return r.target

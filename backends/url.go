@@ -134,7 +134,7 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 		llmbench.Note(tb, t.Redact(source.why))
 	}
 	if len(source.Addresses) > 0 {
-		source.Logf = tb.Logf
+		source.Logf = func(format string, args ...any) { tb.Logf("%s", t.Redact(fmt.Sprintf(format, args...))) }
 		t.Observe = source.Observe
 	}
 	return t

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -24,7 +25,7 @@ func Cold(tb testing.TB, server backends.Server) ColdStart {
 		err = i.stop()
 	}
 	if err != nil {
-		tb.Fatalf("backends: %v", err)
+		tb.Fatalf("backends: %s", redact.Known().Hide(err.Error()))
 	}
 	if i.firstToken == 0 {
 		tb.Fatalf("backends: %s: the first answer had no token", i.spec.Backend)

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -66,7 +67,7 @@ func Start(tb testing.TB, server backends.Server) llmbench.Target {
 	if i != nil {
 		tb.Cleanup(func() {
 			if err := i.stop(); err != nil {
-				tb.Errorf("backends: %v", err)
+				tb.Errorf("backends: %s", redact.Known().Hide(err.Error()))
 			}
 		})
 	}
@@ -74,7 +75,7 @@ func Start(tb testing.TB, server backends.Server) llmbench.Target {
 		err = fmt.Errorf("%s: LLMBENCH_API_KEY is set in this process or in shard 0, and not in both; want the same key in all shards", spec.Backend)
 	}
 	if err != nil {
-		tb.Fatalf("backends: %v", err)
+		tb.Fatalf("backends: %s", redact.Known().Hide(err.Error()))
 	}
 	if i != nil {
 		return i.target
