@@ -3,6 +3,7 @@ package llmbench
 import (
 	"context"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -46,7 +47,13 @@ func TestProxySetting(t *testing.T) {
 	target := Target{URL: "http://server", Proxy: "http://user:long-password@proxy:3128/"}
 	assert.NilError(t, target.Check())
 	assert.Equal(t, target.config()["proxy"], "http://proxy:3128")
-	assert.Equal(t, target.Redact("long-password"), "[redacted]")
+	assert.Equal(t, target.Redact("long-password, dXNlcjpsb25nLXBhc3N3b3Jk"), "[redacted], [redacted]")
+	short := Target{URL: "http://server", Proxy: "http://user:seven77@proxy:3128/"}
+	assert.Equal(t, short.Redact("Basic dXNlcjpzZXZlbjc3"), "Basic [redacted]") // user and password are longer
+	named := Target{URL: "http://server", Proxy: "http://token-as-name@proxy:3128/"}
+	assert.Equal(t, named.Redact("token-as-name"), "[redacted]")
+	described := Target{URL: "http://server", Header: http.Header{"content-type": {"application/x-own"}, "X-Own": {"application/x-secret"}}}
+	assert.Equal(t, described.Redact("application/x-own application/x-secret"), "application/x-own [redacted]")
 	for proxy, want := range map[string]string{
 		"proxy:3128":                     `target: proxy: scheme "proxy"; want a URL like http://proxy:3128, of scheme http, https, socks5 or socks5h`,
 		"ftp://user:long-password@proxy": `target: proxy: scheme "ftp"; want a URL`,

@@ -109,3 +109,39 @@ func TestFailure(t *testing.T) {
 	fmt.Fprint(l, "\x1b[2J\n::set-output name=a::b\n")
 	assert.Error(t, l.Failure("it ended", "", ""), "it ended\n  last lines of its log:\n    \\x1b[2J\n    \\x3a:set-output name=a::b")
 }
+
+// FuzzLog checks that a log shows the same, however the server's writes are divided, that it hides a secret on one line
+// or on two, and that it changes nothing else.
+func FuzzLog(f *testing.F) {
+	const secret = "hf_PlantedSecretToken"
+	f.Add("before ", " after", 5, 3)
+	f.Add("hf_Pla\n", "\r\nhf_", 30, 7)
+	f.Fuzz(func(t *testing.T, before, after string, cut, size int) {
+		redact.Add(secret)
+		if size < 1 || len(before)+len(after) > 1000 {
+			return
+		}
+		show := func(text string, size int) string {
+			var all strings.Builder
+			l := &Log{Next: &all}
+			for len(text) > size {
+				fmt.Fprint(l, text[:size])
+				text = text[size:]
+			}
+			fmt.Fprint(l, text)
+			l.Flush()
+			return all.String()
+		}
+		text := before + secret + after
+		if cut >= 0 && cut < len(secret) {
+			text = before + secret[:cut] + "\n" + secret[cut:] + after
+		}
+		got := show(text, size)
+		assert.Equal(t, got, show(text, len(text)))
+		assert.Assert(t, !strings.Contains(strings.ReplaceAll(got, "\n", ""), secret), "%q: %q", text, got)
+		plain := strings.ReplaceAll(before, "hf", "") + "\n"
+		if redact.Known().Remove(plain) == plain {
+			assert.Equal(t, show(plain, size), strings.ReplaceAll(plain, "\r\n", "\n"))
+		}
+	})
+}
