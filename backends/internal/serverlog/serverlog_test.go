@@ -139,8 +139,7 @@ func FuzzLog(f *testing.F) {
 		got := show(text, size)
 		assert.Equal(t, got, show(text, len(text)))
 		assert.Assert(t, !strings.Contains(strings.ReplaceAll(got, "\n", ""), secret), "%q: %q", text, got)
-		plain := strings.ReplaceAll(before, "hf", "") + "\n"
-		if redact.Known().Remove(plain) == plain {
+		if plain := before + "\n"; !strings.ContainsAny(plain, "hH6%&+\\") { // the first characters of the secret and of its encodings
 			assert.Equal(t, show(plain, size), strings.ReplaceAll(plain, "\r\n", "\n"))
 		}
 	})
