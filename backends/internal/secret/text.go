@@ -19,7 +19,7 @@ var (
 	userinfo = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#'"@]+)@`)
 	// named matches a name with a value, as in NAME=value, "name": "value", Name: value or --name value. The
 	// value may be quoted as in a shell. In a header field, the value may have several words.
-	named = regexp.MustCompile(`([A-Za-z_][\w.-]*)(?:["']?\s*[:=]\s*|["']?\s+)((?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s"'\\;&|<>(){}` + "`" + `])+)`)
+	named = regexp.MustCompile(`([A-Za-z_][\w.-]*)(?:["']?\s*[:=]\s*|["']?\s+)((?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s"'\\;&|<>()` + "`" + `])+)`)
 	// quotation matches a quoted text.
 	quotation = regexp.MustCompile(`^(?:"(?:\\.|[^"\\])*"|'[^']*')`)
 	// fieldValue matches a scheme of the field Authorization and the credential after it.
@@ -82,6 +82,8 @@ func redactText(text string) (redacted string, secrets []string) {
 		if strings.TrimSpace(separator) == ":" { // JSON or a header field, not a shell
 			if quoted := quotation.FindString(value); quoted != "" {
 				end = m[4] + len(quoted)
+			} else if i := strings.IndexAny(value, ",}"); i > 0 {
+				end = m[4] + i
 			} else if words := fieldValue.FindString(text[m[4]:]); words != "" {
 				end = max(end, m[4]+len(words))
 				secrets = append(secrets, words[strings.LastIndexAny(words, " \t")+1:])

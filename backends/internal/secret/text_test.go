@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/kballard/go-shellquote"
 	"gotest.tools/v3/assert"
 )
 
@@ -26,6 +29,7 @@ func TestText(t *testing.T) {
 		{`Authorization: Bearer sk-planted`, `Authorization: [secret]`, "sk-planted"},
 		{`X-Api-Key: sk-planted`, `X-Api-Key: [secret]`, "sk-planted"},
 		{`{"api_key":"sk-planted","seed":1}`, `{"api_key":[secret],"seed":1}`, "sk-planted"},
+		{`{api_key: sk-planted, seed: 1}`, `{api_key: [secret], seed: 1}`, "sk-planted"},
 		{`{"a":{"password": 'sk-planted'}}`, `{"a":{"password": [secret]}}`, "sk-planted"},
 		{`http://user:pass%2Bword@host:1/v1`, `http://[secret]@host:1/v1`, "pass+word"},
 		{`redis://:sk-planted@host`, `redis://[secret]@host`, "sk-planted"},
@@ -62,4 +66,22 @@ func TestInherited(t *testing.T) {
 	})
 	slices.Sort(got)
 	assert.DeepEqual(t, slices.Compact(got), []string{"a9XkQ2pLm7RtZ4vB8nWc", "hf_planted", "planted-1", "planted-2", "planted-3", "planted-4", "u:planted-4"})
+}
+
+// FuzzText checks that a secret is found in a script, however it is quoted, and that a text without secrets is shown
+// as it is.
+func FuzzText(f *testing.F) {
+	f.Add("exec server --port 1", "sk-planted")
+	f.Add(`sh -c "x`, `it's a "key" & \more`)
+	f.Fuzz(func(t *testing.T, other, secret string) {
+		shown, secrets := redactText(other)
+		assert.Equal(t, shown == other, len(secrets) == 0, "%q: %q", shown, secrets)
+		if strings.TrimSpace(secret) == "" || isReference(secret) || strings.ContainsFunc(secret, unicode.IsControl) || !utf8.ValidString(secret) {
+			return
+		}
+		script := "export A_KEY=" + shellquote.Join(secret) + "; exec server"
+		shown, secrets = redactText(script)
+		assert.Equal(t, shown, "export A_KEY=[secret]; exec server", "%q", script)
+		assert.Assert(t, slices.Contains(secrets, secret), "%q", secrets)
+	})
 }
