@@ -3,8 +3,6 @@ package secret
 import (
 	"os"
 	"strings"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
 // Inherited returns the secrets in an environment of entries NAME=value that a process inherits. They are values
@@ -15,7 +13,7 @@ func Inherited(environ []string) (secrets []string) {
 		if _, err := os.Stat(value); err == nil {
 			continue
 		}
-		if env.IsSecret(name, value) {
+		if isSecret(name, value) {
 			secrets = append(secrets, value)
 		}
 		_, found := redactText(value)

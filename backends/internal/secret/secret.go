@@ -5,14 +5,12 @@ package secret
 import (
 	"slices"
 	"strings"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
 // Redact returns the value of the variable name, or [Placeholder] if the value
 // is a secret. It replaces only a part of the value, such as the password of a URL, if only the part is a secret.
 func Redact(name, value string) string {
-	if env.IsSecret(name, value) {
+	if isSecret(name, value) {
 		return Placeholder
 	}
 	shown, _ := redactText(value)
@@ -29,7 +27,7 @@ func RedactArgs(args []string) (redacted, secrets []string) {
 			continue
 		}
 		if assigned {
-			if env.IsSecret(option, value) && !isReference(value) {
+			if isSecret(option, value) && !isReference(value) {
 				redacted[i] = option + "=" + Placeholder
 				secrets = append(secrets, value)
 			}
@@ -40,7 +38,7 @@ func RedactArgs(args []string) (redacted, secrets []string) {
 			if first := j == i+1; strings.HasPrefix(args[j], "--") || !first && strings.HasPrefix(args[j], "-") {
 				break
 			}
-			if env.IsSecret(option, args[j]) && !isReference(args[j]) {
+			if isSecret(option, args[j]) && !isReference(args[j]) {
 				redacted[j] = Placeholder
 				secrets = append(secrets, args[j])
 			}

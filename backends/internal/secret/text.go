@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/kballard/go-shellquote"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
 // Placeholder replaces a secret in everything that is shown.
@@ -19,7 +17,7 @@ var (
 	userinfo = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#'"@]+)@`)
 	// named matches a name with a value, as in NAME=value, "name": "value", Name: value or --name value. The
 	// value may be quoted as in a shell. In a header field, the value may have several words.
-	named = regexp.MustCompile(`([A-Za-z_][\w.-]*)(?:["']?\s*[:=]\s*|["']?\s+)((?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s"'\\;&|<>()` + "`" + `])+)`)
+	named = regexp.MustCompile(`([A-Za-z_][\w.-]*)(?:["'\])]*\s*(?::=|=>|[:=])\s*|["']?\s+)((?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s"'\\;&|<>()` + "`" + `])+)`)
 	// quotation matches a quoted text.
 	quotation = regexp.MustCompile(`^(?:"(?:\\.|[^"\\])*"|'[^']*')`)
 	// fieldValue matches a scheme of the field Authorization and the credential after it.
@@ -27,8 +25,14 @@ var (
 	// token matches a word that may be a random text.
 	token = regexp.MustCompile(`[A-Za-z0-9_+/=.-]+`)
 	// reference matches what stands for a value: a variable of a shell, or a placeholder such as {port}.
-	reference = regexp.MustCompile(`^["']?(?:\$\w+|\$?\{\w+\})["']?$`)
+	reference = regexp.MustCompile(`^["']?(?:\$\w*|\$?\{\w+\})["']?$`)
 )
+
+// userOptions are options whose value is a user and a password, with a colon between them.
+var userOptions = []string{"u", "user", "proxy-user"}
+
+// isNumber reports whether text has digits only, like the group in --user 1000:1000.
+func isNumber(text string) bool { return strings.Trim(text, "0123456789") == "" }
 
 // isReference reports whether a value is no secret itself, but stands for one or is one's [Placeholder].
 func isReference(value string) bool { return reference.MatchString(value) || value == Placeholder }
@@ -71,11 +75,18 @@ func redactText(text string) (redacted string, secrets []string) {
 		}
 		at = m[3] // the value may itself be a name
 		name, value := text[m[2]:m[3]], text[m[4]:m[5]]
-		separator := strings.TrimLeft(text[m[3]:m[4]], `"'`)
+		separator := strings.TrimLeft(text[m[3]:m[4]], `"'])`)
 		if strings.TrimSpace(separator) == "" && (m[2] == 0 || text[m[2]-1] != '-') { // a word that follows a word
 			continue
 		}
-		if !env.IsSecret(name, strings.Trim(value, `"'`)) {
+		plain := strings.Trim(value, `"'`)
+		if user, password, both := strings.Cut(plain, ":"); both && m[2] > 0 && text[m[2]-1] == '-' && slices.Contains(userOptions, name) && !isNumber(password) {
+			found(m[4], m[5])
+			secrets = append(secrets, password, user+":"+password)
+			at = m[5]
+			continue
+		}
+		if !isSecret(name, plain) {
 			continue
 		}
 		end := m[5]

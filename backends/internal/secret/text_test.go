@@ -35,6 +35,12 @@ func TestText(t *testing.T) {
 		{`redis://:sk-planted@host`, `redis://[secret]@host`, "sk-planted"},
 		{`https://sk-planted@host`, `https://[secret]@host`, "sk-planted"},
 		{`http://host/v1?api-key=sk-planted&version=1`, `http://host/v1?api-key=[secret]&version=1`, "sk-planted"},
+		{`python3 -c "os.environ['API_KEY']='sk-planted'; run()"`, `python3 -c "os.environ['API_KEY']=[secret]; run()"`, "sk-planted"},
+		{`curl -u me:planted --user=you:planted2 http://host`, `curl -u [secret] --user=[secret] http://host`, "planted|planted2|me:planted"},
+		{`docker run --user 1000:1000 image`, `docker run --user 1000:1000 image`, ""},
+		{`TOKEN=$(cat file) exec server`, `TOKEN=$(cat file) exec server`, ""},
+		{`SECRET_KEY_BASE=0123456789abcdef0 --key-id=AKIAIOSFODNN7EXAMPLE`, `SECRET_KEY_BASE=[secret] --key-id=[secret]`, "0123456789abcdef0|AKIAIOSFODNN7EXAMPLE"},
+		{`--token-budget 2048 KEY_FILE=/root/keys/key-2026-11-28.pem --tokenizer-name Qwen2.5-7B-Instruct-GPTQ`, `--token-budget 2048 KEY_FILE=/root/keys/key-2026-11-28.pem --tokenizer-name Qwen2.5-7B-Instruct-GPTQ`, ""},
 		{`PGPASSWORD=planted1 MYSQL_PWD=planted2 x`, `PGPASSWORD=[secret] MYSQL_PWD=[secret] x`, "planted1|planted2"},
 		{`--unknown sk-proj-a9XkQ2pLm7RtZ4vB8nWc`, `--unknown [secret]`, "sk-proj-a9XkQ2pLm7RtZ4vB8nWc"},
 		{`--api-key $OPENAI_API_KEY --hf-token "${HF_TOKEN}" --other-token {token}`, `--api-key $OPENAI_API_KEY --hf-token "${HF_TOKEN}" --other-token {token}`, ""},
@@ -59,13 +65,13 @@ func TestInherited(t *testing.T) {
 	assert.NilError(t, os.WriteFile(file, nil, 0o600))
 	got := Inherited([]string{
 		"HF_TOKEN=hf_planted", "DB_PASSWORD=planted-1", "GITHUB_PAT=planted-2", "PROXY_PASS=planted-3", "DATABASE_URL=postgres://u:planted-4@host/db",
-		"WHATEVER=a9XkQ2pLm7RtZ4vB8nWc", "PLAIN", "EMPTY_KEY=",
+		"WHATEVER=a9XkQ2pLm7RtZ4vB8nWc", "PLAIN", "EMPTY_KEY=", "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE", "TOKEN_2=planted-token-2x",
 		"HOME=/root", "PWD=/root/project", "PATH=/usr/local/bin:/usr/bin", "LANG=C.UTF-8", "CI=true", "SHLVL=1", "GOFLAGS=-mod=mod", "SSL_KEY=" + file,
 		"GITHUB_SHA=4f2ef36c1f848dfe1e70b69c937b122342c0a1b2", "HOSTNAME=runnervmw9dnm", "GITHUB_REPOSITORY=Owner/SomeRepository", "HF_HUB_DISABLE_IMPLICIT_TOKEN=1",
 		"MODEL=Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4", "LS_COLORS=rs=0:di=01;34:ln=01;36:mh=00",
 	})
 	slices.Sort(got)
-	assert.DeepEqual(t, slices.Compact(got), []string{"a9XkQ2pLm7RtZ4vB8nWc", "hf_planted", "planted-1", "planted-2", "planted-3", "planted-4", "u:planted-4"})
+	assert.DeepEqual(t, slices.Compact(got), []string{"AKIAIOSFODNN7EXAMPLE", "a9XkQ2pLm7RtZ4vB8nWc", "hf_planted", "planted-1", "planted-2", "planted-3", "planted-4", "planted-token-2x", "u:planted-4"})
 }
 
 // FuzzText checks that a secret is found in a script, however it is quoted, and that a text without secrets is shown
