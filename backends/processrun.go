@@ -27,7 +27,8 @@ import (
 type started struct {
 	Process
 	log   *serverlog.Log
-	file  *os.File // holds the whole log; nil without a LogDir
+	logs  []*serverlog.Log // of each of several programs; they write to log
+	file  *os.File         // holds the whole log; nil without a LogDir
 	parts []startedPart
 	// folders are what {data} stands for, of all programs.
 	folders []string
@@ -131,7 +132,8 @@ func (s *started) launch(part *startedPart, ports []string) (err error) {
 	replace := strings.NewReplacer(append([]string{"{port}", part.port, "{data}", data, "{out}", s.Out}, ports...)...)
 	c := program.Command{Dir: part.Dir, Env: part.environ(os.Environ(), replace), Output: s.log, StopDelay: s.StopDelay}
 	if part.label != "" {
-		c.Output = &serverlog.Log{Line: func(line string) { fmt.Fprintf(s.log, "%s: %s\n", part.label, line) }}
+		own := &serverlog.Log{Line: func(line string) { fmt.Fprintf(s.log, "%s: %s\n", part.label, line) }}
+		c.Output, s.logs = own, append(s.logs, own)
 	}
 	for _, word := range part.Command {
 		c.Args = append(c.Args, replace.Replace(word))
@@ -292,7 +294,9 @@ func (s *started) stopAll() (err error) {
 		}
 		err = errors.Join(err, stopErr)
 	}
-	s.log.Flush()
+	for _, log := range append(s.logs, s.log) {
+		log.Flush()
+	}
 	for _, folder := range s.folders {
 		err = errors.Join(err, os.RemoveAll(folder))
 	}

@@ -91,29 +91,34 @@ func (w *writer) Write(p []byte) (int, error) {
 		name := w.name
 		w.name = nil
 		text = w.line(name, p)
+	default:
+		text = withoutSecrets(p)
 	}
-	if _, err := io.WriteString(w.to, redact.Known().Remove(string(text))); err != nil {
+	if _, err := w.to.Write(text); err != nil {
 		w.lost(err)
 		return 0, err
 	}
 	return len(p), nil
 }
 
+// withoutSecrets returns text without the secrets of this process.
+func withoutSecrets(text []byte) []byte { return []byte(redact.Known().Remove(string(text))) }
+
 // line returns what to write for a benchmark's name and the text after it.
 func (w *writer) line(name, rest []byte) []byte {
 	if !figuresOfLine.Match(rest) {
-		return append(name, rest...)
+		return withoutSecrets(append(name, rest...))
 	}
 	parts := strings.Split(strings.TrimSuffix(string(rest), "\n"), "\t")
 	line := Line{Name: strings.TrimSpace(string(name))}
 	for _, part := range parts[1:] {
 		fields := strings.Fields(part)
 		if len(fields) != 2 {
-			return append(name, rest...)
+			return withoutSecrets(append(name, rest...))
 		}
 		v, err := strconv.ParseFloat(fields[0], 64)
 		if err != nil {
-			return append(name, rest...)
+			return withoutSecrets(append(name, rest...))
 		}
 		line.Figures = append(line.Figures, Figure{Unit: fields[1], Value: v, text: part})
 	}
@@ -122,7 +127,7 @@ func (w *writer) line(name, rest []byte) []byte {
 	if line.Drop {
 		return b.Bytes()
 	}
-	b.Write(name)
+	b.Write(withoutSecrets(name)) // a figure is no secret, even if it has the same digits
 	b.WriteString(parts[0])
 	for _, f := range line.Figures {
 		b.WriteString("\t" + f.text)

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 )
 
 // reversed is an Editor that sorts the metrics by their units in reverse order, and lists the units in a
@@ -28,6 +30,7 @@ func reversed(l *Line) string {
 
 // TestWriter checks the output of some sequences of Write calls.
 func TestWriter(t *testing.T) {
+	redact.Add("planted-key", "87654321")
 	for _, tt := range []struct {
 		name   string
 		writes []string
@@ -42,6 +45,8 @@ func TestWriter(t *testing.T) {
 		{"two names", []string{"BenchmarkA\t", "BenchmarkB\t", "1\t2 a\n"}, "BenchmarkA\tBenchmarkB\t1\t2 a\n"},
 		{"no unit", []string{"BenchmarkA\t", "1\t2\n"}, "BenchmarkA\t1\t2\n"},
 		{"no number", []string{"BenchmarkA\t", "1\tx a\n"}, "BenchmarkA\t1\tx a\n"},
+		{"secrets", []string{"planted-key, 87654321\n", "BenchmarkA/planted-key\t", "1\t87654321 a\n", "BenchmarkB\t", "no planted-key\n"},
+			"[redacted], [redacted]\n# BenchmarkA/planted-key 8.7654321e+07 a\nBenchmarkA/[redacted]\t1\t87654321 a\nBenchmarkB\tno [redacted]\n"},
 		{"no figures", []string{"BenchmarkA\t", "1\n"}, "# BenchmarkA\nBenchmarkA\t1\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
