@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -48,7 +49,7 @@ type form struct {
 }
 
 // New returns the secrets to hide. It ignores secrets of less than eight bytes. Each line of a text with several
-// lines, such as a private key, is a secret.
+// lines, such as a private key, is a secret, too.
 func New(texts []string) Secrets {
 	s := &set{}
 	seen := map[string]bool{}
@@ -64,11 +65,13 @@ func New(texts []string) Secrets {
 		s.least = min(cmp.Or(s.least, len(text)), len(text))
 	}
 	for _, text := range texts {
-		for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+		for _, line := range append(lines, text) {
 			if len(line) < Least || strings.Contains(Hidden, line) {
 				continue
 			}
 			add(line, false)
+			add(string([]rune(line)), false) // as in JSON, if some bytes are not UTF-8
 			for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 				for before := range 3 {
 					add(inBase64(encoding, line, before), true)
@@ -196,7 +199,7 @@ func (s Secrets) candidates(text string, yield func(form) bool) {
 			return
 		}
 	}
-	if !introduces[text[0]] {
+	if !introduces[text[0]] || strings.HasPrefix(text, backslashes) {
 		return
 	}
 	var firsts [256]bool
@@ -212,6 +215,9 @@ func (s Secrets) candidates(text string, yield func(form) bool) {
 		}
 	})
 }
+
+// backslashes are more than one character can have before it. They are not read, to save time.
+var backslashes = strings.Repeat(`\`, 1<<levels+1)
 
 // mayBegin returns false if no form can be at the beginning of text, as in most places: its first two bytes begin no
 // form, and no escape is there.
@@ -253,7 +259,10 @@ func (s Secrets) Longest() int {
 
 // Excerpt removes the secrets from text, and then shortens text like the function [Excerpt].
 func (s Secrets) Excerpt(text string, most int) string {
-	if n := most + s.Longest(); len(text) > n {
+	if n := most + s.Longest() + utf8.UTFMax; len(text) > n {
+		for n > most && !utf8.RuneStart(text[n]) {
+			n--
+		}
 		text = text[:n] + Cut // secrets in the rest do not matter
 	}
 	return Excerpt(s.Hide(text), most)

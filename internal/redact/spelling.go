@@ -24,8 +24,8 @@ var introduces, special = func() (a, b [256]bool) {
 // A matcher compares a form of a secret with the beginning of a text.
 type matcher struct {
 	form, text string
-	reached    int // most bytes of the form that text has before text ends
-	steps      int // so far, to bound the time for a text that has very many readings
+	reached    int            // most bytes of the form that text has before text ends
+	ends       map[[2]int]int // what from returned where text has several readings
 }
 
 // match returns the number of bytes of the longest spelling of the form at the beginning of text, or -1.
@@ -46,32 +46,40 @@ func (m *matcher) from(j, i int) int {
 			i, j = i+1, j+1
 			continue
 		}
-		if m.steps++; m.steps > 16*len(m.form) {
-			return -1
+		if end, known := m.ends[[2]int{j, i}]; known {
+			return end
 		}
-		end := -1
-		if c == m.form[j] {
-			end = m.from(j+1, i+1)
+		end := m.branch(j, i)
+		if m.ends == nil {
+			m.ends = map[[2]int]int{}
 		}
-		if !introduces[c] {
-			n := lineEnd(m.text[i:])
-			if j == 0 || n == 0 || end >= 0 {
-				return end
-			}
-			i += n
-			continue
-		}
-		read(m.text[i:], levels, func(char string, n int) {
-			if (n > 1 || char[0] != c) && strings.HasPrefix(m.form[j:], char) {
-				end = max(end, m.from(j+len(char), i+n))
-			}
-		})
-		if end < 0 && len(m.text)-i < longestEscape {
-			m.reached = max(m.reached, j) // text may end within the escape
-		}
+		m.ends[[2]int{j, i}] = end
 		return end
 	}
 	return i
+}
+
+// branch is like from, where the first byte of text may begin an escape or the end of a line.
+func (m *matcher) branch(j, i int) int {
+	end, c := -1, m.text[i]
+	if c == m.form[j] {
+		end = m.from(j+1, i+1)
+	}
+	if !introduces[c] {
+		if n := lineEnd(m.text[i:]); end < 0 && j > 0 && n > 0 {
+			end = m.from(j, i+n)
+		}
+		return end
+	}
+	read(m.text[i:], levels, func(char string, n int) {
+		if (n > 1 || char[0] != c) && strings.HasPrefix(m.form[j:], char) {
+			end = max(end, m.from(j+len(char), i+n))
+		}
+	})
+	if end < 0 && len(m.text)-i < longestEscape {
+		m.reached = max(m.reached, j) // text may end within the escape
+	}
+	return end
 }
 
 // longestEscape is the length in bytes of the longest usual escape.
