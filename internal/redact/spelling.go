@@ -150,8 +150,8 @@ func readBackslash(text string, levels int, yield func(char string, n int)) {
 					readByte(byte(v), digits, yield)
 				}
 			}
-		case c == 't':
-			yield("\t", n)
+		case strings.IndexByte("abfnrtv", c) >= 0:
+			yield(string("\a\b\f\n\r\t\v"[strings.IndexByte("abfnrtv", c)]), n)
 		case c < utf8.RuneSelf && !isAlphanumeric(c):
 			yield(char, n)
 		}
