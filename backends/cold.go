@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // A ColdStart is the time that a server took to start. Both durations count from the start of its container or

@@ -17,10 +17,10 @@ import (
 	"github.com/kballard/go-shellquote"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // A Program is a program that listens on a port of 127.0.0.1. [Process] starts it.

@@ -19,8 +19,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/program"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // A started is a [Process] that was started.

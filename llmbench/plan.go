@@ -13,13 +13,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/mergepatch"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // A plan holds the checked requests of a pass. The post of a request holds the path and the body of the

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // A ColdStart is the time that a server took to start.

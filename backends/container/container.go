@@ -19,8 +19,8 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // A Backend launches a server in a container of its own. It implements

@@ -6,7 +6,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // engineFailures are error messages of container engines that cannot provide devices.

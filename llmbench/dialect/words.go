@@ -3,8 +3,8 @@ package dialect
 import (
 	"encoding/json"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // Cut is the last character of an excerpt from a server's message if the message was shortened. The harness

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // Kept is the number of lines that a [Log] keeps.

@@ -4,7 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // show writes the report that write writes. Unless the report is JSON, show escapes what names in files could do to a

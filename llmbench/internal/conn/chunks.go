@@ -8,7 +8,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // A chunkReader reads a chunked body (RFC 9112, 7.1). It skips chunk extensions and the trailer. It

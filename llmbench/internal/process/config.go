@@ -3,10 +3,10 @@ package process
 import (
 	"os"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // A Config holds the values of the environment variables that the harness itself reads.

@@ -4,7 +4,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // An output writes the lines between results, without secrets, and remembers the first error of these lines and of results.

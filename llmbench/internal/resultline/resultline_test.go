@@ -14,7 +14,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // reversed is an Editor that sorts the metrics by their units in reverse order, and lists the units in a

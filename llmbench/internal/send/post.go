@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/redact"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // A Post is a request that is ready to be sent. For a session, it is the first turn.

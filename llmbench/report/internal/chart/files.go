@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/spreadsheet"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // A group marks the elements that a function draws as a series of an SVG.
@@ -196,7 +196,7 @@ func (c *Chart) CSV(w io.Writer) error {
 					place = p.Lanes[i]
 				}
 				note := strings.TrimSpace(q.Text + " " + q.Doubt)
-				out.Write(spreadsheet.Row(p.name(c), s.Name, place, strings.TrimSpace(p.X.Label+" "+p.X.base()), exactly(q.Value), exactly(q.Low), exactly(q.High), p.Y.base(), note))
+				out.Write(redact.Cells(p.name(c), s.Name, place, strings.TrimSpace(p.X.Label+" "+p.X.base()), exactly(q.Value), exactly(q.Low), exactly(q.High), p.Y.base(), note))
 			}
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/internal/spreadsheet"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // A File is a file to be written.
@@ -133,7 +133,7 @@ func CSV(r *Results) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	w.Write(spreadsheet.Row(append([]string{"benchmark", "sample", "unit", "value", "better"}, keys...)...))
+	w.Write(redact.Cells(append([]string{"benchmark", "sample", "unit", "value", "better"}, keys...)...))
 	names := distinct(r.All)
 	samples := map[string]int{}
 	for i := range r.All {
@@ -144,7 +144,7 @@ func CSV(r *Results) ([]byte, error) {
 			rest = append(rest, benchfile.Lookup(settings(res), key))
 		}
 		for _, v := range res.Values {
-			w.Write(spreadsheet.Row(append([]string{names[i], strconv.Itoa(samples[names[i]]), v.Unit, strconv.FormatFloat(v.Value, 'f', -1, 64), better[v.Unit]}, rest...)...))
+			w.Write(redact.Cells(append([]string{names[i], strconv.Itoa(samples[names[i]]), v.Unit, strconv.FormatFloat(v.Value, 'f', -1, 64), better[v.Unit]}, rest...)...))
 		}
 	}
 	w.Flush()
