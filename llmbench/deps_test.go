@@ -49,7 +49,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/env/extracases", "llmbench/env", ""},
 	{"llmbench", "llmbench/arrivals llmbench/check llmbench/dialect llmbench/env llmbench/internal/audit llmbench/internal/conn llmbench/internal/control llmbench/internal/distortion llmbench/internal/endpoint llmbench/internal/judge llmbench/internal/lockstep llmbench/internal/mergepatch llmbench/internal/prefix llmbench/internal/process llmbench/redact llmbench/internal/resultline llmbench/internal/screen llmbench/internal/send llmbench/internal/shard llmbench/internal/store llmbench/records llmbench/sample github.com/aws/smithy-go/aws-http-auth golang.org/x/net", "benchdata llmbench/env/extracases llmbench/internal/runtest llmbench/internal/strain mockserver mockserver/engine mockserver/fault mockserver/memnet mockserver/shape golang.org/x/perf"},
 	{"llmbench/arrivals", "", ""},
-	{"llmbench/benchfile", "golang.org/x/perf", ""},
+	{"llmbench/benchfile", "golang.org/x/perf golang.org/x/text", ""},
 	{"llmbench/check", "llmbench/sample github.com/go-json-experiment/json", ""},
 	{"llmbench/cmd/benchgate", "llmbench/redact llmbench/cmd/benchgate/internal/bisect llmbench/cmd/benchgate/internal/dashboard llmbench/cmd/internal/cli llmbench/env llmbench/gate llmbench/history llmbench/internal/shard llmbench/resultfile llmbench/robust llmbench/version github.com/gofrs/flock github.com/schollz/progressbar/v3 golang.org/x/perf golang.org/x/term", "llmbench/internal/runtest mockserver go.yaml.in/yaml/v3"},
 	{"llmbench/cmd/benchgate/internal/bisect", "llmbench/robust", "llmbench/gate"},

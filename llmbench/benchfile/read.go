@@ -34,8 +34,15 @@ func (r *Result) Value(unit string) (float64, bool) {
 
 // Read returns the results in r. file is the name to use in errors. A file without results is not an error.
 func Read(r io.Reader, file string) ([]Result, error) {
+	text, err := Text(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
 	var all []Result
-	lines := benchfmt.NewReader(r, file)
+	lines, wrong := Lines(text, file)
+	if len(wrong) > 0 {
+		return nil, wrong[0] // already names the file and the line
+	}
 	for lines.Scan() {
 		switch rec := lines.Result().(type) {
 		case *benchfmt.SyntaxError:

@@ -1,0 +1,200 @@
+package benchfile
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Kind says what a line of a file is, by the rules of the format
+// (https://go.dev/design/14313-benchmark-format).
+type Kind int
+
+const (
+	Other  Kind = iota // neither of the following: a configuration line, PASS, a line of a log, prose
+	Figure             // a result line
+	Unit               // a line with the direction or the margin of a unit
+	Torn               // a line that visibly holds a result or a Unit line, but is none
+)
+
+// KindOf returns the kind of a line, without its line end.
+//
+// A result line has at least four fields, and an even number of them: a name, which is "Benchmark" alone or followed by
+// anything but a lower-case letter, a whole number of iterations, and then values with their units. A Unit line begins
+// with "Unit" and a unit, and each further field is key=value.
+//
+// A result line becomes Torn if something was printed before it, within it or after it: a log on the same terminal, a
+// colour code, the time at which a CI system saw the line. The testing package prints the name of a benchmark
+// before it runs and the figures at the end, so output of the benchmark stands between them. The line with the name and
+// the line with the figures are both Torn then. A name alone on its line is Other, because go test -v prints such lines.
+func KindOf(line string) Kind {
+	line = strings.TrimRight(line, "\r")
+	plain := line
+	if strings.ContainsRune(line, '\x1b') {
+		plain = colour.ReplaceAllString(line, "")
+	}
+	kind := kindAtStart(plain)
+	switch {
+	case kind == Other && (holdsResult(plain) || holdsFigures(plain) || holdsUnit(plain)):
+		return Torn
+	case kind != Other && strings.ContainsFunc(line, control):
+		return Torn // a unit that ends with a colour code would be another unit
+	}
+	return kind
+}
+
+// colour matches the escape sequences of terminals for colours, and for the other uses of "Control Sequence Introducer"
+// (ECMA-48, section 5.4).
+var colour = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")
+
+// control reports whether r is a control character that is not white space.
+func control(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }
+
+// kindAtStart returns the kind of a line by what the line begins with.
+func kindAtStart(line string) Kind {
+	fields := strings.Fields(line)
+	switch {
+	case len(fields) < 2 && strings.TrimSpace(line) == line, line != strings.TrimLeftFunc(line, unicode.IsSpace):
+		return Other
+	case fields[0] == "Unit":
+		return unitKind(fields[1:])
+	case !isName(fields[0]):
+		return Other
+	}
+	name, rest := fields[0], fields[1:]
+	switch n := pairs(rest); {
+	case n > 0 && len(rest) == 1+2*n:
+		return Figure
+	case n > 0, name == "Benchmark":
+		return tornIf(n > 0)
+	case len(rest) > 0 && isWhole(rest[0]):
+		return tornIf(!strings.HasSuffix(name, ":") && !strings.HasSuffix(name, ","))
+	}
+	// The testing package writes a tab behind the name. A sentence has a space.
+	behind := line[len(name):]
+	gap := behind[:len(behind)-len(strings.TrimLeft(behind, " \t"))]
+	return tornIf(len(rest) == 0 || strings.Contains(gap, "\t"))
+}
+
+func tornIf(torn bool) Kind {
+	if torn {
+		return Torn
+	}
+	return Other
+}
+
+// unitKind returns the kind of a line that begins with "Unit", followed by fields.
+func unitKind(fields []string) Kind {
+	if len(fields) == 0 {
+		return Torn
+	}
+	unit, settings := fields[0], 0
+	for _, f := range fields[1:] {
+		if strings.Index(f, "=") > 0 {
+			settings++
+		}
+	}
+	switch {
+	case strings.Contains(unit, "="):
+		return Torn
+	case settings == len(fields)-1 && (settings > 0 || unitLike(unit)):
+		return Unit
+	case slices.ContainsFunc(fields[1:], isSetting), unitLike(unit):
+		return Torn
+	}
+	return Other // such as "Unit tests passed"
+}
+
+// unitLike reports whether a word looks like a unit and not like a word of a sentence.
+func unitLike(s string) bool { return strings.ContainsAny(s, "/%") || strings.HasSuffix(s, "-ns") }
+
+// isSetting reports whether a field sets a key that Unit lines of benchstat or benchgate have.
+func isSetting(field string) bool {
+	key, _, ok := strings.Cut(field, "=")
+	return ok && slices.Contains([]string{"better", "gate", "same", "of", "apart", "pairs", "assume"}, key)
+}
+
+// isName reports whether a field is the name of a benchmark, with the prefix "Benchmark".
+func isName(field string) bool {
+	rest, ok := strings.CutPrefix(field, "Benchmark")
+	first, _ := utf8.DecodeRuneInString(rest)
+	return ok && !unicode.IsLower(first)
+}
+
+// isWhole reports whether a field is a whole number, of any size.
+func isWhole(field string) bool {
+	digits := strings.TrimLeft(field, "+-")
+	return digits != "" && len(field)-len(digits) <= 1 && strings.Trim(digits, "0123456789") == ""
+}
+
+// isNumber reports whether a field is a number.
+func isNumber(field string) bool {
+	_, err := strconv.ParseFloat(field, 64)
+	return err == nil
+}
+
+// pairs returns how many values with their units follow the number of iterations, with which fields begin.
+func pairs(fields []string) (n int) {
+	if len(fields) == 0 || !isWhole(fields[0]) {
+		return 0
+	}
+	for 2*n+2 < len(fields) && isNumber(fields[2*n+1]) && !isNumber(fields[2*n+2]) {
+		n++
+	}
+	return n
+}
+
+// holdsResult reports whether the name of a benchmark stands anywhere in a line, with iterations, a value and a unit
+// behind it.
+func holdsResult(line string) bool {
+	for {
+		i := strings.Index(line, "Benchmark")
+		if i < 0 {
+			return false
+		}
+		fields := strings.Fields(line[i:])
+		if isName(fields[0]) && pairs(fields[1:]) > 0 {
+			return true
+		}
+		line = line[i+len("Benchmark"):]
+	}
+}
+
+// layout matches the end of a line as the testing package prints the figures of a result: the iterations in eight
+// columns, and each value with its unit behind a tab (BenchmarkResult.String).
+var layout = regexp.MustCompile(`(?: {7}\d| {6}\d{2}| {5}\d{3}| {4}\d{4}| {3}\d{5}| {2}\d{6}| \d{7}|\d{8,})(?:\t *[0-9.e+-]+ \S+)+\s*$`)
+
+// holdsFigures reports whether a line ends with the figures of a result whose name is not in the line.
+func holdsFigures(line string) bool {
+	if strings.Contains(line, "\t") && layout.MatchString(line) {
+		return true
+	}
+	fields := strings.Fields(line)
+	first := len(fields)
+	for first >= 2 && isNumber(fields[first-2]) && !isNumber(fields[first-1]) {
+		first -= 2
+	}
+	if first == len(fields) || first == 0 || !isWhole(fields[first-1]) {
+		return false
+	}
+	for i := first + 1; i < len(fields); i += 2 {
+		switch unit := fields[i]; {
+		case slices.Contains([]string{"ns/op", "MB/s", "B/op", "allocs/op"}, unit):
+			return true
+		case first == 1 && (strings.Contains(unit, "/") || strings.HasSuffix(unit, "-ns")):
+			return true // nothing but figures
+		}
+	}
+	return false
+}
+
+// unitInside matches a Unit line behind other text. Text in quotes is about such a line.
+var unitInside = regexp.MustCompile("(?:^|[^\"'`])Unit[ \t]+\\S+(?:[ \t]+\\S+)*?[ \t]+(?:better|gate|same|of|apart|pairs|assume)=\\S")
+
+// holdsUnit reports whether a Unit line stands anywhere in a line that is no comment.
+func holdsUnit(line string) bool {
+	return strings.Contains(line, "Unit") && !strings.HasPrefix(strings.TrimSpace(line), "#") && unitInside.MatchString(line)
+}

@@ -1,0 +1,134 @@
+package benchfile
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestKindOf(t *testing.T) {
+	const layout = "BenchmarkSync-8   \t     100\t  12345678 ns/op\t         9.123 MB/s\t      24 B/op\t       2 allocs/op"
+	for _, c := range []struct {
+		kind  Kind
+		lines []string
+	}{
+		{Figure, []string{
+			layout, layout + "\r", "Benchmark 1 2 s", "BenchmarkA 1 20.5 req/s 7000000 p50-ttft-ns", "Benchmark_a-2 1 NaN req/s",
+			"BenchmarkÄ 1 +Inf x", "Benchmark2 1 1e9 ns/op", "BenchmarkA/b=c:-8\t1\t2 s",
+		}},
+		{Unit, []string{"Unit ns/op gate=5%", "Unit p50-ttft-ns better=lower gate=5%", "Unit x other=yes", "Unit ns/op", "Unit\tx same=2%"}},
+		{Torn, []string{
+			// Text before a result.
+			"syncing 12 files... " + layout, "done." + layout, "\x1b[32m" + layout + "\x1b[0m", "\x1b[0m" + layout, " " + layout, "\t" + layout,
+			"2026-11-28T10:00:00.0000000Z " + layout, "2026/11/28 10:00:00 " + layout, "bench-1  | " + layout, "| " + layout, "[12:00:00] " + layout,
+			"note: BenchmarkA 1 2 s", "progress 10%\rprogress 100%\r" + layout, "\x1b[2K\x1b[1G" + layout, "# " + layout, "> BenchmarkA-2 1 5 req/s",
+			"    x_test.go:12: BenchmarkA-2 100 12 ns/op", "BenchmarkA BenchmarkB 1 2 s", "BenchmarkA-2 100 1 ns/opBenchmarkB-2 100 2 ns/op 3",
+			// Text within a result or behind it.
+			"BenchmarkSync-8   \tsyncing 12 files...     100\t  12345678 ns/op", "BenchmarkSync-8   \tsyncing 12 files...", "BenchmarkA\t",
+			"BenchmarkA-2 100 12 ns/op and more text", "BenchmarkA-2 100 12 ns/op done", "BenchmarkA-2 100 12 \x1b[1mns/op\x1b[0m", "BenchmarkA-2\x1b[0m 100 12 ns/op",
+			"Benchmark 1 2 s done",
+			// A result that was cut, or is wrong.
+			"BenchmarkA 1", "BenchmarkA 1 3", "BenchmarkA 1 3 s 4", "BenchmarkA-8 100 12,5 ns/op", "BenchmarkA 1 3 4", "BenchmarkA 1 x s",
+			// Figures without a name.
+			"     100\t  12345678 ns/op", "syncing done     100\t  12345678 ns/op\t       2 allocs/op", "       1\t    20.50 req/s\t   7000000 p50-ttft-ns",
+			"100 12 ns/op", "1 20.5 req/s 7000000 p50-ttft-ns", "5 12.5 MB/s", "text12345678\t   5 x", "ready       1\t        41.00 out-tok/req",
+			// Unit lines.
+			"syncing... Unit p50-ttft-ns better=lower gate=5%", "done.Unit ns/op gate=5%", "\x1b[1mUnit ns/op gate=5%\x1b[0m", " Unit ns/op gate=5%",
+			"2026-11-28T10:00:00Z Unit ns/op gate=5%", "bench-1  | Unit out-tok/req same=2%", "Unit ns/op gate 5%", "Unit ns/op gate=5% done",
+			"Unit x better=higher gate = 5%", "Unit ns/op gate=5%\x1b[0m", "note: Unit ns/op gate=5%", "Unit ns/op gate", "Unit ns/op=5%",
+		}},
+		{Other, []string{
+			"", "PASS", "FAIL", "ok  \texample.com/p\t1.234s", "ok  \tp\t12.3s\tcoverage: 5.0% of statements", "goos: linux", "cpu: 13th Gen Intel(R) Core(TM) i7 @ 2.60GHz", "command: server -np 8 -c 100 12",
+			"pkg: example.com/p", "--- BENCH: BenchmarkX-8", "    x_test.go:14: 100 iterations", "    x_test.go:14: BenchmarkX took 3 s", "--- SKIP: BenchmarkX", "=== RUN   BenchmarkX",
+			"BenchmarkX-8", "BenchmarkX-8\r", "BenchmarkX/a=b", "Benchmark", "Benchmark results below:", "Benchmarking 3 servers", "Benchmarking summary:",
+			"Benchmark Duration (sec),10.68", "Benchmark duration (s):                  10.68", "Benchmark 1: sleep 0.3", "Benchmark 3 of 5 has begun", "BenchmarkX is slow",
+			"BenchmarkX-8: 100 iterations", "Benchmarks 1 2 s", "benchmarkX 1 2 s", "running BenchmarkX 3 times", "running BenchmarkX-8 with 100 requests", "ran BenchmarkX for 3 s",
+			"3 files", "12 3.4", "took 12.3 s", "worker 3 20.5 req/s", "slot 0: 100 tokens, 12.3 tok/s", "loaded 12 of 30 shards", "memcpy: 8192 bytes 12.5 ns/op", "3\t5\tfile.go", "12\t./folder",
+			"2026/11/28 10:00:00 listening on 127.0.0.1:8080", "INFO:     127.0.0.1:5000 - \"POST /v1 HTTP/1.1\" 200 OK", "100", "1 2 3",
+			"Unit tests passed", "Unit", "Units: 5", "# Unit ns/op gate=5%", "want a line such as \"Unit ns/op gate=5%\"", "the unit ns/op has gate=5%", "Unity 5", "Unit tests in a=b passed",
+		}},
+	} {
+		for _, line := range c.lines {
+			assert.Equal(t, KindOf(line), c.kind, "%q", line)
+		}
+	}
+}
+
+// A log is read as the results alone are, and each torn line is an error with its position and text.
+func TestLines(t *testing.T) {
+	const log = `Benchmarking 3 servers
+Unit tests passed
+backend: mock
+Benchmark results below:
+BenchmarkChat-2
+BenchmarkChat-2 1 20.5 req/s
+`
+	all, err := Read(strings.NewReader(log), "a.txt")
+	assert.NilError(t, err)
+	assert.Equal(t, len(all), 1)
+	assert.Equal(t, all[0].Line, 6)
+	assert.Equal(t, Lookup(all[0].Config, "backend"), "mock")
+
+	_, torn := Lines([]byte(log+"syncing... BenchmarkChat-2 1 30 req/s\nsyncing... Unit req/s gate=5%\nBenchmarkChat-2 1 2\n"), "a.txt")
+	assert.Equal(t, fmt.Sprint(torn), `[`+
+		`a.txt:7: a result or a part of a result that cannot be read: "syncing... BenchmarkChat-2 1 30 req/s": want lines as the testing package prints them, without a log, times or colours on the same line `+
+		`a.txt:8: a Unit line that cannot be read: "syncing... Unit req/s gate=5%": want lines as the testing package prints them, without a log, times or colours on the same line `+
+		`a.txt:9: missing units: "BenchmarkChat-2 1 2"]`)
+}
+
+func TestText(t *testing.T) {
+	const text = "goos: linux\nBenchmarkÄ-2 1 20.5 req/s\n"
+	utf16 := func(s string, high, low int) string {
+		var b []byte
+		for _, r := range s {
+			pair := [2]byte{}
+			pair[high], pair[low] = byte(r>>8), byte(r)
+			b = append(b, pair[:]...)
+		}
+		return string(b)
+	}
+	for _, s := range []string{
+		text, "\uFEFF" + text, "\uFEFF" + text[:12] + "\uFEFF" + text[12:],
+		utf16("\uFEFF"+text, 1, 0), utf16("\uFEFF"+text, 0, 1), utf16(text, 1, 0), utf16(text, 0, 1),
+	} {
+		got, err := Text(strings.NewReader(s))
+		assert.NilError(t, err)
+		assert.Equal(t, string(got), text, "%q", s)
+	}
+	for _, s := range []string{"", "a", "\x00\x00\x00\x00", "\xff", "caf\xe9 1\n"} {
+		got, err := Text(strings.NewReader(s))
+		assert.NilError(t, err)
+		assert.Equal(t, string(got), s)
+	}
+}
+
+// Every line that package benchfmt takes for a result is a Figure, or is reported.
+func FuzzKindOf(f *testing.F) {
+	for _, s := range []string{"BenchmarkA-2 1 5 s", "x BenchmarkA-2 1 5 s", "BenchmarkA 1 2", "Unit x gate=5%", "a\x1b[1mUnit x gate=5%", "       1\t     5 s", "Benchmarks 1 2 s"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		if strings.ContainsAny(line, "\n") || len(line) > 1000 {
+			return
+		}
+		kind := KindOf(line)
+		in, torn := Lines([]byte(line+"\n"), "a.txt")
+		assert.Equal(t, len(torn) > 0, kind == Torn)
+		records := 0
+		for in.Scan() {
+			records++
+		}
+		assert.NilError(t, in.Err())
+		if kind == Torn || kind == Other {
+			assert.Equal(t, records, 0)
+		}
+		if kind == Figure {
+			assert.Equal(t, records, 1)
+		}
+		if kind == Figure {
+			assert.Equal(t, KindOf("log: "+line), Torn)
+		}
+	})
+}

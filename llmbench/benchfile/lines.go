@@ -1,0 +1,58 @@
+package benchfile
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// Lines returns a reader of the result lines, Unit lines and configuration lines in text, and an error for each line that
+// is [Torn]. The reader skips torn lines, and also lines of a log that begin with "Benchmark" or "Unit", which
+// [benchfmt.Reader] alone takes for wrong results. Positions are lines of text, and name the file.
+func Lines(text []byte, file string) (*benchfmt.Reader, []*benchfmt.SyntaxError) {
+	var kept bytes.Buffer
+	kept.Grow(len(text))
+	var torn []*benchfmt.SyntaxError
+	n := 0
+	for b := range bytes.Lines(text) {
+		n++
+		line := string(bytes.TrimRight(b, "\r\n"))
+		switch kind := KindOf(line); {
+		case len(b) >= bufio.MaxScanTokenSize: // the reader says that the line is too long
+		case kind == Torn:
+			torn = append(torn, &benchfmt.SyntaxError{FileName: file, Line: n, Msg: whyTorn(line)})
+			b = []byte("\n")
+		case kind == Other && (strings.HasPrefix(line, "Benchmark") || strings.HasPrefix(line, "Unit")):
+			b = []byte("\n")
+		}
+		kept.Write(b)
+	}
+	return benchfmt.NewReader(&kept, file), torn
+}
+
+// whyTorn says what is wrong with a torn line.
+func whyTorn(line string) string {
+	in := benchfmt.NewReader(strings.NewReader(line), "")
+	for in.Scan() {
+		if err, ok := in.Result().(*benchfmt.SyntaxError); ok {
+			return fmt.Sprintf("%s: %s", err.Msg, quoted(line))
+		}
+	}
+	what := "a result or a part of a result"
+	if holdsUnit(colour.ReplaceAllString(line, "")) {
+		what = "a Unit line"
+	}
+	return fmt.Sprintf("%s that cannot be read: %s: want lines as the testing package prints them, without a log, times or colours on the same line", what, quoted(line))
+}
+
+// quoted quotes a line. It omits the middle of a long line.
+func quoted(line string) string {
+	const most = 120
+	if len(line) > most {
+		line = strings.ToValidUTF8(line[:most/2], "") + "…" + strings.ToValidUTF8(line[len(line)-most/2:], "")
+	}
+	return fmt.Sprintf("%q", line)
+}
