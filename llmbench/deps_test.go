@@ -62,7 +62,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/dialect", "llmbench/dialect/internal/jsonwalk llmbench/internal/frames llmbench/redact llmbench/sse", "llmbench/env/extracases"},
 	{"llmbench/dialect/internal/jsonwalk", "github.com/go-json-experiment/json", ""},
 	{"llmbench/env", "", ""},
-	{"llmbench/gate", "llmbench/gate/internal/decide golang.org/x/perf", ""},
+	{"llmbench/gate", "llmbench/benchfile llmbench/gate/internal/decide golang.org/x/perf", ""},
 	{"llmbench/gate/internal/decide", "llmbench/student", ""},
 	{"llmbench/history", "llmbench/benchfile llmbench/gate llmbench/history/internal/change llmbench/history/internal/watch llmbench/robust golang.org/x/perf", "golang.org/x/net"},
 	{"llmbench/history/internal/change", "github.com/aclements/go-moremath", ""},

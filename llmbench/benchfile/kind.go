@@ -40,10 +40,18 @@ func KindOf(line string) Kind {
 	switch {
 	case kind == Other && (holdsResult(plain) || holdsFigures(plain) || holdsUnit(plain)):
 		return Torn
-	case kind != Other && strings.ContainsFunc(line, control):
+	case kind != Other && strings.ContainsFunc(behindName(line), control):
 		return Torn // a unit that ends with a colour code would be another unit
 	}
 	return kind
+}
+
+// behindName returns the part of a result line behind its name. Of any other line it returns the whole line.
+func behindName(line string) string {
+	if strings.HasPrefix(line, "Benchmark") {
+		return line[len(strings.Fields(line)[0]):]
+	}
+	return line
 }
 
 // colour matches the escape sequences of terminals for colours, and for the other uses of "Control Sequence Introducer"

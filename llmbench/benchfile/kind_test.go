@@ -16,7 +16,7 @@ func TestKindOf(t *testing.T) {
 	}{
 		{Figure, []string{
 			layout, layout + "\r", "Benchmark 1 2 s", "BenchmarkA 1 20.5 req/s 7000000 p50-ttft-ns", "Benchmark_a-2 1 NaN req/s",
-			"BenchmarkÄ 1 +Inf x", "Benchmark2 1 1e9 ns/op", "BenchmarkA/b=c:-8\t1\t2 s",
+			"BenchmarkÄ 1 +Inf x", "Benchmark2 1 1e9 ns/op", "BenchmarkA/b=c:-8\t1\t2 s", "BenchmarkA/b=\x1b[31mc 1 2 s",
 		}},
 		{Unit, []string{"Unit ns/op gate=5%", "Unit p50-ttft-ns better=lower gate=5%", "Unit x other=yes", "Unit ns/op", "Unit\tx same=2%"}},
 		{Torn, []string{
@@ -27,7 +27,7 @@ func TestKindOf(t *testing.T) {
 			"    x_test.go:12: BenchmarkA-2 100 12 ns/op", "BenchmarkA BenchmarkB 1 2 s", "BenchmarkA-2 100 1 ns/opBenchmarkB-2 100 2 ns/op 3",
 			// Text within a result or behind it.
 			"BenchmarkSync-8   \tsyncing 12 files...     100\t  12345678 ns/op", "BenchmarkSync-8   \tsyncing 12 files...", "BenchmarkA\t",
-			"BenchmarkA-2 100 12 ns/op and more text", "BenchmarkA-2 100 12 ns/op done", "BenchmarkA-2 100 12 \x1b[1mns/op\x1b[0m", "BenchmarkA-2\x1b[0m 100 12 ns/op",
+			"BenchmarkA-2 100 12 ns/op and more text", "BenchmarkA-2 100 12 ns/op done", "BenchmarkA-2 100 12 \x1b[1mns/op\x1b[0m",
 			"Benchmark 1 2 s done",
 			// A result that was cut, or is wrong.
 			"BenchmarkA 1", "BenchmarkA 1 3", "BenchmarkA 1 3 s 4", "BenchmarkA-8 100 12,5 ns/op", "BenchmarkA 1 3 4", "BenchmarkA 1 x s",
@@ -73,8 +73,8 @@ BenchmarkChat-2 1 20.5 req/s
 
 	_, torn := Lines([]byte(log+"syncing... BenchmarkChat-2 1 30 req/s\nsyncing... Unit req/s gate=5%\nBenchmarkChat-2 1 2\n"), "a.txt")
 	assert.Equal(t, fmt.Sprint(torn), `[`+
-		`a.txt:7: a result or a part of a result that cannot be read: "syncing... BenchmarkChat-2 1 30 req/s": want lines as the testing package prints them, without a log, times or colours on the same line `+
-		`a.txt:8: a Unit line that cannot be read: "syncing... Unit req/s gate=5%": want lines as the testing package prints them, without a log, times or colours on the same line `+
+		`a.txt:7: a result, or a part of one, that cannot be read: "syncing... BenchmarkChat-2 1 30 req/s": want it as the testing package prints it, without a log, a time or a colour on its line `+
+		`a.txt:8: a Unit line that cannot be read: "syncing... Unit req/s gate=5%": want it at the beginning of a line of its own `+
 		`a.txt:9: missing units: "BenchmarkChat-2 1 2"]`)
 }
 

@@ -41,11 +41,10 @@ func whyTorn(line string) string {
 			return fmt.Sprintf("%s: %s", err.Msg, quoted(line))
 		}
 	}
-	what := "a result or a part of a result"
 	if holdsUnit(colour.ReplaceAllString(line, "")) {
-		what = "a Unit line"
+		return fmt.Sprintf("a Unit line that cannot be read: %s: want it at the beginning of a line of its own", quoted(line))
 	}
-	return fmt.Sprintf("%s that cannot be read: %s: want lines as the testing package prints them, without a log, times or colours on the same line", what, quoted(line))
+	return fmt.Sprintf("a result, or a part of one, that cannot be read: %s: want it as the testing package prints it, without a log, a time or a colour on its line", quoted(line))
 }
 
 // quoted quotes a line. It omits the middle of a long line.

@@ -89,6 +89,12 @@ func TestVerdicts(t *testing.T) {
 // TestProblems has at least one case for every Problem.
 func TestProblems(t *testing.T) {
 	good := runs(6, "BenchmarkA-2 1 100 ns/op")
+	torn := func(line string) string {
+		return "a result, or a part of one, that cannot be read: " + line + ": want it as the testing package prints it, without a log, a time or a colour on its line"
+	}
+	tornUnit := func(line string) string {
+		return "a Unit line that cannot be read: " + line + ": want it at the beginning of a line of its own"
+	}
 	const onlyUnits = `: want Unit lines only in a file of units, such as "Unit ns/op better=lower gate=5%", and comments that begin with #`
 	for _, c := range []struct {
 		units, old, new string
@@ -107,22 +113,23 @@ func TestProblems(t *testing.T) {
 		{gateOp, good, good + "goos: linux\npkg: p\n", []string{"new:32: the run of line 31 has not ended in PASS or ok: want the whole output of go test (benchgate -partial accepts that)"}},
 		{gateOp, good, good + "    --- FAIL: BenchmarkA/b\nPASS\n", []string{`new:31: "    --- FAIL: BenchmarkA/b": want a run without failures`}},
 		{gateOp, good, good + "FAIL\tp\t1.2s\nFAIL\n", []string{`new:31: "FAIL\tp\t1.2s": want a run without failures`, `new:32: "FAIL": want a run without failures`}},
-		{gateOp, good, good + run("BenchmarkA-2 1 100"), []string{"new:33: missing units"}},
-		{gateOp, good, good + run("BenchmarkA-2 \t2026/11/21 starting container", "1 100 ns/op"), []string{"new:33: parsing iteration count: invalid syntax"}},
+		{gateOp, good, good + run("BenchmarkA-2 1 100"), []string{`new:33: missing units: "BenchmarkA-2 1 100"`}},
+		{gateOp, good, good + run("BenchmarkA-2 \t2026/11/21 starting container", "1 100 ns/op"), []string{
+			`new:33: parsing iteration count: invalid syntax: "BenchmarkA-2 \t2026/11/21 starting container"`, `new:34: ` + torn(`"1 100 ns/op"`)}},
 		{gateOp, good, good + run(strings.Repeat("BenchmarkA\t\n", 12)), []string{
-			"new:33: missing iteration count", "new:34: missing iteration count", "new:35: missing iteration count", "new:36: missing iteration count",
-			"new:37: missing iteration count", "new:38: missing iteration count", "new:39: missing iteration count", "new:40: missing iteration count",
-			"new:41: missing iteration count", "new:42: missing iteration count", "new: and 2 more lines that cannot be parsed"}},
+			`new:33: missing iteration count: "BenchmarkA\t"`, `new:34: missing iteration count: "BenchmarkA\t"`, `new:35: missing iteration count: "BenchmarkA\t"`, `new:36: missing iteration count: "BenchmarkA\t"`,
+			`new:37: missing iteration count: "BenchmarkA\t"`, `new:38: missing iteration count: "BenchmarkA\t"`, `new:39: missing iteration count: "BenchmarkA\t"`, `new:40: missing iteration count: "BenchmarkA\t"`,
+			`new:41: missing iteration count: "BenchmarkA\t"`, `new:42: missing iteration count: "BenchmarkA\t"`, "new: and 2 more lines that cannot be parsed"}},
 		{gateOp, good, good + strings.Repeat("x", 70_000) + "\n" + good, []string{"new:31: want less than 65536 bytes in a line"}},
 		{gateOp + "BenchmarkA-2 1 1 ns/op\n", good, good, []string{`units:2: "BenchmarkA-2 1 1 ns/op"` + onlyUnits}},
 		{gateOp + "\n # as measured\r\nunit ns/op gate=1%\n  Unit ns/op gate=1%\nUnit ns/op\ngoos: linux\n", good, good, []string{
-			`units:4: "unit ns/op gate=1%"` + onlyUnits, `units:5: "Unit ns/op gate=1%"` + onlyUnits, `units:6: "Unit ns/op"` + onlyUnits, `units:7: "goos: linux"` + onlyUnits}},
+			`units:5: ` + tornUnit(`"  Unit ns/op gate=1%"`), `units:4: "unit ns/op gate=1%"` + onlyUnits, `units:6: "Unit ns/op"` + onlyUnits, `units:7: "goos: linux"` + onlyUnits}},
 		{"# Unit ns/op gate=5%\n", gateOp + good, good, []string{`units: no Unit lines: want one or more in a file of units, such as "Unit ns/op better=lower gate=5%"`}},
 
 		// These are problems of units.
 		{"", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%" in one of them, or in the file of benchgate -units`}},
 		{"Unit B/op gate=5%\n", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%" in one of them, or in the file of benchgate -units`}},
-		{gateOp + "Unit ns/op gate\n", good, good, []string{"units:2: expected key=value"}},
+		{gateOp + "Unit ns/op gate\n", good, good, []string{`units:2: expected key=value: "Unit ns/op gate"`}},
 		{gateOp + "Unit ns/op gaet=1% assume=exact\n", good, good, []string{"units:2: unit ns/op: gaet=1%: want better, gate, same, of, apart, pairs or assume"}},
 		{gateOp + "Unit ns/op gate=6%\n", good, good, []string{"units:2: metadata gate of unit ns/op already set to 5%"}},
 		{gateOp + "Unit x gate=5%\n", good, good, []string{"units:2: unit x: gate=5% without better=: want better=higher or better=lower"}},

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,6 +13,8 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchproc"
 	"golang.org/x/perf/benchunit"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
 
 // results holds the results of one file.
@@ -121,25 +122,25 @@ func (p *projections) readEach(f File, r *results, add func(*benchfmt.Result)) e
 		return nil
 	}
 	var err error
-	if r.data, err = io.ReadAll(f.Data); err != nil {
+	if r.data, err = benchfile.Text(f.Data); err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}
-	syntax := 0
-	in := benchfmt.NewReader(bytes.NewReader(r.data), f.Name)
+	in, wrong := benchfile.Lines(r.data, f.Name)
 	for in.Scan() {
 		switch rec := in.Result().(type) {
 		case *benchfmt.SyntaxError:
-			if syntax++; syntax <= maxSyntaxErrors {
-				r.problemf(rec.Line, "%s", rec.Msg)
-			}
+			wrong = append(wrong, rec)
 		case *benchfmt.UnitMetadata:
 			r.units = append(r.units, rec)
 		case *benchfmt.Result:
 			add(rec)
 		}
 	}
-	if syntax > maxSyntaxErrors {
-		r.problemf(0, "and %d more lines that cannot be parsed", syntax-maxSyntaxErrors)
+	for _, e := range wrong[:min(len(wrong), maxSyntaxErrors)] {
+		r.problemf(e.Line, "%s", e.Msg)
+	}
+	if n := len(wrong) - maxSyntaxErrors; n > 0 {
+		r.problemf(0, "and %d more lines that cannot be parsed", n)
 	}
 	if in.Err() != nil { // reading from memory, the only possible error is a line that is too long
 		tooLong := func(line []byte) bool { return len(line) >= bufio.MaxScanTokenSize }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
 
 // A UnitRule is what Unit lines say about a unit.
@@ -51,12 +53,12 @@ func (f *results) checkUnits() {
 	}
 	wrong := 0
 	for i, line := range strings.Split(string(f.data), "\n") {
-		fields := strings.Fields(line)
+		fields, kind := strings.Fields(line), benchfile.KindOf(line)
 		switch {
 		case len(fields) == 0, strings.HasPrefix(fields[0], "#"):
 			continue
-		case strings.HasPrefix(line, "Unit") && fields[0] == "Unit" && len(fields) != 2:
-			continue // benchfmt has parsed it
+		case kind == benchfile.Unit && len(fields) > 2, kind == benchfile.Torn:
+			continue // it was read, or is a problem already
 		}
 		if wrong++; wrong <= maxSyntaxErrors {
 			f.problemf(i+1, "%.100q: want Unit lines only in a file of units, such as \"Unit ns/op better=lower gate=5%%\", and comments that begin with #", strings.TrimSpace(line))

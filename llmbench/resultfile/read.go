@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
 
@@ -66,14 +67,14 @@ func Read(path string, o Options) (*File, error) {
 	return f, nil
 }
 
-// read reads the contents of a file.
+// read reads the contents of a file, which may be UTF-16.
 func (f *File) read(in io.Reader, o Options) error {
-	r := bufio.NewReaderSize(in, 64<<10)
+	r := bufio.NewReaderSize(benchfile.UTF8(in), 64<<10)
 	start, err := r.Peek(60 << 10)
 	if err != nil && err != io.EOF {
 		return err
 	}
-	switch trimmed := bytes.TrimLeft(bytes.TrimPrefix(start, []byte("\uFEFF")), " \t\r\n"); {
+	switch trimmed := bytes.TrimLeft(start, " \t\r\n"); {
 	case len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '['):
 		return f.readJSON(r, o)
 	case isYAML(start):
@@ -143,7 +144,7 @@ func (f *File) readTable(in io.Reader, o Options) error {
 // readGo reads a file in Go benchmark format. The gate checks such files later. The output of Ollama's
 // bench has this format too, but needs further processing.
 func (f *File) readGo(in io.Reader, o Options) error {
-	text, err := io.ReadAll(io.LimitReader(in, maxGo+1))
+	text, err := benchfile.Text(io.LimitReader(in, maxGo+1))
 	switch {
 	case err != nil:
 		return err

@@ -1,0 +1,66 @@
+package gate
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// A result that other output made unreadable is never left out in silence, and a log is no reason not to judge.
+func TestTornLines(t *testing.T) {
+	const other = "BenchmarkOther-8   \t     100\t       500 ns/op"
+	figures := map[bool]string{false: "     100\t      1000 ns/op", true: "     100\t      1500 ns/op"}
+	for _, before := range []string{
+		"syncing 12 files... ", "done.", "\x1b[32m", "2026-11-28T10:00:00.0000000Z ", "bench-1  | ", "\t", "10%\r100%\r", "# ",
+	} {
+		side := func(slow bool) string { return runs(8, other, before+"BenchmarkSync-8   \t"+figures[slow]) }
+		r := compare(t, gateOp, side(false), side(true), Options{})
+		assert.Equal(t, r.Verdict, CannotJudge, "%q", before)
+		assert.Assert(t, strings.Contains(strings.Join(r.reasons(), "\n"), "new:4: a result, or a part of one, that cannot be read: "), "%q", r.reasons())
+	}
+	for _, c := range []struct {
+		within string
+		want   string
+	}{
+		{"syncing 12 files...\n", `new:4: parsing iteration count: invalid syntax: "BenchmarkSync-8   \tsyncing 12 files..."`},
+		{"syncing 12 files...", `new:4: parsing iteration count: invalid syntax: "BenchmarkSync-8   \tsyncing 12 files...     100\t      1500 ns/op"`},
+	} {
+		side := func(slow bool) string { return runs(8, other, "BenchmarkSync-8   \t"+c.within+figures[slow]) }
+		r := compare(t, gateOp, side(false), side(true), Options{})
+		assert.Equal(t, r.Verdict, CannotJudge, "%q", c.within)
+		assert.Assert(t, strings.Contains(strings.Join(r.reasons(), "\n"), c.want), "%q", r.reasons())
+	}
+	for _, log := range []string{"Benchmark results below:", "Benchmarking 3 servers", "Unit tests passed", "BenchmarkOther is slow", "--- BENCH: BenchmarkOther-8\n    x_test.go:14: 100 requests in 3 s", "BenchmarkOther-8", "worker 3 20.5 req/s"} {
+		r := compare(t, gateOp, runs(8, log, other), runs(8, log, other), Options{})
+		assert.Equal(t, r.Verdict, Pass, "%q: %q", log, r.reasons())
+	}
+}
+
+// A margin that other output made unreadable is told: the unit would be judged no more.
+func TestTornUnitLines(t *testing.T) {
+	for _, before := range []string{"syncing... ", "done.", "\x1b[1m", "2026-11-28T10:00:00Z ", " "} {
+		side := func(ttft string) string {
+			return runs(8, "Unit ns/op gate=5%", before+"Unit p50-ttft-ns better=lower gate=5%", "BenchmarkA-8 1 100 ns/op "+ttft+" p50-ttft-ns")
+		}
+		r := compare(t, "", side("100"), side("139"), Options{})
+		assert.Equal(t, r.Verdict, CannotJudge, "%q", before)
+		assert.Assert(t, strings.Contains(strings.Join(r.reasons(), "\n"), "new:4: a Unit line that cannot be read: "), "%q", r.reasons())
+	}
+}
+
+// PowerShell writes UTF-16, and editors on Windows write a byte order mark.
+func TestEncodings(t *testing.T) {
+	text := runs(8, "BenchmarkA-8 1 100 ns/op")
+	wide := func(s string) string {
+		var b strings.Builder
+		for _, r := range s {
+			b.Write([]byte{byte(r), byte(r >> 8)})
+		}
+		return b.String()
+	}
+	for _, old := range []string{wide("\uFEFF" + text), wide(text), "\uFEFF" + text, strings.Repeat("\uFEFF"+runs(1, "BenchmarkA-8 1 100 ns/op"), 8)} {
+		assert.Equal(t, compare(t, gateOp, old, text, Options{}).Verdict, Pass)
+		assert.Equal(t, compare(t, gateOp, text, strings.ReplaceAll(old, "1 100", "1 200"), Options{}).Verdict == Regression, !strings.Contains(old, "\x00"))
+	}
+}
