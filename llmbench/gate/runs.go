@@ -36,7 +36,8 @@ func (f *results) checkRuns(partial bool) {
 	}
 	for i, b := range lines[:last] {
 		n, line := i+1, strings.TrimSuffix(string(b), "\r")
-		start := strings.HasPrefix(line, "goos:")
+		system, start := strings.CutPrefix(line, "goos:")
+		start = start && strings.TrimSpace(system) != "" // without a value, the line ends the setting of a joined file
 		switch {
 		case IsFailure(line):
 			f.problemf(n, "%q: want a run without failures", line)
