@@ -205,8 +205,8 @@ func (s *samples) summary(unit string) Summary {
 		return Summary{}
 	}
 	all := summarize(s.values[unit])
-	if all.N < s.n {
-		all.Of = s.n
+	if s.missing(unit) > 0 {
+		all.Of = s.expected()
 	}
 	return all
 }

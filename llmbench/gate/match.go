@@ -38,6 +38,17 @@ func (p pair) either() *samples {
 	return p.new
 }
 
+// sides returns both sides of p, which must not be nil, with their files.
+func (p pair) sides(m *matcher) [2]struct {
+	f *results
+	s *samples
+} {
+	return [2]struct {
+		f *results
+		s *samples
+	}{{m.old, p.old}, {m.new, p.new}}
+}
+
 // match pairs the rows, first in the order of the old file, and finds the problems that prevent rows from
 // being compared.
 func (m *matcher) match() {
@@ -66,8 +77,10 @@ func (m *matcher) match() {
 			}
 		}
 		if judged {
-			m.checkStarts(m.old, p.old)
-			m.checkStarts(m.new, p.new)
+			for _, side := range p.sides(m) {
+				m.checkStarts(side.f, side.s)
+				m.checkRuns(side.f, side.s)
+			}
 		}
 	}
 	if !gated {
@@ -83,6 +96,13 @@ func (m *matcher) checkStarts(f *results, s *samples) {
 		m.oneStart = true
 	default:
 		m.problemf(f, s, "", "%d results of one process are one observation: want each sample from a fresh process (benchgate -one-start counts them all)", s.inRun)
+	}
+}
+
+// checkRuns reports a problem if too many processes have no result of a benchmark.
+func (m *matcher) checkRuns(f *results, s *samples) {
+	if s.absentInMany() {
+		m.problemf(f, s, "", "%d of %d processes of %s have no result of it: want a result of each, since the missing ones may be the worst", s.absent, s.runs, f.label)
 	}
 }
 
@@ -186,13 +206,10 @@ func (m *matcher) checkGated(p pair, unit string) {
 		m.onlyOld(p.old, unit)
 		return
 	}
-	for _, side := range []struct {
-		f *results
-		s *samples
-	}{{m.old, p.old}, {m.new, p.new}} {
+	for _, side := range p.sides(m) {
 		values := side.s.values[unit]
 		if side.s.missing(unit) > 0 && ruleOf(m.rules, unit).points {
-			m.problemf(side.f, side.s, unit, "in %d of %s: want a value in each", len(values), plural(side.s.n, "result"))
+			m.problemf(side.f, side.s, unit, "in %d of %s: want a value in each", len(values), plural(side.s.expected(), "result"))
 			continue
 		}
 		if least := slices.Min(values); least < 0 && usable(least) {
@@ -273,14 +290,23 @@ func (m *matcher) settings() []Setting {
 	return all
 }
 
-// missing returns the number of results in s that have no value of unit.
-func (s *samples) missing(unit string) int { return s.n - len(s.values[unit]) }
+// expected returns the number of results that s would have if no process lacked one.
+func (s *samples) expected() int { return s.n + s.absent*max(1, s.inRun) }
+
+// absentInMany reports whether too many processes have no result.
+func (s *samples) absentInMany() bool { return lacksMany(s.absent, s.runs) }
+
+// missing returns how many values of unit are missing, in results without the unit and in processes without a result.
+func (s *samples) missing(unit string) int { return s.expected() - len(s.values[unit]) }
 
 // lacks reports whether a gated unit of p cannot be judged because too many results of a side lack its
 // value. Further samples may change that.
 func (m *matcher) lacks(p pair, unit string) bool {
 	r := ruleOf(m.rules, unit)
-	return r.gated && !r.points && p.has(unit) && (lacksMany(p.old.missing(unit), p.old.n) || lacksMany(p.new.missing(unit), p.new.n))
+	if !r.gated || r.points || !p.has(unit) || p.old.absentInMany() || p.new.absentInMany() {
+		return false // of absent results a problem tells
+	}
+	return lacksMany(p.old.missing(unit), p.old.expected()) || lacksMany(p.new.missing(unit), p.new.expected())
 }
 
 // awaits reports whether one side of p has no value of a gated unit so far, but further samples may still

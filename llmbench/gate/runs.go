@@ -3,6 +3,8 @@ package gate
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -18,10 +20,12 @@ import (
 // FAIL" at any indentation, means that samples are missing or cannot be trusted. The exit status of go test
 // would not reveal this, because it is 0 if only the second sample of -count fails.
 //
-// If partial is set, runs need not end. For complete runs, checkRuns counts the results of each benchmark.
+// If partial is set, runs need not end. For complete runs, checkRuns counts the results of each benchmark, and the runs
+// that have none of it; see countAbsent.
 func (f *results) checkRuns(partial bool) {
 	begun, lines := 0, bytes.Split(f.data, []byte("\n"))
 	inRun := map[*samples]int{} // number of results since begun
+	pkg, complete := "", []process{}
 	unfinished := func(line int, format string, args ...any) {
 		if f.partial = partial; !partial {
 			f.problemf(line, format+" (benchgate -partial accepts that)", args...)
@@ -47,6 +51,9 @@ func (f *results) checkRuns(partial bool) {
 			for s, results := range inRun {
 				s.inRun = max(s.inRun, results)
 			}
+			if begun > 0 {
+				complete = append(complete, process{pkg, slices.Collect(maps.Keys(inRun))})
+			}
 			clear(inRun)
 			begun = 0
 		case start && begun > 0:
@@ -58,9 +65,55 @@ func (f *results) checkRuns(partial bool) {
 		if s := f.resultLines[n]; s != nil {
 			inRun[s]++
 		}
+		if value, ok := strings.CutPrefix(line, "pkg:"); ok {
+			pkg = strings.TrimSpace(value)
+		}
 	}
 	if begun > 0 {
 		unfinished(last, "the run of line %d has not ended in PASS or ok: want the whole output of go test", begun)
+	}
+	if !f.partial && len(f.problems) == 0 { // results that cannot be read are a problem already
+		countAbsent(complete)
+	}
+}
+
+// A process is what one process wrote, as far as it is known.
+type process struct {
+	pkg  string // "" if it does not say
+	rows []*samples
+}
+
+// countAbsent counts, for each row, the runs that should have a result of it and have none. These are the runs of the
+// benchmarks that other runs measure together with the row, and runs of the row's package without any result. A run of
+// other benchmarks, as of go test with another -bench, need not have the row.
+func countAbsent(runs []process) {
+	together := map[*samples]*samples{} // leads to the same row from all rows that are measured together
+	root := func(s *samples) *samples {
+		for together[s] != nil {
+			s = together[s]
+		}
+		return s
+	}
+	of := map[*samples]int{} // runs that have the row
+	for _, r := range runs {
+		for _, s := range r.rows {
+			of[s]++
+			if a, b := root(s), root(r.rows[0]); a != b {
+				together[a] = b
+			}
+		}
+	}
+	all, empty := map[*samples]int{}, map[string]int{} // runs, by root and by package
+	for _, r := range runs {
+		if len(r.rows) > 0 {
+			all[root(r.rows[0])]++
+		} else {
+			empty[r.pkg]++
+		}
+	}
+	for s, n := range of {
+		s.runs = all[root(s)] + empty[s.pkg]
+		s.absent = s.runs - n
 	}
 }
 

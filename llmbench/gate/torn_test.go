@@ -69,3 +69,33 @@ func TestEncodings(t *testing.T) {
 		assert.Equal(t, compare(t, gateOp, old, encode(slow), Options{}).Verdict, Regression)
 	}
 }
+
+// A row that many processes of a side lack cannot be judged by the other processes.
+func TestAbsentRows(t *testing.T) {
+	const a, b = "BenchmarkA-8 1 100 ns/op", "BenchmarkB-8 1 100 ns/op"
+	both, only := runs(1, a, b), runs(1, b)
+	empty := "goos: linux\npkg: p\nPASS\nok  \tp\t1.2s\n"
+	many := func(n int, text string) string { return strings.Repeat(text, n) }
+	for _, c := range []struct {
+		old, new string
+		verdict  Verdict
+		want     string // a part of the reasons
+	}{
+		{many(10, both), many(6, both) + many(4, only), CannotJudge, "new:3: A-8: 4 of 10 processes of new have no result of it: want a result of each, since the missing ones may be the worst"},
+		{many(6, both) + many(2, only), many(8, both), CannotJudge, "old:3: A-8: 2 of 8 processes of old have no result of it"},
+		{many(8, both), many(2, empty) + many(6, both), CannotJudge, "new:11: A-8, B-8: 2 of 8 processes of new have no result of it"},
+		{many(8, runs(1, a)), many(6, runs(1, a)) + many(2, empty), CannotJudge, "2 of 8 processes of new have no result of it"},
+		// One of ten is told.
+		{many(10, both), many(9, both) + only, Pass, "A-8 ns/op: in all 10 old and 9 of 10 new samples"},
+		// Processes of other benchmarks or of other packages need not have the row.
+		{many(8, runs(1, a)) + many(8, only), many(8, runs(1, a)) + many(8, only), Pass, ""},
+		{many(8, both+strings.ReplaceAll(only, "pkg: p", "pkg: q")), many(8, both+strings.ReplaceAll(only, "pkg: p", "pkg: q")), Pass, ""},
+		{many(8, both+"PASS\nok  \tq\t0.1s\n"), many(8, both), Pass, ""},
+	} {
+		r := compare(t, gateOp, c.old, c.new, Options{})
+		reasons := strings.Join(append(r.lacking(), r.reasons()...), "\n")
+		assert.Equal(t, r.Verdict, c.verdict, "%s", reasons)
+		assert.Assert(t, strings.Contains(reasons, c.want), "%s", reasons)
+		assert.Equal(t, reasons == "", c.want == "", "%s", reasons)
+	}
+}
