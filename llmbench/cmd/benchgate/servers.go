@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -184,7 +185,11 @@ func (o *servers) benchmarks(ctx context.Context, s suite, base string) ([]binar
 	out := o.folder.join("bench-bin")
 	switch o.from {
 	case "head":
-		all, err := s.compileHead(ctx, out)
+		var all []binary
+		err := hasModule(ctx)
+		if err == nil {
+			all, err = s.compileHead(ctx, out)
+		}
 		if err != nil && ctx.Err() == nil {
 			err = fmt.Errorf("%w\nbenchmarks of another module: -bench-from=FOLDER, or a test binary", err)
 		}
@@ -223,6 +228,26 @@ func (o *servers) benchmarks(ctx context.Context, s suite, base string) ([]binar
 	sum, err := fileSum(path)
 	dir, wdErr := os.Getwd()
 	return []binary{{pkg: filepath.Base(path), sha256: sum, path: path, dir: dir}}, errors.Join(err, wdErr)
+}
+
+// elsewhere says where benchmarks may come from, if the working folder has none.
+const elsewhere = "want -bench-from=FILE, the program llmbench of a release or another test binary"
+
+// hasModule returns an error, with advice, if there is no Go to compile benchmarks with, or the working folder is in no
+// module.
+func hasModule(ctx context.Context) error {
+	if _, err := exec.LookPath("go"); err != nil {
+		return fmt.Errorf("the working tree cannot be built: there is no program go in PATH: %s", elsewhere)
+	}
+	env, err := command(ctx, "", "go", "env", "GOMOD", "GOWORK")
+	if err != nil {
+		return err
+	}
+	mod, work, _ := strings.Cut(strings.TrimSpace(env), "\n")
+	if (mod == "" || mod == os.DevNull) && (work == "" || work == "off") {
+		return fmt.Errorf("the working tree cannot be built: it is in no Go module: %s, or -bench-from=FOLDER, a folder of a module", elsewhere)
+	}
+	return nil
 }
 
 // shownURL returns a URL without the parts that may be secret: user, query and fragment.

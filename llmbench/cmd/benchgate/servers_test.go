@@ -348,3 +348,19 @@ func TestBuildKey(t *testing.T) {
 	_, err := exec.LookPath("cc")
 	assert.NilError(t, err)
 }
+
+// TestBenchmarksElsewhere checks that two running servers can be compared without Go: the error says where benchmarks
+// may come from.
+func TestBenchmarksElsewhere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	args := []string{"ab", "-base-url=http://127.0.0.1:1", "-head-url=http://127.0.0.1:2", "--", "-bench=Serve"}
+	status, stdout, _ := benchgate(args...)
+	assert.Equal(t, status, exitCannotJudge)
+	assert.Equal(t, stdout, "cannot judge: the working tree cannot be built: it is in no Go module: "+
+		"want -bench-from=FILE, the program llmbench of a release or another test binary, or -bench-from=FOLDER, a folder of a module\n")
+	t.Setenv("PATH", t.TempDir())
+	status, stdout, _ = benchgate(args...)
+	assert.Equal(t, status, exitCannotJudge)
+	assert.Equal(t, stdout, "cannot judge: the working tree cannot be built: there is no program go in PATH: "+
+		"want -bench-from=FILE, the program llmbench of a release or another test binary\n")
+}
