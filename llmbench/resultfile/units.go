@@ -17,7 +17,7 @@ var kinds = []struct {
 }
 
 // alike lists the units in which both sides must agree, with the tolerances.
-var alike = map[string]string{"out-tok/req": "2%", "in-tok/req": "2%"}
+var alike = map[string]string{"out-tok/req": "2%", "in-tok/req": "2%", "fail-%": "5"}
 
 // UnitLines returns the Unit lines of the benchmark format for the results in some files. They have the
 // directions, margins and tolerances that llmbench uses. UnitLines returns none for files in Go benchmark

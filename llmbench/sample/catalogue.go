@@ -75,7 +75,7 @@ var otherUnits = []Unit{
 	{Name: Accuracy, Better: "higher", Core: true, Gate: "2pp", Of: CheckedRequests, Apart: "question-set", Means: "Correct answers / checked answers."},
 	{Name: CheckedRequests, Core: true, Means: "Checked answers of all passes, the base of accuracy-%."},
 	{Name: WarmCache, Core: true, Same: "0", Means: "1 if a control after the passes found that repeated prompts have a shorter TTFT than new ones."},
-	{Name: "fail-%", Better: "lower", Core: true, Means: "Failed requests, except shed ones / all requests, if Load.MaxFail tolerates failures."},
+	{Name: "fail-%", Better: "lower", Core: true, Same: "5", Means: "Failed requests, except shed ones / all requests, if Load.MaxFail tolerates failures."},
 	{Name: "shed-%", Better: "lower", Core: true, Same: "5", Means: "Requests that the server shed, and later turns of their sessions / all requests, if Load.MaxShed or Load.MaxFail tolerates them."},
 	{Name: ArmsSeed, Core: true, Pairs: true, Means: "`llmbench.Arms`: seed of the random order of the passes. Results with the same seed are a pair."},
 	{Name: "left-%", Core: true, Means: "Requests whose client left early, as the load planned / all requests."},
