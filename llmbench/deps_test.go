@@ -51,7 +51,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/arrivals", "", ""},
 	{"llmbench/benchfile", "golang.org/x/perf golang.org/x/text", ""},
 	{"llmbench/check", "llmbench/sample github.com/go-json-experiment/json", ""},
-	{"llmbench/cmd/benchgate", "llmbench/redact llmbench/cmd/benchgate/internal/bisect llmbench/cmd/benchgate/internal/dashboard llmbench/cmd/internal/cli llmbench/env llmbench/gate llmbench/history llmbench/internal/shard llmbench/resultfile llmbench/robust llmbench/version github.com/gofrs/flock github.com/schollz/progressbar/v3 golang.org/x/perf golang.org/x/term", "llmbench/internal/runtest mockserver go.yaml.in/yaml/v3"},
+	{"llmbench/cmd/benchgate", "llmbench/redact llmbench/cmd/benchgate/internal/bisect llmbench/cmd/benchgate/internal/dashboard llmbench/cmd/internal/cli llmbench/env llmbench/gate llmbench/history llmbench/internal/shard llmbench/resultfile llmbench/robust llmbench/version github.com/gofrs/flock github.com/schollz/progressbar/v3 golang.org/x/perf golang.org/x/term", "llmbench/internal/runtest mockserver go.yaml.in/yaml/v3 golang.org/x/text"},
 	{"llmbench/cmd/benchgate/internal/bisect", "llmbench/robust", "llmbench/gate"},
 	{"llmbench/cmd/benchgate/internal/dashboard", "llmbench/redact llmbench/benchfile llmbench/gate llmbench/sample go.yaml.in/yaml/v3 golang.org/x/perf", "llmbench/resultfile github.com/santhosh-tekuri/jsonschema/v6"},
 	{"llmbench/cmd/benchreport", "llmbench/redact llmbench/cmd/benchreport/internal/live llmbench/cmd/internal/cli llmbench/compat llmbench/gate llmbench/records llmbench/report llmbench/resultfile llmbench/sample llmbench/version github.com/kballard/go-shellquote", ""},

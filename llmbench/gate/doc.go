@@ -15,7 +15,8 @@
 //	Unit p50-ttft-ns better=lower gate=5%
 //
 // ns/op, B/op, allocs/op and MB/s need no better=. A unit without a margin is shown but not judged.
-// benchstat reads such lines too; it ignores gate= and same=.
+// benchstat reads such lines too; it ignores gate= and same=. If no unit has a margin, those four units have a default
+// margin of 5 %, and [Report].Defaults and the verdict name them.
 //
 // # What must be equal
 //
@@ -26,7 +27,9 @@
 //	Unit cached-% same=5
 //
 // If the two medians of such a unit differ by more than the tolerance in a benchmark that has a gated unit,
-// the verdict is CannotJudge. A result without a value of the unit counts as 0. While samples are still
+// the verdict is CannotJudge. Of a percentage of which less is better, such as fail-% and shed-%, the means are compared:
+// the results of a benchmark have equally many requests, so the mean is the share of all requests. A result without a
+// value of the unit counts as 0. While samples are still
 // being added, differing medians cause a verdict only at a look (see Looks); between looks they only
 // prevent an early Pass.
 //
@@ -61,9 +64,10 @@
 // exchanges of whole rounds after which the largest statistic of any row is at least the row's statistic
 // (step-down maxT of Westfall and Young). If no row is worse than its margin, the probability of a
 // Regression is at most Alpha, 0.025 by default. Holm's method would need 2^n >= rows/Alpha, which is 13
-// rounds for 200 rows. With maxT, six rounds can be enough for any number of rows. Eight or more are
-// recommended, however: 0.025 of the 64 exchanges of six rounds is a single exchange, and rows that are far
-// better than their margin often require one more.
+// rounds for 200 rows. With maxT, seven rounds are enough for any number of rows. Six are enough for one row. They are
+// refused for more rows: if the others are better than their margins in each of six rounds, two of the 64 exchanges make
+// a statistic as large as that of the only row that is worse, and 2/64 is more than 0.025. Eight or more rounds are
+// recommended.
 //
 // Results of one file are pairs, too, if what they measured took turns in a process. A unit with pairs=yes says
 // so, and which results belong together: those with the same value.
@@ -95,7 +99,10 @@
 // reason, the test of pairs stays exact, because a pair is omitted whichever of its results lacks the
 // value. If one version lacks more values, the remaining values make that version look better than it is. A
 // row is therefore CannotJudge if more than a fifth of the results of a side lack the value; another row
-// may still be a Regression. A version that is worse in only so few processes would not be found with
+// may still be a Regression. A result may also be missing altogether, for example because the benchmark's output was torn.
+// Such a process lacks all units. It is known from other processes of the file, which have the result beside results that
+// this process has too. If more than a fifth of the processes of a side lack a benchmark, the verdict is CannotJudge.
+// A version that is worse in only so few processes would not be found with
 // complete samples either, because these processes would count as disturbed. While samples are still being
 // added, such a row is undecided. A row that is missing in all new results is undecided, too.
 //
@@ -169,10 +176,17 @@
 // if the samples show that it is better, or worse by at most its margin: [Row].Bound, the confidence bound
 // of its change, is within the margin.
 //
-// Otherwise nothing is shown about the row. It is then CannotJudge in two cases: if Options.RequireQuiet is
-// set, as in benchgate ab, and its noise is larger than its margin ([Row].Wanted is about the number of
-// samples it would need), or if too many results lack its unit ([Row].Lacks). If neither is the case, it is
-// Pass, and [Row].Detectable is the change that would have been found in 80 % of comparisons.
+// Otherwise nothing is shown about the row. It is then CannotJudge in these cases:
+//
+//   - the change is worse than the margin by more than the noise, but not shown to be: the samples are too few
+//     ([Row].Few), and Row.Wanted is about the number that would show it;
+//   - no regression would be found in samples as noisy as these, however large;
+//   - Options.RequireQuiet is set, as in the command benchgate, and the noise is larger than the margin ([Row].Wanted is
+//     about the number of samples it would need);
+//   - too many results lack its unit ([Row].Lacks).
+//
+// Otherwise it is Pass, and [Row].Detectable is the change that would have been found in 80 % of comparisons. A passing
+// report states the largest one.
 //
 // If one row is a Regression, the verdict is Regression, however noisy the other rows are. Otherwise, one
 // row that is CannotJudge makes the verdict CannotJudge. Options.RequireNoWorse also requires that each row
@@ -293,8 +307,10 @@
 //
 // The verdict is CannotJudge, with a [Problem] that gives the position and the reason, if
 //
-//   - a file has a line that cannot be parsed, is truncated, or has a run that failed
-//     or, unless Options.Partial is set, did not end in PASS;
+//   - a file has a line that visibly holds a result or a Unit line but is none, because something was printed on the same
+//     line (package benchfile has the rule);
+//   - a file is truncated, or has a run that failed or, unless Options.Partial is set, did not end in PASS;
+//   - more than a fifth of the processes of a side have no result of a benchmark;
 //   - the new file lacks a benchmark of the old file, unless Options.AllowRemoved is set, or a gated unit
 //     of a benchmark, unless the option is set or a row is a Regression (Options.FailAdded does the same
 //     for what the old file lacks);
@@ -309,7 +325,7 @@
 //     values is 0 and higher is better;
 //   - Unit lines contradict each other, or a margin, direction or tolerance is invalid;
 //   - there are too few samples;
-//   - no unit is gated.
+//   - no unit is gated, and the results have no unit with a default margin.
 //
 // Rows are never pooled. If lower is better, a baseline of 0 allows only 0: a fail-% that goes from 0 to 3
 // is a regression.

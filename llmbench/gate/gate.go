@@ -96,6 +96,7 @@ func (p *projections) compare(units, old, new *results, o Options, columns bool)
 	m := &matcher{old: old, new: new, projections: p, options: o, plan: decide.NewPlan(o.Planned, o.Max, o.Alpha)}
 	var problems []Problem
 	m.rules, problems = readRules(units, old, new)
+	m.defaults = m.addDefaults()
 	for _, f := range []*results{units, old, new} {
 		m.problems = append(m.problems, f.problems...)
 	}

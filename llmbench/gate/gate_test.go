@@ -127,7 +127,7 @@ func TestProblems(t *testing.T) {
 		{"# Unit ns/op gate=5%\n", gateOp + good, good, []string{`units: no Unit lines: want one or more in a file of units, such as "Unit ns/op better=lower gate=5%"`}},
 
 		// These are problems of units.
-		{"", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%" in one of them, or in the file of benchgate -units`}},
+		{"", runs(6, "BenchmarkA-2 1 100 req/s"), runs(6, "BenchmarkA-2 1 100 req/s"), []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%" in one of them, or in the file of benchgate -units`}},
 		{"Unit B/op gate=5%\n", good, good, []string{`no unit of these results has a margin: want a line such as "Unit ns/op better=lower gate=5%" in one of them, or in the file of benchgate -units`}},
 		{gateOp + "Unit ns/op gate\n", good, good, []string{`units:2: expected key=value: "Unit ns/op gate"`}},
 		{gateOp + "Unit ns/op gaet=1% assume=exact\n", good, good, []string{"units:2: unit ns/op: gaet=1%: want better, gate, same, of, apart, pairs or assume"}},
@@ -151,14 +151,14 @@ func TestProblems(t *testing.T) {
 		// These are problems of rows.
 		{gateOp, runs(6, "BenchmarkA-2 1 1 ns/op", "BenchmarkB-2 1 1 ns/op"), runs(6, "BenchmarkA-2 1 1 ns/op", "BenchmarkC-2 1 1 ns/op"),
 			[]string{"old:4: B-2: missing in new (benchgate -removed=allow accepts that)"}},
-		{gateOp, good, runs(6, "BenchmarkA-4 1 100 ns/op"), []string{"old:3: A-2: GOMAXPROCS is 2, but 4 at new:3: want both run with the same -cpu of go test"}},
-		{gateOp, good, runs(6, "BenchmarkA 1 100 ns/op"), []string{"old:3: A-2: GOMAXPROCS is 2, but 1 at new:3: want both run with the same -cpu of go test"}},
+		{gateOp, good, runs(6, "BenchmarkA-4 1 100 ns/op"), []string{"old:3: A-2: GOMAXPROCS is 2, but 4 at new:3: want both run with the same -cpu of go test (benchgate -ignore=/gomaxprocs accepts that)"}},
+		{gateOp, good, runs(6, "BenchmarkA 1 100 ns/op"), []string{"old:3: A-2: GOMAXPROCS is 2, but 1 at new:3: want both run with the same -cpu of go test (benchgate -ignore=/gomaxprocs accepts that)"}},
 		{gateOp, good, strings.ReplaceAll(good, "pkg: p\n", ""), []string{"old:3: p.A-2: pkg is p, but not set at new:2: want one package, or benchgate -ignore=pkg"}},
-		{gateOp, "gpu: A100\n" + good, "gpu: H100\n" + good, []string{"new:4: A-2: gpu is H100, but A100 in old: want results of equal configuration"}},
+		{gateOp, "gpu: A100\n" + good, "gpu: H100\n" + good, []string{"new:4: A-2: gpu is H100, but A100 in old: want results of equal configuration (benchgate -ignore=gpu accepts that)"}},
 		{gateOp, good, "gpu: H100\nmodel: yi\n" + good, []string{
-			"new:5: A-2: gpu is H100, but not set in old: want results of equal configuration",
-			"new:5: A-2: model is yi, but not set in old: want results of equal configuration"}},
-		{gateOp, good, good + "gpu: H100\n" + good, []string{"new:34: A-2: gpu is H100, but not set at line 3: want one value for a benchmark"}},
+			"new:5: A-2: gpu is H100, but not set in old: want results of equal configuration (benchgate -ignore=gpu accepts that)",
+			"new:5: A-2: model is yi, but not set in old: want results of equal configuration (benchgate -ignore=model accepts that)"}},
+		{gateOp, good, good + "gpu: H100\n" + good, []string{"new:34: A-2: gpu is H100, but not set at line 3: want one value for a benchmark (benchgate -ignore=gpu accepts that)"}},
 
 		// These are problems of values.
 		{gateOp, good, good + run("BenchmarkA-2 1 NaN ns/op"), []string{"new:33: A-2 ns/op: NaN: want a finite number"}},
@@ -258,7 +258,7 @@ func TestOneSided(t *testing.T) {
 		{"no benchmarks in new", runs(6, a), "PASS\n", Options{EmptyOld: true, AllowRemoved: true},
 			"cannot judge: new: no results; removed: A"},
 		{"another GOMAXPROCS is not a removal", runs(6, "BenchmarkA-2 1 1 ns/op"), runs(6, "BenchmarkA-4 1 1 ns/op"), Options{AllowRemoved: true},
-			"cannot judge: old:3: A-2: GOMAXPROCS is 2, but 4 at new:3: want both run with the same -cpu of go test"},
+			"cannot judge: old:3: A-2: GOMAXPROCS is 2, but 4 at new:3: want both run with the same -cpu of go test (benchgate -ignore=/gomaxprocs accepts that)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := compare(t, gateOp, c.old, c.new, c.o)
@@ -406,7 +406,7 @@ func TestCompareColumns(t *testing.T) {
 			"regression: A ns/op: +6.00% (margin 5%)"},
 		{"benchmarks", runs(6, "BenchmarkA/c=1 1 100 ns/op", "BenchmarkB/c=1 1 106 ns/op"), ".name", "regression: * ns/op: +6.00% (margin 5%)"},
 		{"another configuration", runs(6, "gpu: a", "BenchmarkA/via=x 1 100 ns/op", "gpu: b", "BenchmarkA/via=y 1 100 ns/op"), "/via",
-			"cannot judge: file:6: A: gpu is b, but a in /via=x: want results of equal configuration"},
+			"cannot judge: file:6: A: gpu is b, but a in /via=x: want results of equal configuration (benchgate -ignore=gpu accepts that)"},
 		{"a row of one value", runs(6, append(via("100", "100"), "BenchmarkB/via=direct-2 1 1 ns/op")...), "/via",
 			"cannot judge: file:5: B-2: missing in /via=gateway (benchgate -removed=allow accepts that)"},
 		{"a file that was cut", strings.TrimSuffix(runs(6, via("100", "100")...), "PASS\nok  \tp\t1.2s\n"), "/via",

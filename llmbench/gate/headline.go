@@ -15,6 +15,9 @@ func (r *Report) headline() string {
 			s += "; " + part
 		}
 	}
+	if len(r.Defaults) > 0 {
+		s += fmt.Sprintf("; no Unit line has a margin, so %s may be %.4g%% worse by default", strings.Join(r.Defaults, ", "), 100*defaultMargin)
+	}
 	if r.LeftOut > 0 {
 		s += "; left out: " + plural(r.LeftOut, "result") + " with neither value"
 	}
@@ -74,6 +77,10 @@ func (r *Report) sentence() string {
 				return math.Inf(+1), row.changeText() + ", " + row.lackText()
 			case row.Noise == nil:
 				return math.Inf(+1), row.changeText() + ", noise unknown"
+			case row.Few && row.Change == nil: // the old median is 0
+				return math.Inf(+1), row.changeText() + ", too few samples"
+			case row.Few:
+				return row.worse() - *row.Margin, row.changeText() + ", too few samples"
 			}
 			return *row.Noise - *row.Margin, row.changeText() + ", noise " + row.share(*row.Noise, 2)
 		})
@@ -102,10 +109,35 @@ func (r *Report) passed() string {
 		return "1 row within its margin"
 	case within == r.Cells:
 		return fmt.Sprintf("%d rows within their margins", within)
-	case within == 0:
-		return fmt.Sprintf("no regression found in %s", plural(r.Cells, "row"))
 	}
-	return fmt.Sprintf("no regression found in %d rows, %d of them within their margins", r.Cells, within)
+	s := "no regression found in " + plural(r.Cells, "row")
+	if within > 0 {
+		s += fmt.Sprintf(", %d of them within their margins", within)
+	}
+	if found := r.found(); found != "" {
+		s += "; " + found
+	}
+	return s
+}
+
+// found says which regression would have been found in every row, since a pass shows no more than that. It returns ""
+// if that is not known.
+func (r *Report) found() string {
+	var least *Row
+	above := func(row *Row) float64 { return math.Abs(*row.Detectable) - *row.Margin }
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.PAdjusted != nil && row.Detectable != nil && (least == nil || above(row) > above(least)) {
+			least = row
+		}
+	}
+	if least == nil {
+		return ""
+	}
+	size := least.share(math.Abs(*least.Detectable), 2)
+	if !least.Points && math.Abs(*least.Detectable) >= 1 {
+		size = fmt.Sprintf("%.0f%%", 100*math.Abs(*least.Detectable))
+	}
+	return fmt.Sprintf("a regression of %s would have been found in %.0f%% of such comparisons", size, 100*r.Power)
 }
 
 // within reports whether the row counts as within its margin; see passed.

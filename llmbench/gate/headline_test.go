@@ -34,8 +34,8 @@ func TestHeadline(t *testing.T) {
 		headline, hint string
 	}{
 		{"within", side(quiet, quiet), side(times(quiet, 1.01), times(quiet, 0.97)), "pass: 2 rows within their margins", ""},
-		{"beyond, but not shown", side(quiet), side([6]float64{104, 108, 106, 103, 109, 106}), "pass: no regression found in 1 row", ""},
-		{"too noisy", side(noisy, quiet, quiet), side(times(noisy, 1.01), quiet, times(quiet, 1.01)), "pass: no regression found in 3 rows, 2 of them within their margins", ""},
+		{"beyond, but not shown", side(quiet), side([6]float64{104, 108, 106, 103, 109, 106}), "pass: no regression found in 1 row; a regression of 8.5% would have been found in 80% of such comparisons", ""},
+		{"too noisy", side(noisy, quiet, quiet), side(times(noisy, 1.01), quiet, times(quiet, 1.01)), "pass: no regression found in 3 rows, 2 of them within their margins; a regression of 111% would have been found in 80% of such comparisons", ""},
 		{"worse", side(quiet, quiet, quiet), side(times(quiet, 1.2), times(quiet, 1.3), quiet), "regression: 2 of 3 rows, most B ns/op: +30.00% (margin 5%)", ""},
 		{"one is worse", side(quiet, quiet), side(quiet, times(quiet, 1.2)), "regression: 1 of 2 rows: B ns/op: +20.00% (margin 5%)", ""},
 		{"from 0", side([6]float64{}, quiet), side(quiet, times(quiet, 1.2)), "regression: 2 of 2 rows, most A ns/op: from 0 (margin 5%)", ""},

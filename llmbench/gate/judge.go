@@ -14,7 +14,7 @@ func (m *matcher) report(o Options) *Report {
 	r := &Report{Verdict: Pass, Planned: o.Planned, Looks: o.Looks(), Paired: o.NewFirst != nil, NoWorse: o.RequireNoWorse, Power: decide.Power,
 		Old: m.old.name, New: m.new.name, OldVersion: m.old.version, NewVersion: m.new.version,
 		Config: m.settings(), Rows: []Row{}, Problems: append([]Problem{}, m.problems...),
-		Added: m.added, Removed: m.removed, Partial: m.old.partial || m.new.partial, OneStart: m.oneStart}
+		Added: m.added, Removed: m.removed, Partial: m.old.partial || m.new.partial, OneStart: m.oneStart, Defaults: m.defaults}
 	var gated []gatedRow
 	awaits := false
 	for _, p := range m.pairs {
@@ -52,16 +52,22 @@ func (m *matcher) report(o Options) *Report {
 	for i, d := range all {
 		row := &r.Rows[gated[i].index]
 		row.PWorse, row.PAdjusted = known(d.Worse), known(d.Adjusted)
-		row.Verdict = []Verdict{decide.Pass: Pass, decide.NoWorse: NoWorse, decide.Regression: Regression, decide.TooNoisy: CannotJudge}[d.Outcome]
+		row.Verdict = []Verdict{decide.Pass: Pass, decide.NoWorse: NoWorse, decide.Regression: Regression, decide.TooNoisy: CannotJudge, decide.TooFew: CannotJudge}[d.Outcome]
 		row.Improved = looks && decide.AtMost(better[i].Adjusted, alpha)
 		row.Bound = known(cells[i].Bound(alpha))
 		row.Detectable = known(cells[i].Detectable(r.Cells, plan.Rounds, plan.Final()))
-		if d.Outcome == decide.TooNoisy {
+		switch d.Outcome {
+		case decide.TooNoisy:
 			row.Wanted = decide.Wanted(r.Samples, cells[i].Noise(), *row.Margin)
+		case decide.TooFew:
+			row.Few, row.Wanted = true, decide.WantedToShow(r.Samples, d.Adjusted, alpha)
 		}
 	}
 	if r.count(Regression) == 0 {
 		r.Problems = append(r.Problems, m.lost...)
+		for _, g := range gated {
+			r.refuseBlind(g, plan)
+		}
 	}
 	waits := awaits || slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Lacks })
 	r.Settled = settled && (alike && !waits || plan.Complete(r.Samples)) || r.count(Regression) > 0 || len(r.Problems) > 0
@@ -109,13 +115,17 @@ func (r *Report) problemf(g gatedRow, format string, args ...any) {
 func (r *Report) judgeable(g gatedRow, p decide.Plan) bool {
 	row, n1, n2 := &r.Rows[g.index], len(g.Old), len(g.New)
 	most := max(min(n1, n2), p.Rounds-(r.Samples-min(n1, n2))) // samples per side at the end
-	if !row.Lacks && !decide.Enough(most, p.Final()) {
-		want := decide.MinSamples(p.Final())
+	family, among := 1, ""
+	if p.Rounds > 0 {
+		family, among = r.pairedRows(row)
+	}
+	if !row.Lacks && !decide.EnoughFor(most, max(r.Samples, p.Rounds), family, p.Final()) {
+		want := decide.MinSamples(p.Final(), family)
 		switch {
 		case row.Old.Of+row.New.Of > 0:
 			row.Lacks = true
 		case p.Rounds > 0:
-			r.problemf(g, "%d samples a side are planned: want at least %d at alpha %.3g", p.Rounds, want, p.Final())
+			r.problemf(g, "%d samples a side are planned: want at least %d at alpha %.3g%s (benchgate ab -n=%d)", p.Rounds, want, p.Final(), among, want)
 		default:
 			r.problemf(g, "%d old and %d new samples: want at least %d of each at alpha %.3g", n1, n2, want, p.Final())
 		}
@@ -123,7 +133,26 @@ func (r *Report) judgeable(g gatedRow, p decide.Plan) bool {
 	if r.Paired && !g.paired(len(g.NewFirst)) {
 		r.problemf(g, "%d old and %d new samples: want one of each process, %d", g.old.n, g.new.n, len(g.NewFirst))
 	}
-	return !row.Lacks && !slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.concerns(row) })
+	return !row.Lacks && !r.troubled(row)
+}
+
+// pairedRows returns the number of gated rows that a row of pairs is tested with, and words for it. Other rows, and
+// proportions, are tested alone in this sense: the others do not make their smallest p-value larger.
+func (r *Report) pairedRows(row *Row) (n int, among string) {
+	if !r.Paired || row.Points || r.Cells < 2 {
+		return 1, ""
+	}
+	return r.Cells, fmt.Sprintf(" for %d gated rows", r.Cells)
+}
+
+// refuseBlind adds a problem for a row that passed although it alone could not have been a regression, beside rows that
+// are better in every round.
+func (r *Report) refuseBlind(g gatedRow, p decide.Plan) {
+	row := &r.Rows[g.index]
+	if family, among := r.pairedRows(row); row.Verdict == Pass && p.Rounds == 0 && !decide.EnoughFor(len(g.Old), r.Samples, family, p.Final()) {
+		row.Verdict = CannotJudge
+		r.problemf(g, "%d samples of each side: want at least %d at alpha %.3g%s", len(g.Old), decide.MinSamples(p.Final(), family), p.Final(), among)
+	}
 }
 
 // paired reports whether each of the given number of rounds has a result on both sides.

@@ -17,7 +17,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		fmt.Fprintf(&b, ", %s: %s", escape(s.Key), escape(s.Value))
 	}
 	b.WriteString("\n")
-	if reasons := slices.Concat(r.lacking(), r.reasons()); len(reasons) > 0 {
+	if reasons := slices.Concat(r.lacking(), r.reasons(), r.power()); len(reasons) > 0 {
 		b.WriteString("\n")
 		for _, s := range reasons {
 			fmt.Fprintf(&b, "- %s\n", EscapeMarkdown(s))

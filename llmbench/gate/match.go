@@ -18,6 +18,7 @@ type matcher struct {
 	rules    map[string]rule
 	options  Options
 	plan     decide.Plan
+	defaults []string // the units with default margins
 	pairs    []pair
 	problems []Problem
 
@@ -65,7 +66,7 @@ func (m *matcher) match() {
 	for _, p := range m.pairs {
 		if p.old != nil && p.new != nil {
 			for _, d := range m.differences(p.old.config, p.new.config) {
-				m.problemf(m.new, p.new, "", "%s is %s, but %s in %s: want results of equal configuration", d.key, d.new, d.old, m.old.label)
+				m.problemf(m.new, p.new, "", "%s is %s, but %s in %s: want results of equal configuration (benchgate -ignore=%s accepts that)", d.key, d.new, d.old, m.old.label, d.key)
 			}
 		}
 		judged := false
@@ -124,7 +125,7 @@ func (m *matcher) pairUp() {
 			name, procs := cutProcs(p.old.name)
 			if twin := twins[p.old.pkg+" "+name]; twin != nil {
 				_, other := cutProcs(twin.name)
-				m.problemf(m.old, p.old, "", "GOMAXPROCS is %s, but %s at %s:%d: want both run with the same -cpu of go test", procs, other, m.new.name, twin.line)
+				m.problemf(m.old, p.old, "", "GOMAXPROCS is %s, but %s at %s:%d: want both run with the same -cpu of go test (benchgate -ignore=/gomaxprocs accepts that)", procs, other, m.new.name, twin.line)
 				reported[twin] = true
 				continue
 			}

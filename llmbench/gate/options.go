@@ -81,8 +81,8 @@ const DefaultAlpha = 0.025
 const minAlpha = 0.001
 
 // MinSamples returns the smallest number of samples per side with which [Compare] can find a regression at
-// alpha: 6 for DefaultAlpha.
-func MinSamples(alpha float64) int { return decide.MinSamples(alpha) }
+// alpha, if one row is gated: 6 for DefaultAlpha. Of pairs with several gated rows, Compare wants one sample more.
+func MinSamples(alpha float64) int { return decide.MinSamples(alpha, 1) }
 
 // Ignored returns the configuration keys that may always differ, because they say which version was
 // measured, and when. If any other key differs, results are not comparable.

@@ -21,7 +21,7 @@ func (r *Report) reasons() []string {
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.Lacks {
 			lines = append(lines, fmt.Sprintf("%s %s: %s", r.qualify(row.Pkg, row.Name), printable(row.Unit), row.lackReason()))
-		} else if row.Verdict == CannotJudge && row.PAdjusted != nil {
+		} else if row.Verdict == CannotJudge && row.PAdjusted != nil && !r.troubled(row) {
 			lines = append(lines, fmt.Sprintf("%s %s", row.worded(r.qualify(row.Pkg, row.Name)), row.noiseText()))
 		} else if r.NoWorse && row.Verdict == Pass && r.Settled {
 			lines = append(lines, fmt.Sprintf("%s %s: may be %s, worse than the margin of %s allows: want %s",
@@ -34,11 +34,29 @@ func (r *Report) reasons() []string {
 	return lines
 }
 
+// power returns a line that says what a pass would have found, unless the headline says it.
+func (r *Report) power() []string {
+	if found := r.found(); r.Verdict == Pass && found != "" && !strings.Contains(r.headline(), found) {
+		return []string{found}
+	}
+	return nil
+}
+
+// troubled reports whether a problem applies to the row.
+func (r *Report) troubled(row *Row) bool {
+	return slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.concerns(row) })
+}
+
 // noiseText explains why a row cannot be judged.
 func (row *Row) noiseText() string {
 	switch {
 	case row.Noise == nil:
 		return "the noise is not known: want a quieter machine or more samples"
+	case row.Few:
+		return fmt.Sprintf("cannot judge: %s is worse than the margin of %.4g%% by more than the noise, %.2g%%, but too few samples show it (p worse %s): want about %d samples a side",
+			row.changeText(), 100**row.Margin, 100**row.Noise, decimals(row.PAdjusted), row.Wanted)
+	case row.Detectable == nil && *row.Noise <= *row.Margin:
+		return fmt.Sprintf("cannot judge: with noise of %.2g%%, a regression of no size would be found: want a quieter machine or more samples", 100**row.Noise)
 	case row.Points:
 		return fmt.Sprintf("cannot judge: the counts allow errors of %s, more than the margin of %s: want about %d samples a side, more observations in each, or a wider margin",
 			row.share(*row.Noise, 2), row.share(*row.Margin, 4), row.Wanted)

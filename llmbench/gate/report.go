@@ -55,6 +55,7 @@ type Report struct {
 	Removed  []Subject `json:"removed,omitempty"`
 	Partial  bool      `json:"partial,omitempty"`   // a run did not end in PASS, and Options.Partial accepted that
 	OneStart bool      `json:"one_start,omitempty"` // several samples come from one process, and Options.OneStart accepted that
+	Defaults []string  `json:"defaults,omitempty"`  // units that have a default margin, because no Unit line has a margin
 	Equal    bool      `json:"equal,omitempty"`     // both files have the same contents, so the results are compared with themselves
 	Notes    []string  `json:"notes,omitempty"`     // remarks on the files; set by the caller of Compare
 }
@@ -132,7 +133,10 @@ type Row struct {
 	Noise *float64 `json:"noise"`
 	// Wanted is the approximate number of samples per side at which Noise would be at most the margin. It
 	// is set if the row cannot be judged because of its noise, unless the margin is 0.
-	Wanted   int     `json:"wanted,omitempty"`
+	Wanted int `json:"wanted,omitempty"`
+	// Few says that the row cannot be judged because new looks worse than the margin allows by more than the noise, and
+	// the samples are too few to show that. Wanted is then about the number of samples that show it.
+	Few      bool    `json:"few,omitempty"`
 	Lacks    bool    `json:"lacks,omitempty"` // the row cannot be judged because too many results of a side lack its value
 	Improved bool    `json:"improved"`        // new is better than old: with old and new exchanged and a margin of 0, the row would be a regression
 	Verdict  Verdict `json:"verdict"`

@@ -222,7 +222,7 @@ func (p *projections) add(r *results, rec *benchfmt.Result) {
 	if s.config != config && !s.mixed {
 		s.mixed = true
 		d := p.differences(s.config, config)[0]
-		problemf("", "%s is %s, but %s at line %d: want one value for a benchmark", d.key, d.new, d.old, s.line)
+		problemf("", "%s is %s, but %s at line %d: want one value for a benchmark (benchgate -ignore=%s accepts that)", d.key, d.new, d.old, s.line, d.key)
 	}
 	seen := map[string]bool{}
 	for _, v := range rec.Values {

@@ -31,7 +31,7 @@ func (r *Report) Text(w io.Writer) error {
 			fmt.Fprintf(&b, "  %s\n", s)
 		}
 	}
-	for _, s := range slices.Concat(r.lacking(), r.reasons()) {
+	for _, s := range slices.Concat(r.lacking(), r.reasons(), r.power()) {
 		fmt.Fprintf(&b, "  %s\n", s)
 	}
 	for _, s := range r.Notes {

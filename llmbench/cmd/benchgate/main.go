@@ -51,7 +51,9 @@
 // the reason.
 //
 // The verdict of a row is "no worse" if the samples show that it is worse by at most its
-// margin, or better. It is "pass" if they show neither that nor a regression.
+// margin, or better. It is "pass" if they show neither that nor a regression. But if its noise is
+// more than its margin, or the samples are too few to show a change that looks like a
+// regression, benchgate cannot judge.
 //
 // # Results of one file
 //
@@ -133,7 +135,8 @@
 //
 // A row cannot be judged if it is no regression and its noise is more than its margin, because
 // a pass would be meaningless. The report names the row, and about how many samples it needs.
-// The verdict is then "cannot judge", unless another row is a regression.
+// The verdict is then "cannot judge", unless another row is a regression. With six rounds only one
+// gated row can be judged; more rows need seven.
 //
 // # Two servers
 //
@@ -231,6 +234,8 @@
 //	Unit p50-ttft-ns better=lower gate=5%
 //	Unit ns/op gate=5%
 //
+// If no unit has a margin, ns/op, MB/s, B/op and allocs/op may be 5% worse, and the verdict says so.
+//
 // # Examples
 //
 // The new version takes 6 % longer for each token at a concurrency of eight:
@@ -285,7 +290,7 @@
 // The results come from another machine:
 //
 //	$ benchgate old.txt a100.txt; echo $?
-//	cannot judge: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8 and 1 more: gpu is A100, but H100 in old.txt: want results of equal configuration
+//	cannot judge: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8 and 1 more: gpu is A100, but H100 in old.txt: want results of equal configuration (benchgate -ignore=gpu accepts that)
 //
 //	a100.txt against old.txt
 //	backend: vllm
@@ -325,8 +330,8 @@
 //	Chat/concurrency=1-8  9.890ms ± 14%  9.856ms ± 13%  -0.34%  0.878  8
 //	Chat/concurrency=8-8  13.31ms ± 15%  13.55ms ± 36%  +1.86%  0.878  8
 //
-//	  a100.txt:14: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8, Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8: gpu is A100, but H100 in old.txt: want results of equal configuration
-//	cannot judge: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8 and 1 more: gpu is A100, but H100 in old.txt: want results of equal configuration
+//	  a100.txt:14: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8, Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8: gpu is A100, but H100 in old.txt: want results of equal configuration (benchgate -ignore=gpu accepts that)
+//	cannot judge: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8 and 1 more: gpu is A100, but H100 in old.txt: want results of equal configuration (benchgate -ignore=gpu accepts that)
 //	2
 package main
 
@@ -379,6 +384,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return commands[args[0]](args[1:], stdout, stderr)
 	}
 	c := &comparison{}
+	c.RequireQuiet = true
 	fs := flag.NewFlagSet("benchgate", flag.ContinueOnError)
 	c.flags(fs)
 	fs.StringVar(&c.col, "col", "", "compare results of one file whose names or configuration differ in this `key`, for example /via")

@@ -38,6 +38,7 @@ func TestExitStatus(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	for name, lines := range map[string]string{
+		"reqs":  strings.Repeat("goos: linux\nBenchmarkA 1 100 req/s\nPASS\n", 6),
 		"ops":   strings.Repeat("goos: linux\nBenchmarkA 1 100 ns/op\nPASS\n", 6),
 		"slow":  strings.Repeat("goos: linux\nBenchmarkA 1 200 ns/op\nPASS\n", 6),
 		"gpu":   "gpu: a\n" + strings.Repeat("goos: linux\nBenchmarkA 1 100 ns/op\nPASS\n", 6),
@@ -76,7 +77,9 @@ func TestExitStatus(t *testing.T) {
 		{[]string{units, "-partial", path("filtered"), path("ops")}, 0, "-partial: results may be missing", ""},
 		{[]string{units, path("ops"), path("cut")}, 2, "has not ended in PASS or ok", ""},
 		{[]string{units, path("ops"), path("empty")}, 2, "no results", ""},
-		{[]string{path("ops"), path("ops")}, 2, "no unit of these results has a margin", ""},
+		{[]string{path("ops"), path("ops")}, 0, "\npass: 1 row within its margin; no Unit line has a margin, so ns/op may be 5% worse by default; ", ""},
+		{[]string{path("ops"), path("slow")}, 1, "\nregression: A ns/op: +100.00% (margin 5%); no Unit line has a margin, so ns/op may be 5% worse by default\n", ""},
+		{[]string{path("reqs"), path("reqs")}, 2, "no unit of these results has a margin", ""},
 		{[]string{units, "-alpha=0.001", path("ops"), path("slow")}, 2, "want at least 10 of each at alpha 0.001", ""},
 		{[]string{units, path("gpu"), path("ops")}, 2, "gpu is not set, but a in ", ""},
 		{[]string{units, "-ignore=cpu,gpu", path("gpu"), path("ops")}, 0, "pass", ""},

@@ -66,7 +66,7 @@ func TestBuildOfGateway(t *testing.T) {
 
 	change("audits = 0", "audits = 0 /* the same */")
 	out := t.TempDir()
-	status, stdout, stderr := benchgate(args(out, build, "-n=6")...)
+	status, stdout, stderr := benchgate(args(out, build, "-n=7")...)
 	text, err := os.ReadFile(filepath.Join(out, "report.json"))
 	assert.NilError(t, err)
 	var report gate.Report

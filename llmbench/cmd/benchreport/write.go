@@ -97,7 +97,7 @@ func (o *options) judge() (*gate.Report, error) {
 	file := func(i int) gate.File {
 		return gate.File{Name: sides[i].Path, Data: bytes.NewReader(texts[i].Bytes)}
 	}
-	return gate.Compare(gate.File{}, file(0), file(1), gate.Options{})
+	return gate.Compare(gate.File{}, file(0), file(1), gate.Options{RequireQuiet: true})
 }
 
 // benchmarks returns the paths of benchmark results, which are all paths but the files of records. If there are

@@ -12,7 +12,8 @@ const (
 	Pass       Outcome = iota // not shown to be worse by more than the margin
 	NoWorse                   // shown to be worse by at most the margin, or better
 	Regression                // worse by more than the margin
-	TooNoisy                  // not shown to be worse, and the noise is more than the margin
+	TooNoisy                  // not shown to be worse, and the noise is more than the margin, or hides a change of any size
+	TooFew                    // worse by more than the margin and the noise, but the samples are too few to show that
 )
 
 // A Decision is the result for one cell.
@@ -34,7 +35,9 @@ type Rules struct {
 func Decide(cells []Cell, family, n int, p Plan, rules Rules) (all []Decision, settled bool) {
 	alpha, looks := p.Level(n)
 	all = make([]Decision, len(cells))
-	noisy := func(c Cell) bool { return (rules.Quiet || c.Trials != nil) && !(c.Noise() <= c.Margin) }
+	noisy := func(c Cell) bool {
+		return (rules.Quiet || c.Trials != nil) && !(c.Noise() <= c.Margin) || c.hidesAll(family, p)
+	}
 	open := !looks && slices.ContainsFunc(cells, func(c Cell) bool {
 		return rules.NoWorse || noisy(c) || !p.decided(c, n)
 	})
@@ -53,6 +56,8 @@ func Decide(cells []Cell, family, n int, p Plan, rules Rules) (all []Decision, s
 			d.Outcome, found = Regression, true
 		case looks && AtMost(d.Less, alpha):
 			d.Outcome = NoWorse
+		case c.looksWorse():
+			d.Outcome, open = TooFew, true
 		case noisy(c):
 			d.Outcome, open = TooNoisy, true
 		default:

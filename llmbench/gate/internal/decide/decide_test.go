@@ -355,9 +355,45 @@ func TestHolm(t *testing.T) {
 	}
 }
 
+// A row that is worse is hardly ever a pass, and of equal versions hardly ever a row is said to have too few samples.
+func TestTooFew(t *testing.T) {
+	const rows, trials = 12, 200
+	random := rand.New(rand.NewPCG(9, 9))
+	for _, newFirst := range [][]bool{nil, make([]bool, 10)} {
+		count := func(sd, worse float64) (of map[Outcome]int) {
+			of = map[Outcome]int{}
+			for range trials {
+				cells := make([]Cell, rows)
+				for i := range cells {
+					c := Cell{Better: -1, Margin: 0.02, NewFirst: newFirst}
+					for range 10 {
+						c.Old = append(c.Old, 100*(1+sd*random.NormFloat64()))
+						c.New = append(c.New, 100*(1+sd*random.NormFloat64()))
+						if i == 0 {
+							c.New[len(c.New)-1] *= 1 + worse
+						}
+					}
+					cells[i] = c
+				}
+				all, _ := Decide(cells, rows, 10, NewPlan(0, 0, 0.025), Rules{Quiet: true})
+				of[all[0].Outcome]++
+			}
+			return of
+		}
+		equal := count(0.01, 0)
+		assert.Assert(t, equal[TooFew]+equal[TooNoisy] <= trials/50, "%v", equal)
+		worse := count(0.015, 0.05)
+		assert.Assert(t, worse[TooFew] > trials/10 && worse[Pass]+worse[NoWorse] <= trials/10, "%v", worse)
+	}
+}
+
 func TestMinSamples(t *testing.T) {
+	assert.Equal(t, MinSamples(0.025, 2), 7)
+	assert.Equal(t, MinSamples(0.025, 200), 7)
+	assert.Equal(t, MinSamples(0.001, 3), 11)
+	assert.Equal(t, MinSamples(0.00026, 3), 12)
 	for alpha, want := range map[float64]int{0.025: 6, 0.5: 4, 0.05: 5, 0.02: 6, 0.005: 8, 0.001: 10} {
-		assert.Equal(t, MinSamples(alpha), want, "alpha %v", alpha)
+		assert.Equal(t, MinSamples(alpha, 1), want, "alpha %v", alpha)
 		// The minimum number of pairs is enough for a row without noise, even beside a hundred
 		// noisy rows.
 		r := rand.New(rand.NewPCG(1, 1))

@@ -176,12 +176,24 @@ func Enough(n int, alpha float64) bool {
 	return n >= 4 && AtMost(max(math.Pow(2, -float64(n)), 1./maxFlips), alpha)
 }
 
-// MinSamples returns the smallest number of samples per side for which Enough returns true: 6 for alpha
-// 0.025.
-func MinSamples(alpha float64) int {
+// MinSamples returns the smallest number of samples per side with which a cell that alone is worse than its margin can be
+// found, in a family of cells of pairs: 6 for alpha 0.025 and a family of 1, and 7 for more cells. The other cells of a
+// family may be better than their margins in every round. An exchange of all rounds then makes them look as bad as the
+// one cell, so that the smallest adjusted p-value is 2/2^n.
+func MinSamples(alpha float64, family int) int {
 	n := 1
-	for !Enough(n, alpha) {
+	for !EnoughFor(n, n, family, alpha) {
 		n++
 	}
 	return n
+}
+
+// EnoughFor reports whether a cell with n pairs can be found, if it alone of a family of cells is worse than its
+// margin. The other cells have pairs in the given number of rounds. From maxFree rounds on, one exchange more or less
+// does not matter.
+func EnoughFor(n, rounds, family int, alpha float64) bool {
+	if family > 1 && rounds < maxFree {
+		alpha -= math.Pow(2, -float64(rounds))
+	}
+	return Enough(n, alpha)
 }

@@ -85,6 +85,34 @@ func (c Cell) Bound(alpha float64) float64 {
 	return c.Change(e.Difference + e.err*student.Quantile(alpha, e.free))
 }
 
+// looksWorse reports whether new looks worse than the margin allows by more than the noise. If c is no regression
+// nevertheless, there are too few samples to show that.
+func (c Cell) looksWorse() bool {
+	if c.Trials != nil {
+		return false // whether counts are enough, their noise says
+	}
+	e := c.Estimate()
+	return e.Difference > e.halfWidth()+rounding
+}
+
+// hidesAll reports whether a regression would probably not be found in samples as noisy as those of c, however large.
+func (c Cell) hidesAll(family int, p Plan) bool {
+	if c.Trials != nil || slices.Max(c.Old) == 0 {
+		return false // of 0, no change has a size
+	}
+	found := c.Detectable(family, p.Rounds, p.Final())
+	return math.IsNaN(found) || math.IsInf(found, 0) || c.Better > 0 && found <= -1
+}
+
+// WantedToShow returns about how many samples per side would show a regression if the p-value of n samples is p: each
+// further one halves the smallest p-value that is possible.
+func WantedToShow(n int, p, alpha float64) int {
+	if !(p > alpha) {
+		return n + 1
+	}
+	return n + max(1, int(math.Ceil(math.Log2(p/alpha))))
+}
+
 // Wanted returns the number of samples per side at which the noise would be about as large as margin, or 0
 // if that number is unreasonably large. noise is the noise of n samples.
 func Wanted(n int, noise, margin float64) int {

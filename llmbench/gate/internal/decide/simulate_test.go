@@ -294,7 +294,7 @@ func (o *outcome) add(s setting, seed int) {
 	alarm, noisy := false, false
 	for i, d := range all {
 		alarm = alarm || d.Outcome == Regression && (i > 0 || s.worse <= s.margin)
-		noisy = noisy || d.Outcome == TooNoisy
+		noisy = noisy || d.Outcome == TooNoisy || d.Outcome == TooFew
 	}
 	switch {
 	case all[0].Outcome == Regression:
