@@ -69,6 +69,9 @@
 // a statistic as large as that of the only row that is worse, and 2/64 is more than 0.025. Eight or more rounds are
 // recommended.
 //
+// The files of benchgate ab have a line before each sample that says of which round it is ([RoundLine]). Compare judges
+// two such files as pairs.
+//
 // Results of one file are pairs, too, if what they measured took turns in a process. A unit with pairs=yes says
 // so, and which results belong together: those with the same value.
 //

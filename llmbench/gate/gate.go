@@ -32,6 +32,9 @@ func Compare(units, old, new File, o Options) (*Report, error) {
 			f.problemf(0, "no results")
 		}
 	}
+	if o.NewFirst == nil {
+		o.NewFirst = newFirst(files[1], files[2])
+	}
 	r := p.compare(files[0], files[1], files[2], o, false)
 	r.Equal = !r.Paired && len(r.Rows) > 0 && bytes.Equal(files[1].data, files[2].data)
 	return r, nil

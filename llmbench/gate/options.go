@@ -25,7 +25,8 @@ type Options struct {
 	Ignore []string
 	// NewFirst, if not nil, says that the i-th samples of both files are a pair: they were taken one after
 	// the other, the new one first if NewFirst[i] is true. The order in each pair must be random. Each file
-	// must have len(NewFirst) samples of each gated row. If NewFirst is nil, the samples are not pairs.
+	// must have len(NewFirst) samples of each gated row. If NewFirst is nil, the samples are not pairs,
+	// unless the files say so by the lines of [RoundLine].
 	NewFirst []bool
 	// Planned is the final number of samples per side. It is for comparisons of pairs while samples are
 	// still being added. The verdict is valid only if Report.Settled is true, and Report.Alpha is the part

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/perf/benchfmt"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
 // A side is one of the two versions or servers that are compared.
@@ -95,12 +97,16 @@ func (r *rounds) file(s side, round int) string {
 // text returns the side's samples of rounds 1 to last, as one benchmark file.
 func (r *rounds) text(s side, last int) ([]byte, error) {
 	var all []byte
+	secondFirst, isSecond := r.secondFirst(last), s.name == r.sides[1].name
 	for round := 1; round <= last; round++ {
 		sample, err := os.ReadFile(r.file(s, round))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, sample...)
+		if len(sample) > 0 { // a base may have no benchmarks
+			all = append(all, gate.RoundLine(round, secondFirst[round-1] == isSecond)...)
+			all = append(all, sample...)
+		}
 	}
 	return all, nil
 }
