@@ -117,7 +117,8 @@ func (w *Watcher) list() (all []os.FileInfo, hidden int, err error) {
 		if filepath.Ext(e.Name()) != ".jsonl" {
 			continue
 		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() { // otherwise it was just removed, or is not a regular file
+		// Stat follows links. On an error, the file was just removed, or the link leads nowhere.
+		if info, err := os.Stat(filepath.Join(w.folder, e.Name())); err == nil && info.Mode().IsRegular() {
 			all = append(all, info)
 		}
 	}

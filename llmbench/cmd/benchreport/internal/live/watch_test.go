@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +158,21 @@ func TestManyRuns(t *testing.T) {
 			assert.Equal(t, run.TTFT99, 100e6)
 		}
 	}
+}
+
+// TestLink checks that a link to a file of records is followed.
+func TestLink(t *testing.T) {
+	elsewhere, f := newFolder(t), newFolder(t)
+	elsewhere.write("a.jsonl", head+request(0, 0, 100, 1000), 0)
+	f.write("b.jsonl", head, 0)
+	if err := os.Symlink(filepath.Join(elsewhere.path, "a.jsonl"), filepath.Join(f.path, "link.jsonl")); err != nil {
+		t.Skip(err)
+	}
+	var files []string
+	for _, run := range f.look().Runs {
+		files = append(files, run.File)
+	}
+	assert.Assert(t, slices.Contains(files, "link.jsonl") && slices.Contains(files, "b.jsonl"), "%q", files)
 }
 
 // TestCourse checks the steps of a running benchmark, and that the number of steps is limited for a run of any
