@@ -32,13 +32,17 @@ type System struct {
 // DefaultParts holds the keys of names that separate pictures, unless others are chosen.
 var DefaultParts = []string{"workload", "model"}
 
-// Groups divides rows into groups, by the base names and by the values of the keys in parts.
+// endpoints holds the keys of names that tell the endpoints of a server apart, by the base name of the benchmarks. Endpoints
+// are parts of one system. They do different work, so one is not faster than the other, and each has pictures of its own.
+var endpoints = map[string][]string{"Locust": {"type", "name"}}
+
+// Groups divides rows into groups, by the base names, by the values of the keys in parts, and by endpoints.
 func Groups(rows []*results.Row, parts []string) []*Group {
 	var all []*Group
 	by := map[string]*Group{}
 	for _, r := range rows {
 		title := r.Base
-		for _, key := range parts {
+		for _, key := range slices.Concat(parts, endpoints[r.Base]) {
 			if v := r.Key(key); v != "" {
 				title += " " + v
 			}

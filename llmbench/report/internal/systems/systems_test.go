@@ -81,6 +81,24 @@ func TestGroups(t *testing.T) {
 	assert.Equal(t, sweep[0].Name, "")
 }
 
+// TestEndpoints checks that the endpoints in a file of Locust are not compared with one another, but with the same endpoint of
+// another file.
+func TestEndpoints(t *testing.T) {
+	var rows []*results.Row
+	for _, file := range []string{"old/run_stats.csv", "new/run_stats.csv"} {
+		all, _, err := results.Parse([]byte("tool: Locust\nBenchmarkLocust/type=POST/name=_v1 1 5 req/s\nBenchmarkLocust/type=GET/name=_health 1 50 req/s\nBenchmarkLocust/type=TTFT/name=ttft 1 9 p50-ttft-ns\n"), file)
+		assert.NilError(t, err)
+		rows = append(rows, all...)
+	}
+	groups := Groups(rows, DefaultParts)
+	assert.Equal(t, len(groups), 3)
+	for i, title := range []string{"Locust POST _v1", "Locust GET _health", "Locust TTFT ttft"} {
+		assert.Equal(t, groups[i].Title, title)
+		assert.Equal(t, len(groups[i].Systems), 2)
+		assert.Equal(t, groups[i].Systems[0].Name+" "+groups[i].Systems[1].Name, "old new")
+	}
+}
+
 // TestKnee checks that the knee is the one that package search finds from the medians of samples.
 func TestKnee(t *testing.T) {
 	var b strings.Builder
