@@ -63,6 +63,9 @@ var nanoseconds = json.WithUnmarshalers(json.UnmarshalFunc(func(text []byte, d *
 	return err
 }))
 
+// ErrForeign is the error of a file in which llmbench wrote no line about the benchmark: the file is of another tool.
+var ErrForeign = errors.New("want the line about the benchmark that llmbench writes, with dialect, start and host")
+
 func parseHead(line []byte) (h Head, err error) {
 	if err := json.Unmarshal(line, &h, nanoseconds); err != nil {
 		return h, fmt.Errorf("want the line about the benchmark that llmbench writes: %w", err)
@@ -71,7 +74,7 @@ func parseHead(line []byte) (h Head, err error) {
 	case h.Version < 0 || h.Version > Version:
 		return h, fmt.Errorf("version %d: want %d, 1 or none", h.Version, Version)
 	case h.Dialect == "" || h.Start.IsZero() || h.Host.Go == "":
-		return h, errors.New("want the line about the benchmark that llmbench writes, with dialect, start and host")
+		return h, ErrForeign
 	case h.Shards < 0:
 		return h, fmt.Errorf("shards %d: want at least 1, or none", h.Shards)
 	case h.Concurrency < 0:

@@ -24,18 +24,33 @@ var aiperfFields = []field{
 	{"output_sequence_length.avg", "out-tok/req", 1, "tok/req"},
 }
 
-// times maps units of time to factors that convert them to nanoseconds.
-var times = map[string]float64{"ns": nanosecond, "us": 1e3, "ms": millisecond, "s": second, "sec": second}
-
 var averages = []statistic{{"mean", "avg"}, {"p50", "p50"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}}
 
 var aiperfFormats = []format{
+	{tool: "AIPerf", base: "AIPerf", is: func(n *document.Node) bool { return n.Has("aiperf_version", "metadata.aggregation_type") },
+		read: func(r *reading) {
+			r.beside("statistics over several runs of AIPerf, each of which has its own profile_export_aiperf.json")
+		}},
+	{tool: "AIPerf", base: "AIPerf", is: func(n *document.Node) bool { return n.Has("aiperf_version", "summary.endpoints_configured") },
+		read: func(r *reading) { r.beside("what AIPerf read from the server's metrics") }},
 	{tool: "AIPerf", base: "AIPerf", read: readAIPerf, is: func(n *document.Node) bool {
 		return n.Has("request_throughput.avg") || n.Has("request_latency.unit") || n.Has("aiperf_version")
+	}},
+	{tool: "AIPerf", base: "AIPerf", isTable: isAIPerfAggregate, readTable: func(r *reading, _ [][]string) {
+		r.beside("statistics over several runs of AIPerf, each of which has its own profile_export_aiperf.csv")
 	}},
 	{tool: "AIPerf", base: "AIPerf", isTable: func(rows [][]string) bool {
 		return len(rows) > 0 && len(rows[0]) > 2 && rows[0][0] == "Metric" && slices.Contains(rows[0], "p99")
 	}, readTable: readAIPerfTable},
+}
+
+// aiperfApart are the keys of input_config that are no settings: where results go, what else is done with them, and how the
+// run is shown.
+var aiperfApart = []string{"artifacts", "output", "runtime.ui", "logging", "mlflow", "wandb", "otel", "tokenizer.cache_dir"}
+
+// isAIPerfAggregate reports whether a CSV file has statistics over several runs.
+func isAIPerfAggregate(rows [][]string) bool {
+	return len(rows) > 0 && len(rows[0]) > 2 && rows[0][0] == "metric" && slices.Contains(rows[0], "ci_low")
 }
 
 // readAIPerf reads a JSON export.
@@ -55,14 +70,31 @@ func readAIPerf(r *reading) {
 	r.when("start_time", "2006-01-02T15:04:05.999999", "2006-01-02T15:04:05.999999Z07:00")
 	model := firstOf(n, "input_config.endpoint.model_names", "input_config.models.items", "input_config.model")
 	if m := first(n.Get(model)); m.Object() {
+		r.know(m.Get("name"))
 		r.configIs("model", m.Get("name").Text())
 	} else if m != nil {
+		r.know(n.Get(model))
 		r.configIs("model", m.Text())
 	} else {
 		r.config("model", model)
 	}
 	r.aiperfLoad()
+	r.aiperfSettings()
 	r.aiperfFigures()
+}
+
+// aiperfSettings adds the settings. At the top of the file only texts, numbers and truths are settings, because objects are
+// metrics.
+func (r *reading) aiperfSettings() {
+	r.stated(r.node.Get("input_config"), aiperfApart...)
+	r.stated(r.node.Get("run_info.variation_values"))
+	top := document.NewObject()
+	for _, name := range r.node.Names() {
+		if n := r.node.Get(name); !n.Object() && n.Len() == 0 {
+			top.Set(name, n)
+		}
+	}
+	r.stated(top, "schema_version", "was_cancelled", "is_complete")
 }
 
 // aiperfLoad adds to the result the load of the measured phase, or of the load generator in older schemas.
@@ -72,6 +104,7 @@ func (r *reading) aiperfLoad() {
 			continue
 		}
 		for _, key := range []string{"request_rate", "rate", "concurrency"} {
+			r.know(phase.Get(key))
 			if v := spell(phase.Get(key)); v != "" {
 				r.loadIs(strings.TrimPrefix(key, "request_"), "input_config.phases["+itoa(i)+"]."+key, v)
 			}
@@ -104,6 +137,9 @@ func (r *reading) aiperfFigures() {
 		r.requests("request_count.avg", bad, "")
 	case n.Has("error_summary"):
 		r.failures("error_summary", lost, lost+ok)
+	case n.Has("completed_requests"): // since 0.13 the CSV has no row of errors if there were none
+		all, _ := r.number("completed_requests.avg")
+		r.failures("completed_requests.avg", max(0, all-ok), all)
 	default:
 		r.notef("the file does not say how many requests failed")
 	}
@@ -144,6 +180,6 @@ func readAIPerfTable(r *reading, rows [][]string) {
 	if !top.Has("request_throughput") {
 		r.failf("request_throughput", "is missing, the last row: was the file cut off?")
 	}
-	r.notef("the CSV does not contain the load")
+	r.notef("the CSV contains neither the load nor the model nor other settings")
 	r.aiperfFigures()
 }

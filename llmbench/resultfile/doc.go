@@ -6,6 +6,10 @@
 // output token that begins with the request, as in GuideLLM and LLMPerf. The variable of each format lists
 // its metrics, and the variable's comment cites what the tool's source says about them.
 //
+// The load becomes a part of a benchmark's name. Everything else that a file states is configuration, unless the
+// variables of its format list the key as a result or as an identity of the run, such as its time. [Distinguish] keeps files
+// apart that differ in configuration although they are on one side. The values of keys that may be secrets are left out.
+//
 // A limitation of a file becomes a note: for example, that a tool does not count failures, or that its
 // percentiles come from bins. If a file cannot be used as a sample, the package returns an [Error], which
 // names the file and the tool's key. The reasons are: no successful request, a TTFT of 0, -1 for "no

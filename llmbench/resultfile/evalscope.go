@@ -55,12 +55,19 @@ var evalscopePercentiles = []field{
 const (
 	evalscopeSummary    = "benchmark_summary.json"
 	evalscopePercentile = "benchmark_percentile.json"
+	evalscopeArgs       = "benchmark_args.json"
 )
+
+// evalscopeArgsApart are the keys of benchmark_args.json that are no settings: the load, which the summary has too, and
+// names under which results are shown (https://github.com/modelscope/evalscope/blob/main/evalscope/perf/arguments.py).
+var evalscopeArgsApart = []string{"parallel", "rate", "name", "alias", "visualizer", "debug", "no_timestamp", "log_every_n_query", "enable_progress_tracker"}
 
 var evalscopeFormats = []format{
 	{tool: "EvalScope", base: "EvalScope", read: each(readEvalscope), is: func(n *document.Node) bool {
 		return n.Has("Test Duration (s)") && (n.Has("Total Requests") || n.Has("Success Requests")) || n.Has("Time taken for tests (s)")
 	}},
+	{tool: "EvalScope", base: "EvalScope", is: func(n *document.Node) bool { return n.Has("model", "parallel", "number", "api", "outputs_dir") },
+		read: func(r *reading) { r.beside("EvalScope's settings, which are read with %s", evalscopeSummary) }},
 	{tool: "EvalScope", base: "EvalScope", read: readEvalscopePercentiles, is: func(n *document.Node) bool {
 		return first(n).Has("Percentiles")
 	}},
@@ -72,7 +79,9 @@ func readEvalscope(r *reading) {
 	if rate := firstOf(summary, "Request Rate (req/s)", "Request rate (req/s)"); summary.Get(rate).Text() != "-1" { // -1 means no rate
 		r.load("rate", rate)
 	}
-	r.load("concurrency", firstOf(summary, "Concurrency", "Number of concurrency"))
+	if concurrency := firstOf(summary, "Concurrency", "Number of concurrency"); summary.Get(concurrency).Text() != "-1" { // -1 means an open loop
+		r.load("concurrency", concurrency)
+	}
 	ok, asked := firstOf(summary, "Success Requests", "Succeed requests"), firstOf(summary, "Total Requests", "Total requests")
 	r.requests(ok, firstOf(summary, "Failed Requests", "Failed requests"), asked)
 	streamed := !summary.Has("Stream Requests") || summary.Get("Stream Requests").Text() != "0"
@@ -82,6 +91,11 @@ func readEvalscope(r *reading) {
 	}
 	if !r.has("output-tok/s") && !r.has("prompt-tok/s") {
 		r.failf(firstOf(summary, "Output Throughput (tok/s)", "Output token throughput (tok/s)"), "is 0 or missing: want output tokens")
+	}
+	if about := r.sibling(evalscopeArgs, "the model and the settings are not known"); about != nil {
+		r.know(about.Get("model"))
+		r.configIs("model", about.Get("model").Text())
+		r.stated(about, evalscopeArgsApart...)
 	}
 	if streamed && r.err == nil {
 		r.percentiles(filepath.Join(filepath.Dir(r.file.Path), evalscopePercentile))

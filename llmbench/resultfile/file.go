@@ -19,12 +19,15 @@ type File struct {
 
 // A Result is what a file reports about one load.
 type Result struct {
-	Name   string              // name of the benchmark, without "Benchmark": the tool and the load
-	Config []benchfile.Setting // what was measured, such as the model
-	Load   []benchfile.Setting // the load, which is also in Name
-	Values []Value             // in the order of the tool's table
-	Time   time.Time           // when the run took place, if the file says so; otherwise zero
-	At     string              // where in the file the result is, such as "benchmarks[1]"; "" means the whole file
+	Name     string              // name of the benchmark, without "Benchmark": the tool and the load
+	Config   []benchfile.Setting // what was measured, such as the model
+	Settings []benchfile.Setting // everything else that the file states and that is neither a result nor an identity
+	Load     []benchfile.Setting // the load, which is also in Name
+	Values   []Value             // in the order of the tool's table
+	Time     time.Time           // when the run took place, if the file says so; otherwise zero
+	At       string              // where in the file the result is, such as "benchmarks[1]"; "" means the whole file
+
+	apart []benchfile.Setting // the settings that Distinguish added to Name
 }
 
 // A Value is one metric of a result.
@@ -46,6 +49,8 @@ type Source struct {
 type Options struct {
 	// MaxFail is the tolerated share of failed requests, 0 to 1. A run with a larger share is an error.
 	MaxFail float64
+	// Ignore lists the keys of configuration and settings that may differ between samples of one benchmark.
+	Ignore []string
 }
 
 // An Error says why a file cannot be used as a sample.

@@ -12,6 +12,7 @@ import (
 // 0: the tool computes it from a number that is still 0 at that point (same file, aggregate_metrics_data).
 var genaibenchFields = []field{
 	{"mean_output_throughput_tokens_per_s", "output-tok/s", 1, "tok/s"},
+	{"mean_total_tokens_throughput_tokens_per_s", "total-tok/s", 1, "tok/s"},
 	{"mean_total_throughput_tokens_per_s", "total-tok/s", 1, "tok/s"},
 	{"mean_input_throughput_tokens_per_s", "prompt-tok/s", 1, "tok/s"},
 	{"requests_per_second", "req/s", 1, "req/s"},
@@ -19,6 +20,17 @@ var genaibenchFields = []field{
 	{"stats.num_input_tokens.mean", "in-tok/req", 1, "tok/req"},
 	{"stats.num_output_tokens.mean", "out-tok/req", 1, "tok/req"},
 }
+
+// genaibenchApart are the keys of results in aggregated_metrics.
+var genaibenchApart = []string{"run_duration", "mean_*", "requests_per_*", "error_*", "num_requests", "num_*_requests", "stats"}
+
+// genaibenchMetadata is the file with the settings of all loads of an experiment
+// (https://github.com/sgl-project/genai-bench/blob/main/genai_bench/protocol.py, ExperimentMetadata).
+const genaibenchMetadata = "experiment_metadata.json"
+
+// genaibenchMetadataApart are the keys that are no settings: the loads, which the file of each load has too, the name of the
+// experiment, the unit in which times are written, and the version of the server, which is what is measured.
+var genaibenchMetadataApart = []string{"num_concurrency", "batch_size", "traffic_scenario", "experiment_*", "metrics_time_unit", "server_version"}
 
 // genaibenchTimes are the latencies, which are in seconds or in milliseconds.
 func genaibenchTimes(unit string) []field {
@@ -31,9 +43,13 @@ func genaibenchTimes(unit string) []field {
 
 var plainStatistics = []statistic{{"mean", "mean"}, {"p50", "p50"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"}}
 
-var genaibenchFormats = []format{{tool: "genai-bench", base: "GenAIBench", read: readGenAIBench, is: func(n *document.Node) bool {
-	return n.Has("aggregated_metrics") && n.Get("aggregated_metrics.stats").Object()
-}}}
+var genaibenchFormats = []format{
+	{tool: "genai-bench", base: "GenAIBench", read: readGenAIBench, is: func(n *document.Node) bool {
+		return n.Has("aggregated_metrics") && n.Get("aggregated_metrics.stats").Object()
+	}},
+	{tool: "genai-bench", base: "GenAIBench", is: func(n *document.Node) bool { return n.Has("benchmark_version", "traffic_scenario", "cmd") },
+		read: func(r *reading) { r.beside("genai-bench's settings, which are read with the file of each load") }},
+}
 
 // readGenAIBench reads the file of one load.
 func readGenAIBench(r *reading) {
@@ -52,5 +68,11 @@ func readGenAIBench(r *reading) {
 		r.failf("mean_output_throughput_tokens_per_s", "is 0 or missing: want output tokens")
 	}
 	r.fields(genaibenchTimes(unit), plainStatistics)
+	r.stated(r.node, genaibenchApart...)
+	if about := r.sibling(genaibenchMetadata, "the model and the server are not known"); about != nil {
+		r.know(about.Get("model"))
+		r.configIs("model", about.Get("model").Text())
+		r.stated(about, genaibenchMetadataApart...)
+	}
 	r.end()
 }

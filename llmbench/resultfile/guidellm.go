@@ -40,6 +40,13 @@ var guidellmTable = []field{
 	{"Token Metrics.Successful Output Tokens.Mean", "out-tok/req", 1, "tok/req"},
 }
 
+// guidellmApart are the keys that are no settings: the rates and streams of all benchmarks of a report, of which each benchmark
+// has its own, and the numbers and the environment of a run.
+var guidellmApart = []string{
+	"run_index", "environment", "constraints.*.current_index", "profile.streams", "profile.rate", "profile.*rate", "profile.*rates", "profile.completed_strategies",
+	"profile.measured_*", "rate", "outputs", "output_*", "overrides", "worker",
+}
+
 var guidellmStatistics = []statistic{{"mean", "mean"}, {"p50", "median"}, {"p90", "percentiles.p90"}, {"p95", "percentiles.p95"}, {"p99", "percentiles.p99"}}
 
 var guidellmFormats = []format{
@@ -48,7 +55,7 @@ var guidellmFormats = []format{
 		return b.Has("metrics.requests_per_second") || n.Has("metadata.guidellm_version")
 	}},
 	{tool: "GuideLLM", base: "GuideLLM", isTable: func(rows [][]string) bool {
-		return len(rows) > 1 && slices.Contains(rows[0], "Run Info") && slices.Contains(rows[0], "Token Throughput")
+		return len(rows) > 0 && slices.Contains(rows[0], "Run Info") && slices.Contains(rows[0], "Token Throughput")
 	}, readTable: readGuideLLMTable},
 }
 
@@ -67,6 +74,7 @@ func readGuideLLM(r *reading) {
 		r.whenUnix("start_time")
 		for _, n := range []string{"config.spec.backend.model", "config.backend.model", "args.model"} {
 			if top.Has(n) {
+				r.know(top.Get(n))
 				r.configIs("model", spell(top.Get(n)))
 				break
 			}
@@ -87,6 +95,12 @@ func readGuideLLM(r *reading) {
 			r.failf("metrics.output_token_count.successful.total_sum", "is 0 or missing: want output tokens")
 		}
 		r.fields(guidellmFields, guidellmStatistics)
+		for _, at := range []string{"config", "args"} {
+			r.stated(b.Get(at), guidellmApart...)
+			r.stated(top.Get(at), slices.Concat(guidellmApart, []string{"spec", "benchmarks"})...)
+		}
+		r.stated(top.Get("config.spec"), guidellmApart...)
+		r.stated(top.Get("metadata"), "version")
 		r.end()
 	}
 }
@@ -94,6 +108,10 @@ func readGuideLLM(r *reading) {
 // readGuideLLMTable reads a CSV report.
 func readGuideLLMTable(r *reading, rows [][]string) {
 	heads := 2
+	if len(rows) < heads {
+		r.failf("", "has one row of its header: was the file cut off?")
+		return
+	}
 	if len(rows) > 2 && len(rows[2]) > 0 && rows[2][0] == "" {
 		heads = 3
 	}
@@ -110,6 +128,7 @@ func readGuideLLMTable(r *reading, rows [][]string) {
 	r.csvRows(header, rows[heads:], "benchmark", func(i int) {
 		r.load("strategy", "Benchmark.Strategy")
 		r.loadIs("index", "row", itoa(i))
+		r.guidellmCells(header, rows[heads+i])
 		r.notef("the CSV does not say at which rate each benchmark ran, so the first rows of both sides are compared with each other, then the second rows, and so on")
 		counts := "Scheduler Metrics.Requests Made "
 		if !r.node.Has(counts + "Successful") {
@@ -121,4 +140,24 @@ func readGuideLLMTable(r *reading, rows [][]string) {
 			r.failf(guidellmTable[0].key, "is 0 or missing: want output tokens")
 		}
 	})
+}
+
+// guidellmCells adds the settings of a row of the CSV, whose columns of the group Run Info are JSON texts.
+func (r *reading) guidellmCells(header, row []string) {
+	for i, name := range header {
+		group, column, _ := strings.Cut(name, ".")
+		if i >= len(row) || group != "Run Info" && name != "Benchmark.Constraints" || !strings.HasPrefix(row[i], "{") {
+			continue
+		}
+		document.JSON(strings.NewReader(row[i]), func(n *document.Node) error { // a text that is not JSON states nothing
+			if column == "Backend" {
+				r.know(n.Get("model"))
+				r.configIs("model", n.Get("model").Text())
+			}
+			settings := document.NewObject()
+			settings.Set(strings.ToLower(column), n)
+			r.stated(settings, guidellmApart...)
+			return nil
+		})
+	}
 }

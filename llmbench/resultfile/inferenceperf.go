@@ -27,6 +27,13 @@ var inferenceperfFields = []field{
 	{"successes.output_len.mean", "out-tok/req", 1, "tok/req"},
 }
 
+// inferenceperfConfig is the file with the settings of all stages
+// (https://github.com/kubernetes-sigs/inference-perf/blob/main/inference_perf/config.py).
+const inferenceperfConfig = "config.yaml"
+
+// inferenceperfConfigApart are the keys that are no settings: the loads, which the file of each stage has too, and where results go.
+var inferenceperfConfigApart = []string{"load.stages", "storage", "report", "*metadata"}
+
 var inferenceperfFormats = []format{{tool: "inference-perf", base: "InferencePerf", read: each(readInferencePerf), is: func(n *document.Node) bool {
 	return n.Has("load_summary", "successes", "failures")
 }}}
@@ -51,5 +58,11 @@ func readInferencePerf(r *reading) {
 	}
 	if v, _ := r.number("successes.token_count_mismatches"); v > 0 {
 		r.notef("successes.token_count_mismatches: in %v requests the client's token count differs from the server's", v)
+	}
+	r.stated(r.node, "load_summary", "successes", "failures", "benchmark_time_seconds", "by_label*", "*goodput*")
+	if about := r.sibling(inferenceperfConfig, "the model and the server are not known"); about != nil {
+		r.know(about.Get("server.model_name"))
+		r.configIs("model", about.Get("server.model_name").Text())
+		r.stated(about, inferenceperfConfigApart...)
 	}
 }

@@ -61,6 +61,9 @@ func readK6(r *reading) {
 		r.notef("dropped_iterations.count: %v requests were not sent because no VU was free, and are in no metric", v)
 	}
 	r.fields(k6Fields, k6Statistics)
+	r.know(top.Get("metadata.generatedAt"))
+	r.stated(top.Get("config"), "duration") // of the run, which k6 measured
+	r.stated(top, "config", "metrics", "results", "root_group", "state", "setup_data", "version")
 	r.end()
 }
 

@@ -12,6 +12,9 @@ import (
 // tokens, or both.
 const llamabenchFigure = "avg_ts"
 
+// llamabenchApart are the keys of results, and of the version that is measured.
+var llamabenchApart = []string{"avg_*", "stddev_*", "samples_*", "test_time", "build_commit", "build_number"}
+
 var llamabenchFormats = []format{
 	{tool: "llama-bench", base: "LlamaBench", is: func(n *document.Node) bool { return isLlamaBench(n) || isLlamaBench(first(n)) }, read: each(readLlamaBench)},
 	{tool: "llama-bench", base: "LlamaBench", isTable: func(rows [][]string) bool {
@@ -29,9 +32,6 @@ func readLlamaBench(r *reading) {
 	r.config("model", "model_type")
 	r.config("backend", "backends")
 	r.config("gpu", "gpu_info")
-	for _, key := range []string{"cpu_info", "model_size", "model_n_params", "split_mode", "flash_attn", "type_k", "type_v"} {
-		r.config(key, key)
-	}
 	for _, key := range []string{"n_prompt", "n_gen", "n_depth", "n_batch", "n_ubatch", "n_threads", "n_gpu_layers"} {
 		r.load(key, key)
 	}
@@ -47,4 +47,5 @@ func readLlamaBench(r *reading) {
 	if n := r.node.Get("samples_ts").Len(); n > 1 {
 		r.notef("the %d samples of a test come from one process, so they count as one observation, the mean of the samples", n)
 	}
+	r.stated(r.node, llamabenchApart...)
 }

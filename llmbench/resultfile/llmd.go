@@ -34,6 +34,10 @@ var llmdFields = []field{
 	{"throughput.requests_per_sec", "req/s", 1, "req/s"},
 }
 
+// llmdApart are the keys of a report's scenario that name the experiment, and that say where its output went. Environment
+// variables may hold secrets.
+var llmdApart = []string{"description", "*metadata", "*.envars", "*.env", "*storage", "*report*", "*.cfg_id", "load.native.config.load.stages"}
+
 // llmdVersions are the known versions of the report.
 var llmdVersions = []string{"0.1", "0.2", "0.2.1"}
 
@@ -58,6 +62,7 @@ func readLLMD(r *reading) {
 	r.when("run.time.start", "2006-01-02T15:04:05Z07:00")
 	for i, part := range top.Get("scenario.stack").Items() {
 		if part.Has("standardized.model.name") && i < 64 {
+			r.know(part.Get("standardized.model.name"), part.Get("standardized.accelerator.model"))
 			r.configIs("model", part.Get("standardized.model.name").Text())
 			r.configIs("gpu", part.Get("standardized.accelerator.model").Text())
 			break
@@ -70,6 +75,7 @@ func readLLMD(r *reading) {
 	r.load("stage", load+"stage")
 	r.load("rate", firstOf(top, load+"rate_qps", "scenario.load.args.qps_values"))
 	r.load("concurrency", load+"concurrency")
+	r.stated(top.Get("scenario"), llmdApart...)
 	r.at, r.node = at+".", top.Get(at)
 	r.llmdFigures(strings.ToLower(top.Get(tool).Text()))
 }

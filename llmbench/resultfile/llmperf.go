@@ -36,4 +36,5 @@ func readLLMPerf(r *reading) {
 		r.failf("results_mean_output_throughput_token_per_s", "is 0 or missing: want output tokens")
 	}
 	r.fields(llmperfFields, quantiles)
+	r.stated(r.node, "results_*", "name") // the name is made of the model, the lengths and the time
 }

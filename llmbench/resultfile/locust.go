@@ -1,7 +1,9 @@
 package resultfile
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile/internal/document"
 )
@@ -28,6 +30,19 @@ var locustMetrics = []field{
 	{"prompt_tokens", "in-tok/req", 1, "tok/req"},
 }
 
+// locustRequests are the types of events that are requests: the methods of HTTP, and what Locust's own examples of other
+// protocols use. What the events of other types count, users decide: seconds, tokens or dollars.
+var locustRequests = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT", "GRPC", "XMLRPC", "WS", "WSS", "WEBSOCKET", "SSE", ""}
+
+// locustTTFT are the metrics of an event that users fire with the time to the first token as its response time.
+var locustTTFT = []field{
+	{"Average Response Time", "mean-ttft-ns", millisecond, "ms"},
+	{"{}", "{}-ttft-ns", millisecond, "ms"},
+}
+
+// firstToken matches the type or the name of such an event.
+var firstToken = regexp.MustCompile(`(?i)(^|[^a-z])ttft([^a-z]|$)|(time[ _-]?to[ _-]?)?first[ _-]?token|firsttoken`)
+
 var percents = []statistic{{"p50", "50%"}, {"p90", "90%"}, {"p95", "95%"}, {"p99", "99%"}}
 
 var locustFormats = []format{{tool: "Locust", base: "Locust", isTable: func(rows [][]string) bool {
@@ -47,6 +62,7 @@ func readLocust(r *reading, rows [][]string) {
 	}
 	all := document.NewObject() // averages of the METRIC rows
 	endpoints, sum := 0, false
+	var unknown []string // types of events
 	for i, row := range rows[1:] {
 		n := document.Row(rows[0], row)
 		if len(row) < len(rows[0]) {
@@ -58,16 +74,24 @@ func readLocust(r *reading, rows [][]string) {
 		switch {
 		case n.Get("Type").Text() == "METRIC":
 			all.Set(name, document.NewText(n.Get("Average Response Time").Text()))
+		case isFirstToken(n):
+			endpoints++
+			r.locustRow("row "+itoa(i+1)+": ", n, locustTTFT)
+		case !slices.Contains(locustRequests, strings.ToUpper(n.Get("Type").Text())):
+			unknown = append(unknown, n.Get("Type").Text()+" "+name)
 		case name != "Aggregated" || n.Get("Type").Text() != "" || endpoints == 0 && len(all.Names()) == 0:
 			endpoints++
-			r.locustEndpoint("row "+itoa(i+1)+": ", n)
+			r.locustRow("row "+itoa(i+1)+": ", n, locustFields)
 		}
 	}
 	if r.at = ""; !sum {
 		r.failf("Aggregated", "is missing, the last row: was the file cut off?")
 	}
 	r.notef("percentiles are rounded: Locust keeps two significant digits of each response time")
-	r.notef("the file does not contain the load")
+	r.notef("the file contains neither the load nor the model nor other settings")
+	if len(unknown) > 0 {
+		r.notef("%s left out, because what events of this type count is not known: want an HTTP method, or TTFT", strings.Join(unknown[:min(len(unknown), 5)], ", "))
+	}
 	if len(all.Names()) > 0 {
 		r.begin("METRIC ", all)
 		r.res.Name = "LLMBench"
@@ -79,8 +103,14 @@ func readLocust(r *reading, rows [][]string) {
 	}
 }
 
-// locustEndpoint reads the row of one endpoint.
-func (r *reading) locustEndpoint(at string, n *document.Node) {
+// isFirstToken reports whether a row has the times to the first token that users report as events of their own.
+func isFirstToken(n *document.Node) bool {
+	kind := strings.ToUpper(n.Get("Type").Text())
+	return firstToken.MatchString(n.Get("Type").Text()) || !slices.Contains(locustRequests, kind) && firstToken.MatchString(n.Get("Name").Text())
+}
+
+// locustRow reads the row of one endpoint, or of the events with its times to the first token.
+func (r *reading) locustRow(at string, n *document.Node, fields []field) {
 	r.begin(at, n)
 	r.load("type", "Type")
 	r.load("name", "Name")
@@ -90,6 +120,6 @@ func (r *reading) locustEndpoint(at string, n *document.Node) {
 		r.failf("Request Count", "is %v, and Failure Count %v: want a successful request", all, bad)
 	}
 	r.failures("Failure Count", bad, all)
-	r.fields(locustFields, percents)
+	r.fields(fields, percents)
 	r.end()
 }

@@ -42,4 +42,6 @@ func readMLPerf(r *reading) {
 	r.positive("tps", "output tokens")
 	r.notef("percentiles are approximate: they come from the bins of a histogram")
 	r.fields(mlperfFields, mlperfStatistics)
+	r.stated(r.node.Get("run_config"))
+	r.stated(r.node, "run_config", "n_samples_*", "*duration_ns", "state", "complete", "ttft", "tpot", "latency", "*_sequence_lengths", "legacy_*", "qps", "tps", "finish_reason_counts")
 }

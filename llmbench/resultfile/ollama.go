@@ -67,6 +67,7 @@ func readOllama(r *reading, text []byte) {
 		r.begin("", nil)
 		r.ollamaSteps(lines, model)
 		r.loadIs("model", "name", model)
+		r.ollamaComment(text, model)
 		for _, f := range ollamaFields {
 			epochs := values[[3]string{model, f.step, f.in}]
 			if len(epochs) > 1 {
@@ -77,6 +78,23 @@ func readOllama(r *reading, text []byte) {
 			}
 		}
 		r.end()
+	}
+}
+
+// ollamaComment adds what the comment about a model states, such as "# Model: gemma3 | Params: 4.3B | Quant: Q4_K_M | NumCtx:
+// 4096". VRAM is a result: how much of the model the server has put there.
+func (r *reading) ollamaComment(text []byte, model string) {
+	for line := range strings.Lines(string(text)) {
+		about, found := strings.CutPrefix(strings.TrimSpace(line), "# Model: "+model+" | ")
+		if !found {
+			continue
+		}
+		for part := range strings.SplitSeq(about, " | ") {
+			if key, value, ok := strings.Cut(part, ": "); ok && key != "VRAM" {
+				r.setting(key, value)
+			}
+		}
+		return
 	}
 }
 

@@ -171,11 +171,16 @@ func (f *File) Whole() error {
 	return fmt.Errorf("%s:%d: the last line has no line end: was the file cut off?", f.Path, 1+bytes.Count(f.text, []byte("\n")))
 }
 
-// isGo reports whether a text contains a line that Go's testing package prints, or a Unit line.
+// isGo reports whether a text contains a line that Go's testing package prints, or a Unit line. A line that merely begins
+// with the word Benchmark is not enough, because other tools' logs and tables have such lines.
 func isGo(text []byte) bool {
-	for line := range bytes.Lines(text) {
-		for _, start := range []string{"Benchmark", "Unit ", "goos:", "pkg:", "PASS", "FAIL", "ok  \t", "--- FAIL"} {
-			if bytes.HasPrefix(line, []byte(start)) {
+	for b := range bytes.Lines(text) {
+		line := string(bytes.TrimRight(b, "\r\n"))
+		if line == "PASS" || line == "FAIL" || benchfile.KindOf(line) != benchfile.Other {
+			return true
+		}
+		for _, start := range []string{"goos:", "pkg:", "FAIL\t", "ok  \t", "--- FAIL"} {
+			if strings.HasPrefix(line, start) {
 				return true
 			}
 		}
@@ -198,8 +203,13 @@ func isYAML(start []byte) bool {
 		found["metrics"] && (found["scenario"] || found["  latency"]) || found["metadata"] && found["benchmarks"])
 }
 
-// isTable reports whether the first line of a text is the header of a CSV file.
+// isTable reports whether a text begins with the header of a tool's CSV file. If the text ends within its first line, any
+// line with a comma may be such a header that was cut off.
 func isTable(start []byte) bool {
-	line, _, _ := bytes.Cut(start, []byte("\n"))
-	return bytes.Count(line, []byte(",")) >= 1 && !isGo(start)
+	line, _, whole := bytes.Cut(start, []byte("\n"))
+	if !whole {
+		return bytes.Contains(line, []byte(",")) && !isGo(start)
+	}
+	rows, err := document.CSV(bytes.NewReader(start[:len(line)+1]))
+	return err == nil && slices.ContainsFunc(formats(), func(f format) bool { return f.isTable != nil && f.isTable(rows) })
 }

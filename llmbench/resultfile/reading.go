@@ -2,7 +2,10 @@ package resultfile
 
 import (
 	"fmt"
+	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +43,9 @@ const (
 	nanosecond  = 1
 )
 
+// times maps units of time to factors that convert them to nanoseconds.
+var times = map[string]float64{"ns": nanosecond, "us": 1e3, "ms": millisecond, "s": second, "sec": second}
+
 // A reading is the reading of one value in a file: an object that contains one or several results.
 type reading struct {
 	file       *File
@@ -48,7 +54,20 @@ type reading struct {
 	node       *document.Node // the object that is being read
 	at         string         // precedes keys in messages, such as "benchmarks[1]."
 	res        Result
-	err        error // the first error
+	known      map[*document.Node]bool // values that the format's reader has read: the others may be settings
+	err        error                   // the first error
+}
+
+// know marks values that the format's reader has read, so that they are no settings.
+func (r *reading) know(nodes ...*document.Node) {
+	if r.known == nil {
+		r.known = map[*document.Node]bool{}
+	}
+	for _, n := range nodes {
+		if n != nil {
+			r.known[n] = true
+		}
+	}
 }
 
 // begin begins a result. Its metrics are in n.
@@ -96,6 +115,7 @@ func (r *reading) notef(format string, args ...any) {
 // negative is an error.
 func (r *reading) number(key string) (float64, bool) {
 	n := r.node.Get(key)
+	r.know(n)
 	if n == nil || !r.node.Has(key) || n.Text() == "" {
 		return 0, false
 	}
@@ -247,8 +267,10 @@ func roundUp(share float64) float64 {
 // load adds a part of the load to the benchmark's name. If the file does not have the value, load does
 // nothing.
 func (r *reading) load(name, key string) {
-	if v := r.node.Get(key).Text(); v != "" {
-		r.loadIs(name, r.at+key, spell(r.node.Get(key)))
+	n := r.node.Get(key)
+	r.know(n)
+	if n.Text() != "" {
+		r.loadIs(name, r.at+key, spell(n))
 	}
 }
 
@@ -259,7 +281,11 @@ func (r *reading) loadIs(name, key, value string) {
 }
 
 // config adds a configuration line. If the file does not have the value, config does nothing.
-func (r *reading) config(name, key string) { r.configIs(name, spell(r.node.Get(key))) }
+func (r *reading) config(name, key string) {
+	n := r.node.Get(key)
+	r.know(n)
+	r.configIs(name, spell(n))
+}
 
 func (r *reading) configIs(name, value string) {
 	if value = strings.TrimSpace(line(value)); value != "" {
@@ -304,17 +330,49 @@ func line(s string) string {
 
 // whenUnix sets the time of the run to the number at key: seconds since the Unix epoch.
 func (r *reading) whenUnix(key string) {
-	if v, ok := r.node.Get(key).Number(); ok && v > 0 && v < 1e11 {
+	n := r.node.Get(key)
+	r.know(n)
+	if v, ok := n.Number(); ok && v > 0 && v < 1e11 {
 		r.res.Time = time.UnixMilli(int64(v * 1000)).UTC()
 	}
 }
 
 // when sets the time of the run. The text at key must have one of the layouts.
 func (r *reading) when(key string, layouts ...string) {
+	n := r.node.Get(key)
+	r.know(n)
 	for _, layout := range layouts {
-		if t, err := time.Parse(layout, r.node.Get(key).Text()); err == nil {
+		if t, err := time.Parse(layout, n.Text()); err == nil {
 			r.res.Time = t
 			return
 		}
 	}
+}
+
+// sibling returns the JSON or YAML value in a file that the tool writes into the folder of the file that is read. If there is
+// no such file, sibling returns nil, and a note says what is therefore not known. The same holds for YAML that cannot be
+// parsed, because users write such files too.
+func (r *reading) sibling(name, unknown string) (found *document.Node) {
+	path := filepath.Join(filepath.Dir(r.file.Path), name)
+	in, err := os.Open(path)
+	if err != nil {
+		r.notef("there is no %s beside the file, so %s", name, unknown)
+		return nil
+	}
+	defer in.Close()
+	if filepath.Ext(name) == ".yaml" {
+		if found, err = document.YAML(io.MultiReader(in, strings.NewReader("\n"))); err != nil {
+			r.notef("%s beside the file cannot be read (%v), so %s", name, err, unknown)
+			return nil
+		}
+	} else {
+		err = document.JSON(in, func(n *document.Node) error {
+			found = n
+			return nil
+		})
+	}
+	if err != nil && r.err == nil {
+		r.err = &Error{Path: path, Text: err.Error(), cause: err}
+	}
+	return found
 }

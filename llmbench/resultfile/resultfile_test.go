@@ -92,7 +92,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		side := &Side{Path: "x", Files: []*File{file}}
-		Distinguish(side)
+		Distinguish(Options{}, side)
 		written := side.Text(UnitLines(side.Files))
 		results, err := benchfile.Read(bytes.NewReader(written.Bytes), "x")
 		assert.NilError(t, err, "%s", written.Bytes)
@@ -279,7 +279,7 @@ func TestSeries(t *testing.T) {
 	files := map[string]string{"chunk_1_10-20260302-101100.json": vllm, "plain_1_10-20260302-101200.json": vllm, "plain_1_10-20260303-101200.json": vllm}
 	side, err := ReadSide(write(t, files), Options{})
 	assert.NilError(t, err)
-	Distinguish(side)
+	Distinguish(Options{}, side)
 	var names []string
 	for _, f := range side.Files {
 		names = append(names, f.Results[0].Name)

@@ -22,6 +22,16 @@ var sglangFields = []field{
 	{"accept_length", "accept-len", 1, "tok/step"},
 }
 
+// sglangApart are the keys of results.
+var sglangApart = []string{
+	"completed", "duration", "concurrency", "accept_length", "total_*", "*_throughput", "mean_*", "median_*", "std_*", "p[0-9]*_*", "cache_report",
+	"max_output_tokens_per_s", "max_concurrent_requests", "input_lens", "output_lens", "ttfts", "itls", "latencies", "generated_texts", "errors", "server_info",
+}
+
+// sglangServerApart are the keys of server_info that are no settings: the server's state, what it computed from the
+// memory that was free at its start, and the version, which is what is measured.
+var sglangServerApart = []string{"internal_states", "max_total_num_tokens", "max_req_input_len", "available_gpu_mem*", "status", "load", "version", "kv_events_*", "*_cpu_mask"}
+
 var sglangFormats = []format{{tool: "SGLang", base: "SGLang", read: each(readSGLang), is: func(n *document.Node) bool {
 	return n.Has("completed", "output_throughput") && (n.Has("total_output_tokens_retokenized") || n.Has("dataset_name", "backend")) && !n.Has("num_prompts")
 }}}
@@ -54,4 +64,6 @@ func readSGLang(r *reading) {
 	r.fields(sglangFields, medians)
 	r.ratio("in-tok/req", "total_input_tokens", "completed", "tok/req")
 	r.ratio("out-tok/req", "total_output_tokens", "completed", "tok/req")
+	r.stated(n, sglangApart...)
+	r.stated(n.Get("server_info"), sglangServerApart...)
 }

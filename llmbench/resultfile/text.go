@@ -124,7 +124,7 @@ func unset(set, now map[string]bool) (lines string) {
 func (f *File) write(write func(string)) map[string]bool {
 	set := map[string]bool{}
 	for _, r := range f.Results {
-		config := append([]benchfile.Setting{{Key: "tool", Value: f.Tool}}, r.Config...)
+		config := slices.Concat([]benchfile.Setting{{Key: "tool", Value: f.Tool}}, r.Config, r.Settings)
 		if !r.Time.IsZero() {
 			config = append(config, benchfile.Setting{Key: "date", Value: r.Time.Format("2006-01-02T15:04:05")})
 		}

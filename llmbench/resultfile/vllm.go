@@ -43,6 +43,19 @@ var vllmTableFields = []field{
 	{"{} ITL (ms)", "{}-itl-ns", millisecond, "ms"},
 }
 
+// vllmApart are the keys of results, and of the runs from which medians were computed. All other keys are settings: those
+// that the tool writes itself, and those of --metadata.
+var vllmApart = []string{
+	"completed", "failed", "duration", "total_input_*", "total_output_*", "total_token_throughput", "total_audio_*", "total_video_*", "total_image_*", "*_throughput", "request_goodput",
+	"max_output_tokens_per_s", "max_concurrent_requests", "rtfx", "mean_*", "median_*", "std_*", "p[0-9]*_*", "percentiles_*", "audio_*",
+	"probe_*", "spec_decode_*", "diffusion_*", "rps_change_events", "steady_state_*",
+	"input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "generated_texts", "errors",
+	"aggregation_method", "aggregated_repetitions", "individual_result_files",
+}
+
+// vllmTableApart are the columns with results of benchmark_results.json.
+var vllmTableApart = []string{"*Tput*", "*TTFT*", "*TPOT*", "*ITL*", "*E2EL*", "*(ms)", "*(s)", "Mean", "Median", "P[0-9]*", "Std", "Successful*", "Failed*"}
+
 var vllmFormats = []format{
 	{tool: "vLLM", base: "VLLM", read: each(readVLLM), is: func(n *document.Node) bool {
 		return n.Has("completed", "request_throughput", "num_prompts") && (n.Has("model_id") || n.Has("backend"))
@@ -73,9 +86,7 @@ func readVLLM(r *reading) {
 	r.when("date", "20060102-150405")
 	r.config("model", "model_id")
 	r.config("backend", "backend")
-	for _, key := range []string{"gpu", "gpu_type", "gpu_name", "device", "hardware", "tensor_parallel_size", "tp", "quantization", "dtype", "dataset", "dataset_name", "num_prompts", "burstiness"} {
-		r.config(key, key)
-	}
+	r.config("num_prompts", "num_prompts")
 	r.load("rate", "request_rate")
 	r.load("concurrency", "max_concurrency")
 	r.requests("completed", "failed", "num_prompts")
@@ -97,6 +108,7 @@ func readVLLM(r *reading) {
 	r.fields(vllmFields, medians)
 	r.ratio("in-tok/req", "total_input_tokens", "completed", "tok/req")
 	r.ratio("out-tok/req", "total_output_tokens", "completed", "tok/req")
+	r.stated(n, vllmApart...)
 }
 
 // readVLLMImage reads the result of one diffusion benchmark.
@@ -111,6 +123,7 @@ func readVLLMImage(r *reading) {
 	r.load("concurrency", "benchmark_params.max-concurrency")
 	r.requests("result.completed_requests", "result.failed_requests", "benchmark_params.num-prompts")
 	r.fields(vllmImageFields, medians)
+	r.stated(r.node, "result", "timestamp", "benchmark_params.baseline") // results of another day
 }
 
 // readVLLMColumns reads the table of nightly results, if it is an object of columns, each of which is an
@@ -147,4 +160,5 @@ func readVLLMTable(r *reading) {
 	r.notef("%s does not say in this table how many requests failed", r.tool)
 	r.positive("Output Tput (tok/s)", "output tokens")
 	r.fields(vllmTableFields, []statistic{{"mean", "Mean"}, {"p50", "Median"}, {"p90", "P90"}, {"p95", "P95"}, {"p99", "P99"}})
+	r.stated(r.node, vllmTableApart...)
 }

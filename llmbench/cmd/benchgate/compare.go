@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
@@ -84,6 +85,8 @@ func (c *comparison) compare(paths ...string) (*gate.Report, error) {
 		}
 		units = gate.File{Name: c.units, Data: bytes.NewReader(data)}
 	}
+	column, _, _ := strings.Cut(c.col, "@")
+	c.files.Ignore = slices.Concat(gate.Ignored(), c.Ignore, []string{column})
 	sides, texts, err := resultfile.ReadSides(paths, c.files)
 	if err != nil {
 		return nil, err

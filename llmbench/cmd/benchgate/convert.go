@@ -114,6 +114,7 @@ func (c *converter) run(paths []string) error {
 
 // read returns the results of files in Go benchmark format.
 func (c *converter) read(paths []string) ([]byte, error) {
+	c.options.Ignore = gate.Ignored()
 	text, notes, err := resultfile.ReadTogether(paths, c.options)
 	c.note(notes)
 	return text, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/history"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile"
 )
@@ -80,6 +81,7 @@ func resultsOf(paths []string, stdin io.Reader, o resultfile.Options, stderr io.
 		}
 		paths = []string{temporary.Name()}
 	}
+	o.Ignore = gate.Ignored()
 	text, notes, err := resultfile.ReadTogether(paths, o)
 	for _, note := range notes {
 		fmt.Fprintln(stderr, "benchgate: note:", note)

@@ -90,7 +90,7 @@ func (o *options) judge() (*gate.Report, error) {
 	if len(found) != 1 {
 		return nil, fmt.Errorf("-base %s: %d benchmark files: want one to compare, or a folder or a pattern in quotes with samples of another tool", o.base, len(found))
 	}
-	sides, texts, err := resultfile.ReadSides([]string{o.base, found[0]}, resultfile.Options{})
+	sides, texts, err := resultfile.ReadSides([]string{o.base, found[0]}, resultfile.Options{Ignore: gate.Ignored()})
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package results
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -33,7 +32,7 @@ type Source struct{ Path, Kind string }
 
 // Read reads benchmark files, result files of other tools and files of records. A path is a file, a
 // pattern of [filepath.Match] or a folder; what a file is shows in its contents. In folders only files with an
-// extension of such files are read; the others are listed in Sources. The files of another tool in one folder, or of one
+// extension of such files are read; the others, and files of other kinds, are listed in Sources. The files of another tool in one folder, or of one
 // pattern, are samples. It is an error if a file cannot be read completely, or if there is nothing to report.
 func Read(paths ...string) (*Data, error) {
 	d := &Data{}
@@ -83,31 +82,34 @@ var extensions = []string{".jsonl", ".txt", ".bench", ".json", ".csv", ".yaml", 
 
 // folder reads the files of a folder.
 func (d *Data) folder(path string) error {
-	var found []string
-	err := filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil || e.IsDir():
-			return err
-		case slices.Contains(extensions, filepath.Ext(p)):
-			found = append(found, p)
-		default:
-			d.notRead(p, "none of "+strings.Join(extensions, " "))
-		}
-		return nil
-	})
+	paths, left, err := resultfile.Folder(path)
 	if err != nil {
 		return err
+	}
+	for _, l := range left {
+		d.notRead(l.Path, l.Why)
+	}
+	var found []string
+	for _, p := range paths {
+		if slices.Contains(extensions, filepath.Ext(p)) {
+			found = append(found, p)
+		} else {
+			d.notRead(p, "none of "+strings.Join(extensions, " "))
+		}
 	}
 	return d.files(path, found)
 }
 
+// notRead begins the kind of a source that was not read.
+const notRead = "not read: "
+
 // notRead says of a file why it was not read.
 func (d *Data) notRead(path, why string) {
-	d.Sources = append(d.Sources, Source{path, "not read: " + why})
+	d.Sources = append(d.Sources, Source{path, notRead + why})
 }
 
 // tools controls how files of other tools are read: failed requests are shown, not refused.
-var tools = resultfile.Options{MaxFail: 1}
+var tools = resultfile.Options{MaxFail: 1, Ignore: gate.Ignored()}
 
 // files reads the files of a folder or a pattern.
 func (d *Data) files(path string, paths []string) error {
@@ -130,8 +132,11 @@ func (d *Data) files(path string, paths []string) error {
 		switch f := benchmarks[p]; {
 		case f != nil:
 			err = d.benchmarks(f)
-		case other && slices.Contains([]string{".jsonl", ".txt", ".bench"}, filepath.Ext(p)):
-			err = d.file(p)
+		case other && filepath.Ext(p) == ".jsonl":
+			if err = d.file(p); errors.Is(err, records.ErrForeign) {
+				d.notRead(p, "neither a result file that is known nor records of llmbench")
+				continue
+			}
 		case other:
 			d.notRead(p, "no result file that is known")
 		}
@@ -139,7 +144,20 @@ func (d *Data) files(path string, paths []string) error {
 			return err
 		}
 	}
+	if left := d.left(path); len(left) > 0 {
+		samples.Notes = append(samples.Notes, resultfile.LeftOut(path, left))
+	}
 	return d.samples(&samples)
+}
+
+// left returns the files in a folder that were not read.
+func (d *Data) left(folder string) (paths []string) {
+	for _, s := range d.Sources {
+		if strings.HasPrefix(s.Kind, notRead) && strings.HasPrefix(s.Path, folder) {
+			paths = append(paths, s.Path)
+		}
+	}
+	return paths
 }
 
 // samples adds the results of files of other tools, each of which is a sample.
@@ -147,7 +165,7 @@ func (d *Data) samples(side *resultfile.Side) error {
 	if len(side.Files) == 0 {
 		return nil
 	}
-	resultfile.Distinguish(side)
+	resultfile.Distinguish(tools, side)
 	rows, _, err := Parse(side.Text(nil).Bytes, side.Path)
 	if err != nil {
 		return err

@@ -1,0 +1,67 @@
+package results
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+const folders = "../../../resultfile/testdata/folders/"
+
+// TestReadFolders checks that a report reads folders as tools leave them, and says what it left out: logs, tables of another
+// kind, and per-request files that are not records.
+func TestReadFolders(t *testing.T) {
+	for _, c := range []struct {
+		folder string
+		rows   []string // the names of rows
+		left   []string // the names of files that were not read
+	}{
+		{"aiperf", []string{"AIPerf/concurrency=2"}, []string{"profile_export.jsonl", "profile_export_console.txt", "profile_export_aiperf_aggregate.json", "server_metrics_export.csv", "aiperf.log"}},
+		{"evalscope", []string{"EvalScope/concurrency=2", "EvalScope/rate=20"}, []string{"benchmark.log", "performance_summary.txt", "benchmark_args.json"}},
+		{"genai-bench", []string{"GenAIBench/scenario=D(64,8)/batch=1/concurrency=2"}, []string{"experiment_metadata.json"}},
+		{"guidellm", []string{"GuideLLM/strategy=concurrent/streams=2"}, nil},
+		{"locust", []string{"Locust/type=POST/name=_v1_chat_completions", "Locust/type=GET/name=_v1_models", "Locust/type=TTFT/name=ttft"}, []string{"run_stats_history.csv", "run.html"}},
+	} {
+		d, err := Read(folders + c.folder)
+		assert.NilError(t, err, c.folder)
+		var rows, left []string
+		for _, r := range d.Rows {
+			if !slices.Contains(rows, r.Name) {
+				rows = append(rows, r.Name)
+			}
+		}
+		for _, s := range d.Sources {
+			if strings.HasPrefix(s.Kind, "not read: ") {
+				left = append(left, filepath.Base(s.Path))
+			}
+		}
+		assert.DeepEqual(t, rows, c.rows)
+		for _, want := range c.left {
+			assert.Check(t, slices.Contains(left, want), "%s: %s: %q", c.folder, want, left)
+		}
+		told := slices.ContainsFunc(d.Rows[0].Doubts, func(d Doubt) bool {
+			return d.Note && strings.Contains(d.Text, "left out, because they are no results: ")
+		})
+		assert.Check(t, told == (len(left) > 0), "%s: %q", c.folder, d.Rows[0].Doubts)
+	}
+}
+
+// TestLinkedFolder checks that a report follows links, and counts nothing twice.
+func TestLinkedFolder(t *testing.T) {
+	dir := t.TempDir()
+	path, err := filepath.Abs(folders + "guidellm")
+	assert.NilError(t, err)
+	for _, name := range []string{"a", "b"} {
+		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	d, err := Read(dir)
+	assert.NilError(t, err)
+	assert.Equal(t, d.Rows[0].Samples(), 1)
+	assert.Assert(t, slices.Contains(d.Sources, Source{filepath.Join(dir, "b"), "not read: " + filepath.Join(dir, "a") + " is the same folder"}), "%q", d.Sources)
+}
