@@ -53,12 +53,12 @@ type (
 // mostEntries is the largest number of entries in a feed.
 const mostEntries = 100
 
-// Atom writes the newest changes for the worse as an Atom feed (RFC 4287), newest first. The identifier of an
-// entry depends only on the run that revealed the change and on its first series, so it stays the same when runs
-// are added.
+// Atom writes the newest changes for the worse as an Atom feed (RFC 4287), newest first. The identifier of the feed
+// depends only on its title. The identifier of an entry depends only on the run that revealed the change and on its
+// first series, so it stays the same when runs are added.
 func (o *Overview) Atom(w io.Writer, opts PageOptions) error {
 	newest := o.runs[len(o.runs)-1]
-	f := atomFeed{ID: urn("feed", opts.Title, opts.Commits), Title: opts.Title, Updated: added(newest), Author: "benchgate"}
+	f := atomFeed{ID: urn("feed", opts.Title, ""), Title: opts.Title, Updated: added(newest), Author: "benchgate"}
 	for _, e := range o.events {
 		if e.kind != eventWorse || len(f.Entries) == mostEntries {
 			continue
@@ -66,7 +66,7 @@ func (o *Overview) Atom(w io.Writer, opts PageOptions) error {
 		run := o.runs[e.night]
 		var b strings.Builder
 		printer{b: &b}.cause(*e.cause)
-		entry := atomEntry{ID: urn("entry", run.Name, e.cause.Moves[0].Series.text()), Title: e.sentence(), Updated: added(run), Content: atomContent{"text", b.String()}}
+		entry := atomEntry{ID: urn("entry", run.Name, e.cause.Moves[0].Series.id()), Title: e.sentence(), Updated: added(run), Content: atomContent{"text", b.String()}}
 		if href := opts.link(e.cause.Bad.Commit); href != "" {
 			entry.Link = &atomLink{"alternate", href}
 		}
@@ -89,9 +89,4 @@ func urn(parts ...string) string {
 }
 
 // added returns when a run was added, in RFC 3339 format, or the time of its commit if that is not known.
-func added(run *Run) string {
-	if _, err := time.Parse(time.RFC3339, run.Date); err == nil {
-		return run.Date
-	}
-	return run.Time.UTC().Format(time.RFC3339)
-}
+func added(run *Run) string { return run.ranAt(time.Now()).UTC().Format(time.RFC3339) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/history/internal/change"
@@ -20,8 +21,8 @@ type ChangeOptions struct {
 }
 
 // Changes returns the change points of all gated units in the runs. It uses Hunter's method
-// (https://arxiv.org/abs/2301.03034) with windows of 50 runs. Changes whose possible first runs overlap become
-// one Cause. Unsound results are omitted, and a new baseline begins in the same places as in Check.
+// (https://arxiv.org/abs/2301.03034) with windows of 50 runs. Changes whose possible first runs on one machine
+// overlap become one Cause. Unsound results are omitted, and a new baseline begins in the same places as in Check.
 //
 // Unlike Check, which controls false alarms over the whole newest run, Changes applies the limit P to each
 // change point by itself. So the more series there are, the more false change points Changes returns.
@@ -29,10 +30,20 @@ func (r *Reader) Changes(runs []*Run, o ChangeOptions) ([]Cause, error) {
 	if !(o.P > 0 && o.P < 1) {
 		return nil, fmt.Errorf("p: %v, want more than 0 and less than 1", o.P)
 	}
-	c, err := r.newChecker(runs, CheckOptions{Nights: 2, Min: o.Min, MaxFail: o.MaxFail, Units: o.Units})
+	all, err := r.checkers(runs, CheckOptions{Nights: 2, Min: o.Min, MaxFail: o.MaxFail, Units: o.Units})
 	if err != nil {
 		return nil, err
 	}
+	slices.SortFunc(all, func(a, b *checker) int { return strings.Compare(a.machine, b.machine) })
+	var causes []Cause
+	for _, c := range all {
+		causes = append(causes, c.changes(o)...)
+	}
+	return causes, nil
+}
+
+// changes returns the change points of the machine's runs.
+func (c *checker) changes(o ChangeOptions) []Cause {
 	var all [][]float64 // the values of each series, indexed by series number
 	for night := range c.nights {
 		c.report = &Report{}
@@ -58,7 +69,7 @@ func (r *Reader) Changes(runs []*Run, o ChangeOptions) ([]Cause, error) {
 			})
 		}
 	}
-	return c.causes(moved), nil
+	return c.causes(moved)
 }
 
 // WriteChanges writes causes as text for a terminal.
@@ -68,7 +79,11 @@ func WriteChanges(w io.Writer, causes []Cause) error {
 	if len(causes) == 0 {
 		fmt.Fprintln(&b, "no change points")
 	}
-	for _, c := range causes {
+	several := slices.ContainsFunc(causes, func(c Cause) bool { return c.Machine != causes[0].Machine })
+	for i, c := range causes {
+		if several && (i == 0 || c.Machine != causes[i-1].Machine) {
+			fmt.Fprintf(&b, "on machine %q:\n", c.Machine)
+		}
 		p.cause(c)
 	}
 	_, err := io.WriteString(w, b.String())

@@ -143,7 +143,7 @@ func TestOneCauseIsOneAlarm(t *testing.T) {
 		r, err := p.reader.Check(runs[:n+1], defaults)
 		assert.NilError(t, err)
 		assert.Equal(t, len(r.Causes), 0, "night %d: %+v", n, r.Causes)
-		assert.Equal(t, len(r.Known), min(1, max(0, night+8-n)), "night %d", n)
+		assert.Equal(t, len(r.Known), 1, "night %d", n)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestRerunsOfASlowNight(t *testing.T) {
 	assert.Equal(t, len(r.Controls), 6)
 	patterns, reruns := r.Patterns()
 	assert.DeepEqual(t, patterns, []string{"^BenchmarkServing$/^concurrency=2$", "^BenchmarkServing$/^concurrency=1$", "^BenchmarkServing$/^concurrency=3$"})
-	assert.DeepEqual(t, reruns[1:], []int{1, 1})
+	assert.DeepEqual(t, reruns[1:], []int{3, 3}) // so many show that the machine is still slow
 
 	again := func(slow, ttft float64, controls ...int) *Report {
 		all := runs
@@ -232,18 +232,24 @@ func TestRerunsOfASlowNight(t *testing.T) {
 			rerun(line(1, slow, ttft))
 		}
 		for _, row := range controls {
-			rerun(line(row, slow, 1))
+			for i := range reruns[1] {
+				rerun(line(row, slow*(1+float64(i)/1e4), 1))
+			}
 		}
 		r, err := p.reader.Check(all, defaults)
 		assert.NilError(t, err)
-		assert.Equal(t, len(r.Controls), 0)
+		assert.Equal(t, len(r.Controls) > 0, len(controls) == 0)
 		return r
 	}
 	assert.Equal(t, again(1, 1.08, 0, 2).Verdict, Alarm)
 	assert.Equal(t, again(1.08, 1.08, 0, 2).Verdict, Alarm)
-	assert.Equal(t, again(1.08, 1, 0, 2).Verdict, Nothing)
 	assert.Equal(t, again(1, 1, 0, 2).Verdict, Nothing)
-	assert.Equal(t, again(1, 1.08).Verdict, Nothing) // without controls, the machine may have recovered
+	// The suspect was an outlier, but all series are still slow.
+	still := again(1.08, 1, 0, 2)
+	assert.Equal(t, still.Verdict, Alarm)
+	assert.Equal(t, still.Causes[0].Moves[0].Benchmark, "")
+	assert.Equal(t, len(still.Cleared), 1)
+	assert.Equal(t, again(1, 1.08).Summary, "cannot judge: all series of the machine worse by about 8.0%, to be rerun") // nothing says whether the machine has recovered
 }
 
 func TestWhatMustBeEqualBeginsANewBaseline(t *testing.T) {
@@ -253,7 +259,7 @@ func TestWhatMustBeEqualBeginsANewBaseline(t *testing.T) {
 		about  func(a *About)
 	}{
 		"configuration": {`gpu: A100, before H100 (4 benchmarks)`, func(lines []string) { lines[0] = "gpu: A100\n" + lines[0] }, nil},
-		"same=": {"example.com/serving.Serving/concurrency=1-8: a unit with same= differs from before", func(lines []string) {
+		"same=": {"serving.Serving/concurrency=1-8: a unit with same= differs from before", func(lines []string) {
 			for i := range lines {
 				lines[i] = strings.Replace(lines[i], " 100 out-tok/req", " 70 out-tok/req", 1)
 			}
@@ -276,7 +282,11 @@ func TestWhatMustBeEqualBeginsANewBaseline(t *testing.T) {
 			}
 			r := p.check(t)
 			assert.Equal(t, r.Verdict, CannotJudge)
-			assert.Equal(t, r.Summary, "cannot judge: 12 series with too few earlier runs")
+			want := "cannot judge: 12 series with too few earlier runs"
+			if name == "machine" {
+				want = `cannot judge on machine "b": 12 series with too few earlier runs; nothing on machine "a": 12 series in line with what came before`
+			}
+			assert.Equal(t, r.Summary, want)
 			assert.Equal(t, r.Epochs[0], c.change)
 		})
 	}
@@ -307,7 +317,7 @@ func TestUnsoundRunsAreNoBaseline(t *testing.T) {
 			r, err := p.reader.Check(runs, defaults)
 			assert.NilError(t, err)
 			assert.Equal(t, r.Verdict, CannotJudge)
-			assert.Equal(t, r.Unsound[0], "example.com/serving.Serving/concurrency=1-8: "+c.why)
+			assert.Equal(t, r.Unsound[0], "serving.Serving/concurrency=1-8: "+c.why)
 			// A sound night is compared with the earlier sound nights only.
 			broken = func(night int) bool { return night >= 32 && night < 39 }
 			r = p.check(t)
@@ -327,7 +337,7 @@ func TestWhatIsLeftOutIsNamed(t *testing.T) {
 	r, err := p.reader.Check(runs, defaults)
 	assert.NilError(t, err)
 	assert.Equal(t, r.Verdict, Nothing, r.Summary)
-	assert.DeepEqual(t, r.LeftOut, []string{"1 rerun of gone, which the history does not have", "example.com/serving.Serving/concurrency=1-8: stalls/op is 0: want more than 0"})
+	assert.DeepEqual(t, r.LeftOut, []string{"1 rerun of gone, which the history does not have", "serving.Serving/concurrency=1-8: stalls/op is 0: want more than 0"})
 }
 
 func TestMissingBenchmark(t *testing.T) {
@@ -340,29 +350,7 @@ func TestMissingBenchmark(t *testing.T) {
 	}
 	r := p.check(t)
 	assert.Equal(t, r.Verdict, CannotJudge)
-	assert.Equal(t, r.Summary, "cannot judge: 1 benchmark missing: example.com/serving.Serving/concurrency=1-8")
-}
-
-func TestSlowNightIsTakenOut(t *testing.T) {
-	p := project{nights: 40, rows: 4, noise: 0.01}
-	p.edit = func(night int, lines []string) []string {
-		if night != 39 {
-			return lines
-		}
-		for i, line := range lines {
-			var name, rest string
-			var n int
-			var tok, ttft, tpot float64
-			_, err := fmt.Sscanf(line, "%s %d %f output-tok/s %f p50-ttft-ns %f mean-tpot-ns", &name, &n, &tok, &ttft, &tpot)
-			assert.NilError(t, err)
-			_, rest, _ = strings.Cut(line, "mean-tpot-ns")
-			lines[i] = fmt.Sprintf("%s 1 %g output-tok/s %g p50-ttft-ns %g mean-tpot-ns%s", name, tok/1.2, ttft*1.2, tpot*1.2, rest)
-		}
-		return lines
-	}
-	r := p.check(t)
-	assert.Equal(t, r.Verdict, Nothing, r.Summary)
-	assert.Assert(t, r.SlowOnce.Change > 0.17 && r.SlowOnce.Change < 0.23, "%v", r.SlowOnce)
+	assert.Equal(t, r.Summary, "cannot judge: missing in this run: serving.Serving/concurrency=1-8")
 }
 
 func TestChangesOfOneCommitAreOneCause(t *testing.T) {

@@ -8,34 +8,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 )
 
 // A Dir is the folder of a history. Several processes may add to the folder at once.
 type Dir string
-
-// layout is the time format in file names. It has no colon, because Windows does not allow colons in file
-// names.
-const layout = "2006-01-02T150405Z"
-
-// named matches the names of a history's files: commit time, commit, and a hash of the contents.
-var named = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT\d{6}Z)-([0-9A-Za-z._]{1,12})-([0-9a-f]{16})\.txt$`)
-
-// unnamable matches the characters of a commit that are replaced in file names.
-var unnamable = regexp.MustCompile(`[^0-9A-Za-z._]`)
-
-// unfinishedStart and unfinishedEnd are the prefix and the suffix of files that Add is still writing.
-const unfinishedStart, unfinishedEnd = ".add-", ".tmp"
-
-// unfinished reports whether a file has the name of a run that Add is still writing, or was writing when it
-// was killed.
-func unfinished(name string) bool {
-	return strings.HasPrefix(name, unfinishedStart) && strings.HasSuffix(name, unfinishedEnd)
-}
 
 // Add writes a run to the folder and returns the name of the new file. It creates the folder if necessary. The
 // text has results in Go benchmark format; Add puts the configuration lines of about in front of the text
@@ -49,6 +28,9 @@ func (d Dir) Add(text []byte, about About, now time.Time) (string, error) {
 	if err == nil {
 		about, err = about.merge(stated)
 	}
+	if err == nil && noCommit(about.Commit) {
+		err = fmt.Errorf("commit: %s: want the hash of a commit: git writes zeros where there is none", about.Commit)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -59,7 +41,7 @@ func (d Dir) Add(text []byte, about About, now time.Time) (string, error) {
 		return name, fmt.Errorf("%s: the history has this run: %w", name, os.ErrExist)
 	}
 	if date(text) == "" {
-		head = fmt.Appendf(head, "date: %s\n", now.UTC().Format(time.RFC3339))
+		head = fmt.Appendf(head, "date: %s\n", now.UTC().Format(time.RFC3339Nano)) // runs may be added within a second
 	}
 	whole := slices.Concat(head, []byte("\n"), text)
 	if !bytes.HasSuffix(whole, []byte("\n")) {
@@ -112,15 +94,10 @@ func (d Dir) sync() error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// short returns the first 12 characters of a commit, made safe for a file name.
-func short(commit string) string {
-	commit = unnamable.ReplaceAllString(commit, "_")
-	return commit[:min(len(commit), 12)]
-}
-
 // A Listing lists the files in the folder of a history.
 type Listing struct {
 	Runs       []string // file names of runs, sorted by commit time
+	Acks       []string // files that Ack has written
 	Unfinished []string // files that Add is still writing, or was writing when it was killed
 	Others     []string // other files, which do not belong to the history
 }
@@ -133,6 +110,8 @@ func (d Dir) List() (Listing, error) {
 		switch name := e.Name(); {
 		case named.MatchString(name) && !e.IsDir():
 			l.Runs = append(l.Runs, name)
+		case isAck(name) && !e.IsDir():
+			l.Acks = append(l.Acks, name)
 		case unfinished(name):
 			l.Unfinished = append(l.Unfinished, name)
 		case name != ".git":
@@ -142,11 +121,11 @@ func (d Dir) List() (Listing, error) {
 	return l, err
 }
 
-// Remove deletes runs and unfinished files by name. It deletes nothing at all if any name is neither of these,
-// or does not exist.
+// Remove deletes runs, unfinished files, and files of Ack by name. It deletes nothing at all if any name is none of
+// these, or does not exist.
 func (d Dir) Remove(names []string) error {
 	for _, name := range names {
-		if own := named.MatchString(name) || unfinished(name); !own || filepath.Base(name) != name {
+		if own := named.MatchString(name) || unfinished(name) || isAck(name); !own || filepath.Base(name) != name {
 			return fmt.Errorf("%q: want the name of a file of the history, as prune prints it; nothing was deleted", name)
 		}
 		if _, err := os.Lstat(filepath.Join(string(d), name)); err != nil {

@@ -121,7 +121,6 @@ func (o *Overview) htmlEvent(e event, opts PageOptions) htmlEvent {
 
 // groups returns the pictures: first of what changed in the last week, then of each benchmark.
 func (o *Overview) groups() ([]htmlGroup, error) {
-	newest := o.runs[len(o.runs)-1].Time
 	all := []htmlGroup{{ID: "recent", Title: "Changed in the last week"}}
 	index := map[string]int{}
 	for i := range o.panels {
@@ -130,7 +129,7 @@ func (o *Overview) groups() ([]htmlGroup, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.lastEvent >= 0 && newest.Sub(o.runs[p.lastEvent].Time) <= week {
+		if p.lastEvent >= 0 && o.isRecent(p.lastEvent) {
 			all[0].Panels = append(all[0].Panels, h)
 			continue
 		}

@@ -18,10 +18,11 @@ import (
 // An Overview shows a whole history: every series, and what changed when. Its methods write it as a page, as text
 // for a terminal, and as a feed.
 type Overview struct {
-	report *Report // of the newest run
-	runs   []*Run  // without reruns, in the order of commits
-	panels []panel // what changed last first
-	events []event // newest first
+	report *Report     // of the newest run
+	runs   []*Run      // without reruns, in the order of ReadAll
+	times  []time.Time // of each run: when its commit was made, as far as clocks agree on it; they never go back
+	panels []panel     // what changed last first
+	events []event     // newest first
 }
 
 // week is the time before the newest run whose events the first screen shows.
@@ -80,32 +81,32 @@ const (
 
 // Overview replays [Reader.Check] for each run in turn, and returns all results. It shows the gated units.
 func (r *Reader) Overview(runs []*Run, o CheckOptions) (*Overview, error) {
-	c, err := r.newChecker(runs, o)
+	all, err := r.checkers(runs, o)
 	if err != nil {
 		return nil, err
 	}
-	b := &overviewBuilder{checker: c, index: map[panelKey]int{}, of: map[int][2]int{}, o: &Overview{runs: c.nights}}
-	for night, run := range c.nights {
-		last := night == len(c.nights)-1
-		c.report = newReport(run, o)
-		values := c.values(night)
-		b.points(night, values)
-		result := c.watch.Night(values)
-		b.findings(result)
-		c.explain(night, result, c.report, last)
-		if !last {
-			c.compareConfigurations(night)
+	view := &Overview{}
+	at := map[*Run]int{}
+	now, newest := time.Now(), time.Time{}
+	for _, run := range runs {
+		if run.RerunOf != "" {
+			continue
 		}
-		b.nightEvents(night)
+		newest = later(newest, run.madeAt(now))
+		at[run] = len(view.runs)
+		view.runs, view.times = append(view.runs, run), append(view.times, newest)
 	}
-	c.conclude()
-	b.o.report = c.report
-	for i := range c.found {
-		cause := &c.found[i]
-		b.o.events = append(b.o.events, event{kind: eventWorse, night: cause.found, cause: cause})
+	index := map[panelKey]int{}
+	for _, c := range all {
+		b := &overviewBuilder{checker: c, at: at, index: index, of: map[int][2]int{}, o: view}
+		c.replay(b.see)
+		for i := range c.found {
+			view.events = append(view.events, event{kind: eventWorse, night: b.night(c.found[i].found), cause: &c.found[i]})
+		}
 	}
-	b.finish()
-	return b.o, nil
+	view.report = join(all)
+	view.finish()
+	return view, nil
 }
 
 // A panelKey identifies a panel. A change of the configuration begins a new baseline in the same panel.
@@ -115,12 +116,26 @@ type panelKey struct {
 	machine string
 }
 
-// An overviewBuilder makes an Overview while a checker replays a history.
+// An overviewBuilder adds a machine's runs to an Overview while a checker replays them.
 type overviewBuilder struct {
 	*checker
 	o     *Overview
+	at    map[*Run]int     // index in Overview.runs
 	index map[panelKey]int // in Overview.panels
 	of    map[int][2]int   // the panel of each series, and the number of its newest point
+}
+
+// night returns the number in Overview.runs of one of the machine's nights.
+func (b *overviewBuilder) night(of int) int { return b.at[b.nights[of]] }
+
+// see adds a night.
+func (b *overviewBuilder) see(night int, values []watch.Value, result watch.Result) {
+	b.points(b.night(night), values)
+	b.findings(result)
+	if night < len(b.nights)-1 {
+		b.compareConfigurations(night)
+	}
+	b.nightEvents(b.night(night))
 }
 
 // points adds the values of a night to the panels.
@@ -128,7 +143,7 @@ func (b *overviewBuilder) points(night int, values []watch.Value) {
 	for _, v := range values {
 		cell := b.series[v.Series].cell
 		rule := b.rules[cell.Unit]
-		key := panelKey{cell.Row, cell.Unit, b.nights[night].Machine}
+		key := panelKey{cell.Row, cell.Unit, b.machine}
 		at, ok := b.index[key]
 		if !ok {
 			at = len(b.o.panels)
@@ -160,7 +175,7 @@ func (b *overviewBuilder) findings(result watch.Result) {
 		p := &b.o.panels[b.of[f.Series][0]]
 		switch f.Kind {
 		case watch.Worse, watch.Better:
-			p.shifts = append(p.shifts, shift{worse: f.Kind == watch.Worse, change: b.move(f).Change, begins: f.Last})
+			p.shifts = append(p.shifts, shift{worse: f.Kind == watch.Worse, change: b.move(f).Change, begins: b.night(f.Last)})
 			p.lastEvent = p.points[b.of[f.Series][1]].night
 		case watch.Suspect:
 			p.points[b.of[f.Series][1]].suspect = true
@@ -176,19 +191,19 @@ func (b *overviewBuilder) nightEvents(night int) {
 	for _, text := range b.report.Epochs {
 		b.o.events = append(b.o.events, event{kind: eventBaseline, night: night, detail: text})
 	}
-	if m := b.report.SlowOnce; m != nil {
+	if m := cmp.Or(b.report.SlowOnce, b.report.Recovered); m != nil {
 		b.o.events = append(b.o.events, event{kind: eventSlow, night: night,
-			detail: fmt.Sprintf("all series of machine %q are worse by about %.1f%% in this run alone", b.nights[night].Machine, 100*m.Change)})
+			detail: fmt.Sprintf("all series of machine %q are worse by about %.1f%%", b.machine, 100*m.Change)})
 	}
 }
 
 // finish sorts the events and panels and computes the levels.
-func (b *overviewBuilder) finish() {
-	slices.SortStableFunc(b.o.events, func(a, e event) int { return e.night - a.night })
-	for i := range b.o.panels {
-		b.o.panels[i].split()
+func (o *Overview) finish() {
+	slices.SortStableFunc(o.events, func(a, e event) int { return e.night - a.night })
+	for i := range o.panels {
+		o.panels[i].split()
 	}
-	slices.SortStableFunc(b.o.panels, func(a, p panel) int {
+	slices.SortStableFunc(o.panels, func(a, p panel) int {
 		return cmp.Or(p.lastEvent-a.lastEvent, strings.Compare(a.Benchmark, p.Benchmark))
 	})
 }
@@ -220,13 +235,17 @@ func (p *panel) format(v float64) string { return benchunit.Scale(v, p.cls) + p.
 
 // recent returns the events of the week before the newest run.
 func (o *Overview) recent() (all []event) {
-	newest := o.runs[len(o.runs)-1].Time
 	for _, e := range o.events {
-		if newest.Sub(o.runs[e.night].Time) <= week {
+		if o.isRecent(e.night) {
 			all = append(all, e)
 		}
 	}
 	return all
+}
+
+// isRecent reports whether a run is of the week before the newest run.
+func (o *Overview) isRecent(night int) bool {
+	return o.times[len(o.times)-1].Sub(o.times[night]) <= week
 }
 
 // sentence describes an event in one line, without its run.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -158,18 +159,72 @@ func TestAtom(t *testing.T) {
 	assert.Equal(t, f.Title, pageOptions.Title)
 	assert.Equal(t, len(f.Entries), 1)
 	entry := f.Entries[0]
-	assert.Assert(t, strings.HasPrefix(entry.Title, "worse: example.com/serving.Serving/concurrency=2-"), entry.Title)
+	assert.Assert(t, strings.HasPrefix(entry.Title, "worse: serving.Serving/concurrency=2-"), entry.Title)
 	assert.Assert(t, strings.Contains(entry.Content.Text, "after commit "), entry.Content.Text)
 	assert.Assert(t, strings.HasPrefix(entry.Link.Href, "https://example.com/commit/"), entry.Link.Href)
 	for _, text := range []string{f.Updated, entry.Updated} {
 		_, err := time.Parse(time.RFC3339, text)
 		assert.NilError(t, err)
 	}
+	// The feed keeps its identifier, whatever the links are and when runs are added.
+	for _, commits := range []string{"", "https://example.org/{commit}"} {
+		o, err := p.reader.Overview(runs[:30], defaults)
+		assert.NilError(t, err)
+		var b strings.Builder
+		assert.NilError(t, o.Atom(&b, PageOptions{Title: pageOptions.Title, Commits: commits}))
+		var other atomFeed
+		assert.NilError(t, xml.Unmarshal([]byte(b.String()), &other))
+		assert.Equal(t, other.ID, f.ID)
+	}
 	// The entry keeps its identifier when runs are added.
 	before := feed(runs[:59])
 	assert.Equal(t, len(before.Entries), 1)
 	assert.Equal(t, before.Entries[0].ID, entry.ID)
 	assert.Assert(t, regexp.MustCompile(`^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(entry.ID), entry.ID)
+}
+
+// TestOverviewOfWrongClocks checks that the last week is the week before the newest run, whatever some commit's date is.
+func TestOverviewOfWrongClocks(t *testing.T) {
+	p := changed()
+	p.about = func(night int, a *About) {
+		if night == 30 {
+			a.Time = a.Time.AddDate(5, 0, 0)
+		}
+	}
+	var dated []*Run
+	for i, run := range p.runs(t) {
+		run.Date = time.Date(2026, 1, 1+i, 3, 0, 0, 0, time.UTC).Format(time.RFC3339)
+		dated = append(dated, run)
+	}
+	dated = inOrder(dated, dated[59].Time.AddDate(0, 0, 1))
+	o, err := p.reader.Overview(dated, defaults)
+	assert.NilError(t, err)
+	assert.Equal(t, o.headline(), "In the last week: 1 change for the worse.")
+}
+
+// TestOverviewOfMachines checks that each machine has its own panels, and that the newest run of each is judged.
+func TestOverviewOfMachines(t *testing.T) {
+	p := &project{nights: 100, rows: 2, noise: 0.01, step: slower(80, 0.2, 1)}
+	p.about = func(night int, a *About) { a.Machine = string(rune('a' + night%2)) }
+	o := p.overview(t)
+	assert.Equal(t, len(o.panels), 12)
+	for i := range o.panels {
+		panel := &o.panels[i]
+		assert.Equal(t, len(panel.points), 50)
+		for _, x := range panel.points {
+			assert.Equal(t, o.runs[x.night].Machine, panel.machine)
+		}
+		for _, s := range panel.shifts {
+			assert.Assert(t, math.Abs(s.change) < 0.05 || s.begins >= 78 && s.begins <= 84, "%+v", s)
+		}
+	}
+	assert.Assert(t, strings.Contains(o.report.Summary, `nothing on machine "b"`) && strings.Contains(o.report.Summary, `nothing on machine "a"`), o.report.Summary)
+	runs := p.runs(t)
+	causes, err := p.reader.Changes(runs, ChangeOptions{P: 0.0005, Min: 0.01})
+	assert.NilError(t, err)
+	var b strings.Builder
+	assert.NilError(t, WriteChanges(&b, causes))
+	assert.Assert(t, strings.HasPrefix(b.String(), "on machine \"a\":\nafter commit") && strings.Contains(b.String(), "\non machine \"b\":\nafter commit"), b.String())
 }
 
 // BenchmarkOverview makes a page of 1,000 runs with 200 series.

@@ -33,7 +33,7 @@ func (o *Overview) Text(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", p.spark(), p.format(last.value), p.shiftText(), p.Series.text(), p.machine)
 	}
 	t.Flush()
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, printable(b.String()))
 	return err
 }
 

@@ -2,11 +2,9 @@ package history
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,9 +22,10 @@ import (
 type Run struct {
 	Name string // file name
 	About
-	Date     string // when the run was added, in RFC 3339 format, or "" if unknown
+	Date     string // when the run was added, in RFC 3339 format, or as the results say, or "" if unknown
 	Cells    []Cell
 	Failed   bool // the file has a line FAIL: a benchmark of the run failed
+	Accepted bool // Dir.Ack has accepted the run's results as they are
 	unitsSet []*benchfmt.UnitMetadata
 }
 
@@ -43,6 +42,7 @@ type Cell struct {
 type Reader struct {
 	row, config *benchproc.Projection
 	spelled     map[string]string // the files' spelling of each unit, keyed by tidied unit
+	packages    []string          // all packages, without duplicates
 	cells       int               // the largest number of cells in a run so far
 }
 
@@ -65,27 +65,6 @@ func NewReader(ignore ...string) *Reader {
 	}
 	r.config = parser.Residue()
 	return r
-}
-
-// ReadAll reads the runs of a folder and sorts them by commit time. Runs of the same commit are in the order in
-// which they were added.
-func (r *Reader) ReadAll(d Dir) ([]*Run, error) {
-	l, err := d.List()
-	if err != nil {
-		return nil, err
-	}
-	runs := make([]*Run, len(l.Runs))
-	for i, name := range l.Runs {
-		text, err := os.ReadFile(filepath.Join(string(d), name))
-		if err != nil {
-			return nil, err
-		}
-		if runs[i], err = r.Read(name, text); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortStableFunc(runs, func(a, b *Run) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Date, b.Date)) })
-	return runs, nil
 }
 
 // Read reads one run from the text of its file. Errors name the file and the line.
@@ -136,6 +115,9 @@ type cellIndex struct {
 func (r *Reader) add(run *Run, cells *cellIndex, rec *benchfmt.Result) error {
 	file, line := rec.Pos()
 	row, config := r.row.Project(rec), r.config.Project(rec)
+	if pkg := r.pkg(row); pkg != "" && !slices.Contains(r.packages, pkg) {
+		r.packages = append(r.packages, pkg)
+	}
 	for _, v := range rec.Values {
 		c := Cell{Row: row, Config: config, Unit: v.Unit}
 		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) {
@@ -165,17 +147,32 @@ func (r *Reader) add(run *Run, cells *cellIndex, rec *benchfmt.Result) error {
 // benchmarkName returns the row's benchmark name without the prefix "Benchmark", preceded by the package and a
 // dot if the package is known.
 func (r *Reader) benchmarkName(row benchproc.Key) string {
-	fields := r.row.Fields()
-	pkg, name := row.Get(fields[0]), row.Get(fields[1])
-	if pkg != "" {
-		return pkg + "." + name
+	if pkg := r.pkg(row); pkg != "" {
+		return pkg + "." + r.name(row)
 	}
-	return name
+	return r.name(row)
 }
+
+// shortName is benchmarkName with as few of the last elements of the package's path as tell it from the other packages.
+func (r *Reader) shortName(row benchproc.Key) string {
+	pkg := r.pkg(row)
+	if pkg == "" {
+		return r.name(row)
+	}
+	short := path.Base(pkg)
+	for short != pkg && slices.ContainsFunc(r.packages, func(other string) bool { return other != pkg && strings.HasSuffix("/"+other, "/"+short) }) {
+		short = path.Join(path.Base(strings.TrimSuffix(pkg, "/"+short)), short)
+	}
+	return short + "." + r.name(row)
+}
+
+func (r *Reader) pkg(row benchproc.Key) string { return row.Get(r.row.Fields()[0]) }
+
+func (r *Reader) name(row benchproc.Key) string { return row.Get(r.row.Fields()[1]) }
 
 // pattern returns a value of the go test flag -bench that matches exactly the row's benchmark.
 func (r *Reader) pattern(row benchproc.Key) string {
-	name := benchfile.ParseName(row.Get(r.row.Fields()[1])).WithoutProcs()
+	name := benchfile.ParseName(r.name(row)).WithoutProcs()
 	parts := strings.Split(name, "/")
 	parts[0] = "Benchmark" + parts[0]
 	for i, part := range parts {

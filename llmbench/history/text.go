@@ -5,21 +5,34 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
 // JSON writes the report as one JSON object.
 func (r *Report) JSON(w io.Writer) error {
+	all := r.filled()
+	for _, other := range r.Others {
+		filled := other.filled()
+		all.Others = append(all.Others, &filled)
+	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
+	return e.Encode(&all)
+}
+
+// filled returns a copy of r without Others, in which no list is nil.
+func (r *Report) filled() Report {
 	all := *r
+	all.Others = nil
 	all.Causes, all.Improved, all.Known = list(r.Causes), list(r.Improved), list(r.Known)
 	all.Suspects, all.Controls, all.Cleared, all.Same, all.Young = list(r.Suspects), list(r.Controls), list(r.Cleared), list(r.Same), list(r.Young)
-	all.Missing, all.Unsound, all.LeftOut, all.Epochs = list(r.Missing), list(r.Unsound), list(r.LeftOut), list(r.Epochs)
-	return e.Encode(&all)
+	all.Missing, all.Unsound, all.LeftOut, all.Epochs, all.Order = list(r.Missing), list(r.Unsound), list(r.LeftOut), list(r.Epochs), list(r.Order)
+	return all
 }
 
 // list returns a copy of all that is never nil, so that JSON has [] rather than null.
@@ -29,10 +42,15 @@ func list[T any](all []T) []T { return append([]T{}, all...) }
 func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
 	p := printer{b: &b, head: func(s string) string { return "\n" + s + "\n" }, item: "  "}
-	fmt.Fprintln(&b, r.Summary)
-	fmt.Fprintf(&b, "\nrun: %s\ncommit: %s of %s\n", r.Run, r.Commit, r.Time.Format(time.RFC3339))
-	p.body(r)
-	fmt.Fprintf(&b, "\n%s\n", r.Summary)
+	fmt.Fprintln(&b, p.plain(r.Summary))
+	for _, one := range r.all() {
+		if len(r.Others) > 0 {
+			fmt.Fprintf(&b, "\nmachine %q", one.Machine)
+		}
+		fmt.Fprintf(&b, "\nrun: %s\ncommit: %s of %s\n", p.plain(one.Run), p.plain(one.Commit), one.Time.Format(time.RFC3339))
+		p.body(one)
+	}
+	fmt.Fprintf(&b, "\n%s\n", p.plain(r.Summary))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -41,12 +59,21 @@ func (r *Report) Text(w io.Writer) error {
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
 	p := printer{b: &b, head: func(s string) string { return "\n### " + strings.ToUpper(s[:1]) + s[1:] + "\n\n" }, item: "- ", code: "`"}
-	fmt.Fprintf(&b, "**%s**\n\nRun %s of commit %s, %s.\n", p.plain(r.Summary), p.coded(r.Run), p.coded(r.Commit), r.Time.Format(time.RFC3339))
-	p.body(r)
-	p.reproduce(r)
+	fmt.Fprintf(&b, "**%s**\n", p.plain(r.Summary))
+	for _, one := range r.all() {
+		if len(r.Others) > 0 {
+			fmt.Fprintf(&b, "\n## %s\n", p.plain(fmt.Sprintf("Machine %q", one.Machine)))
+		}
+		fmt.Fprintf(&b, "\nRun %s of commit %s, %s.\n", p.coded(one.Run), p.coded(one.Commit), one.Time.Format(time.RFC3339))
+		p.body(one)
+		p.reproduce(one)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// all returns the report and those about other machines.
+func (r *Report) all() []*Report { return append([]*Report{r}, r.Others...) }
 
 // A printer prints the parts that Text and Markdown have in common.
 type printer struct {
@@ -61,17 +88,27 @@ func (p printer) line(format string, args ...any) { fmt.Fprintf(p.b, p.item+form
 // coded returns a name as code. A name must not end its own code span.
 func (p printer) coded(name string) string {
 	if p.code == "" {
-		return name
+		return printable(name)
 	}
-	return p.code + strings.ReplaceAll(name, p.code, "'") + p.code
+	return p.code + strings.ReplaceAll(printable(name), p.code, "'") + p.code
 }
 
 // plain escapes a text that has no code, since results choose some of its words.
 func (p printer) plain(text string) string {
 	if p.code == "" {
-		return text
+		return printable(text)
 	}
-	return gate.EscapeMarkdown(text)
+	return gate.EscapeMarkdown(printable(text))
+}
+
+// printable replaces characters that a terminal would obey, except ends of lines.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
 }
 
 // plainAll applies plain to each text.
@@ -92,26 +129,41 @@ func (p printer) list(head string, lines []string) {
 }
 
 func (p printer) body(r *Report) {
+	p.list("out of order", p.plainAll(r.Order))
 	p.causes("for the worse, found in this run", r.Causes)
 	p.list("out of line; rerun before you believe it", p.moves(r.Suspects))
 	p.list("rerun these, too: the machine was slow, and they show whether it still is", p.series(r.Controls))
 	p.list("out of line until reruns disagreed", p.moves(r.Cleared))
-	if r.SlowOnce != nil {
-		p.list("a slow night: taken out of each series", []string{fmt.Sprintf("all series of machine %q are worse by about %.1f%%", r.Machine, 100*r.SlowOnce.Change)})
-	}
+	p.slow("a slow run: taken out of each series", r.SlowOnce, r.Machine)
+	p.slow("a slow run, but not when it was rerun: taken out of each series", r.Recovered, r.Machine)
 	p.causes("for the better", r.Improved)
-	p.causes("known: found in the seven runs before", r.Known)
+	p.causes("known: found in earlier runs, and still open", r.Known)
 	p.list("a new baseline begins, because this changed", p.plainAll(r.Epochs))
-	p.list("missing, although the run before had it", p.plainAll(r.Missing))
+	p.list("missing, although earlier runs had it", p.plainAll(r.Missing))
 	p.list("not sound: not judged, and never a baseline", p.plainAll(r.Unsound))
 	p.list("left out", p.plainAll(r.LeftOut))
 	p.list("too few earlier runs to judge", p.series(r.Young))
 	p.list("what did not change", p.series(r.Same))
+	if len(r.Causes)+len(r.Known)+len(r.Missing) > 0 {
+		p.list("if all of this is as it should be, accept it", []string{p.coded("go tool benchgate history ack " + r.Run)})
+	}
 	p.b.WriteString(p.head("confidence"))
 	if r.Detectable > 0 {
 		p.line("a change of %.1f%% in a typical series is found within seven runs in four of five cases", 100*r.Detectable)
 	}
 	p.line("at most one run in %.0f has a false alarm on average, whatever the number of series; changes of less than %.3g%% do not count", r.Nights, 100*r.Min)
+}
+
+// slow prints that all series of a machine are worse, if m is not nil.
+func (p printer) slow(head string, m *Move, machine string) {
+	if m == nil {
+		return
+	}
+	text := p.plain(fmt.Sprintf("all series of machine %q are worse by about %.1f%%", machine, 100*m.Change))
+	if m.Reruns > 0 {
+		text += "; needs " + count(m.Reruns, "rerun")
+	}
+	p.list(head, []string{text})
 }
 
 func (p printer) causes(head string, all []Cause) {
@@ -161,17 +213,19 @@ func (p printer) series(all []Series) (lines []string) {
 
 // reproduce prints, for each cause, the commands that compare the commits before and after it.
 func (p printer) reproduce(r *Report) {
-	if len(r.Causes) == 0 {
+	known := slices.DeleteFunc(slices.Clone(r.Causes), func(c Cause) bool { return noCommit(c.Good.Commit) || noCommit(c.Bad.Commit) })
+	if len(known) == 0 {
 		return
 	}
 	p.b.WriteString(p.head("how to reproduce it"))
-	for _, c := range r.Causes {
+	for _, c := range known {
 		pattern := "."
 		if m := c.Moves[0]; m.pattern != "" {
 			pattern = m.pattern
 		}
-		fmt.Fprintf(p.b, "On machine %q, commit %.12s against %.12s:\n\n    git checkout %s\n    go tool benchgate ab -base=%s -max=25 -- -bench=%s -benchtime=1x ./...\n",
-			r.Machine, c.Bad.Commit, c.Good.Commit, quoted(c.Bad.Commit), quoted(c.Good.Commit), quoted(pattern))
+		fmt.Fprintf(p.b, "On machine %s, commit %s against %s:\n\n    git checkout %s\n    go tool benchgate ab -base=%s -max=25 -- -bench=%s -benchtime=1x ./...\n",
+			p.plain(strconv.Quote(r.Machine)), p.coded(fmt.Sprintf("%.12s", c.Bad.Commit)), p.coded(fmt.Sprintf("%.12s", c.Good.Commit)),
+			quoted(printable(c.Bad.Commit)), quoted(printable(c.Good.Commit)), quoted(printable(pattern)))
 	}
 }
 
@@ -188,15 +242,22 @@ func quoted(s string) string {
 // reruns that each of them needs. It includes the controls.
 func (r *Report) Patterns() (patterns []string, reruns []int) {
 	for _, m := range r.Suspects {
+		if m.Reruns == 0 {
+			continue
+		}
 		if i := slices.Index(patterns, m.pattern); i >= 0 {
 			reruns[i] = max(reruns[i], m.Reruns)
 			continue
 		}
 		patterns, reruns = append(patterns, m.pattern), append(reruns, m.Reruns)
 	}
+	each := 1
+	if r.SlowOnce != nil {
+		each = max(each, r.SlowOnce.Reruns)
+	}
 	for _, s := range r.Controls {
 		if !slices.Contains(patterns, s.pattern) {
-			patterns, reruns = append(patterns, s.pattern), append(reruns, 1)
+			patterns, reruns = append(patterns, s.pattern), append(reruns, each)
 		}
 	}
 	return patterns, reruns

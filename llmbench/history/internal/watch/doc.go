@@ -1,9 +1,11 @@
 // Package watch decides, night by night, whether series of measurements have changed.
 //
-// A value is the logarithm of a measurement, with its sign chosen so that a larger value is worse. In each
-// night, the part that all series of a machine share is subtracted from them. The shared part is the weighted
+// A value is the logarithm of a measurement, with its sign chosen so that a larger value is worse. All series are of
+// one machine. In each night, the part that they share is subtracted from them. The shared part is the weighted
 // median of the series' distances from their baselines. It is watched as a series of its own, so that a slow
-// machine can be told apart from a slow version.
+// machine can be told apart from a slow version. If this part is out of line, reruns of several series tell whether
+// it still is. That may be a slow night or a change of all series. It counts as a change if the machine had no other
+// slow night among the last Options.Nights nights.
 //
 // The baseline of a series is its last 60 nights without outliers. It does not reach back beyond the series'
 // last change. A t-test compares the last k nights with the nights before them, for several values of k. A
@@ -15,9 +17,10 @@
 // controls the whole shared part of the night is subtracted, which may hide a change.
 //
 // The rate of false alarms is controlled over all comparisons of a night together by Bonferroni's method: the
-// allowed probability is divided among the series, the machines and the values of k. That would be too strict,
+// allowed probability is divided among the series, the part that they share, and the values of k. That would be too strict,
 // because the windows of k nights overlap and an alarm is raised only once. So each comparison may spend more
 // than its share; TestSimulate shows how much more is safe. On average, at most one of Options.Nights nights
 // has a false alarm in each of the test's scenarios: normal noise, slow nights, outliers, and a machine that
-// drifts.
+// drifts. Alarms about all series come on top where slow nights are as slow when they are repeated: one in
+// Options.Nights nights.
 package watch

@@ -15,6 +15,8 @@ type test struct {
 	alpha    float64 // the allowed probability of a false alarm per series and night
 	min      float64 // smaller changes are ignored
 	outliers float64 // the share of nights that are outliers
+	// undecided says that reruns which agree with a suspect night do not confirm a change. They may still clear it.
+	undecided bool
 }
 
 // each returns the allowed probability of a false alarm in one comparison. There is one comparison per window,
@@ -45,7 +47,7 @@ func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 	if b.n < fewest || last-b.mean < t.min || last-b.mean < student.Quantile(t.each(), float64(b.n-1))*b.sd*math.Sqrt(1+1/float64(b.n)) {
 		return Finding{}, false
 	}
-	f := Finding{Size: last - b.mean, First: tr.nights[len(tr.nights)-1], Last: tr.nights[len(tr.nights)-1], Reruns: 1}
+	f := Finding{before: b, Size: last - b.mean, First: tr.nights[len(tr.nights)-1], Last: tr.nights[len(tr.nights)-1], Reruns: 1}
 	f.P, f.Low, f.High = interval(b, f.Size, 1)
 	f.P *= float64(len(windows)+1) / overlap
 	for math.Pow(t.outliers, float64(f.Reruns+1)) > t.each()/2 {
@@ -60,15 +62,16 @@ func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 	needed := f.Reruns
 	f.Reruns = 0
 	switch {
+	case ok && t.undecided:
 	case ok:
 		f.Kind, f.Size = Worse, robust.Median(all)-b.mean
 		_, f.Low, f.High = interval(b, f.Size, len(all))
 		f.P = p * float64(len(windows)+1) / overlap
 		tr.restart(len(tr.xs) - 1)
-	case len(reruns) >= needed || robust.Median(all)-b.mean < f.Size/2:
+	case robust.Median(all)-b.mean < f.Size/2:
 		f.Kind = Cleared
 	default:
-		f.Reruns = needed - len(reruns)
+		f.Reruns = max(0, needed-len(reruns))
 	}
 	return f, true
 }
@@ -140,7 +143,7 @@ func (t test) finding(tr *track, sign, p float64) Finding {
 		last--
 	}
 	b := tr.base(len(xs) - best)
-	f := Finding{Kind: Worse, Size: robust.Median(xs[best:]) - b.mean, P: t.calibrated(p), First: tr.nights[from+first], Last: tr.nights[from+last]}
+	f := Finding{before: b, Kind: Worse, Size: robust.Median(xs[best:]) - b.mean, P: t.calibrated(p), First: tr.nights[from+first], Last: tr.nights[from+last]}
 	if sign < 0 {
 		f.Kind = Better
 	}

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 
@@ -17,10 +16,9 @@ type Options struct {
 
 // A Value is the result of one night for one series.
 type Value struct {
-	Series  int // a number that the caller chooses
-	Machine int // a number that the caller chooses; series of one machine share slow nights
-	X       float64
-	Reruns  []float64 // the values of the night's reruns
+	Series int // a number that the caller chooses
+	X      float64
+	Reruns []float64 // the values of the night's reruns
 }
 
 // A Kind is the kind of a Finding.
@@ -32,15 +30,14 @@ const (
 	Cleared              // the night was suspect, but the reruns did not confirm the change
 	Worse                // the level of the series rose; larger values are worse
 	Better               // the level of the series fell
-	SlowOnce             // the machine was slow in this night only
+	SlowOnce             // all series are worse in this night, which may be the machine or a change
 )
 
-// A Finding says that a series is out of line, or that all series of a machine are.
+// A Finding says that a series is out of line, or that all series are.
 type Finding struct {
-	Kind    Kind
-	Series  int
-	Machine int  // the machine of the series
-	Shared  bool // the finding is about all series of Machine
+	Kind   Kind
+	Series int
+	Shared bool // the finding is about all series
 	// Size is the change of the value, which is a logarithm. Low and High are its 95 % confidence interval.
 	Size, Low, High float64
 	// P is about the probability that a night has a finding with such a p-value by chance, over all series. It is
@@ -48,7 +45,8 @@ type Finding struct {
 	P float64
 	// The change began in one of the nights from First to Last. Nights are counted from 0.
 	First, Last int
-	Reruns      int // number of reruns that a Suspect still needs
+	Reruns      int // number of reruns that a Suspect or a SlowOnce still needs; 0 if they would decide nothing
+	before      base
 }
 
 // A Result holds what one night revealed.
@@ -59,76 +57,75 @@ type Result struct {
 	// Detectable has, for each series in Judged, the size of a change that seven nights would reveal with a
 	// probability of 80 %. It assumes normal noise without outliers.
 	Detectable []float64
-	// Slow says, by machine, that the night was slow or fast, so that the whole part that the series share was taken
-	// out, and that there are no reruns of enough other series. Reruns of suspects then need reruns of Controls
-	// other series, too. They show whether the machine is still slow.
-	Slow map[int]bool
+	// Slow says that the night was slow or fast, so that the whole part that the series share was taken out, and that
+	// there are no reruns of enough other series. Reruns of suspects then need reruns of Controls other series, too.
+	// They show whether the machine is still slow.
+	Slow bool
 }
 
 // Controls is the number of series without a finding that are rerun after a slow night, so that what they share can
-// be subtracted from all reruns of the machine.
+// be subtracted from all reruns. Sharers of them are enough.
 const Controls = 6
 
-// A Watch remembers the nights so far.
+// A Watch remembers the nights of one machine so far.
 type Watch struct {
-	options     Options
-	night       int
-	series      map[int]*track
-	machines    map[int]*track
-	seen, apart int // over all series: number of values that had a baseline, and how many of them were outliers
+	options      Options
+	night        int
+	series       map[int]*track
+	machine      *track
+	slow, slowed int // the newest slow night, and the newest one before its row of slow nights; never if there is none
+	seen, apart  int // over all series: number of values that had a baseline, and how many of them were outliers
 }
+
+// never stands for a night that has not been.
+const never = -1
 
 // New returns a Watch that has not seen any night yet.
 func New(o Options) *Watch {
-	return &Watch{options: o, series: map[int]*track{}, machines: map[int]*track{}}
+	return &Watch{options: o, series: map[int]*track{}, machine: &track{}, slow: never, slowed: never}
 }
 
 // fewest is the smallest number of nights that a baseline needs.
 const fewest = 6
 
-// sharers is the number of series that a machine needs before their shared part is subtracted. With fewer
+// Sharers is the number of series that a machine needs before their shared part is subtracted. With fewer
 // series, a change of one series would look like a change of the machine.
-const sharers = 5
+const Sharers = 5
 
 // Night adds the values of the next night and returns the night's Result. There is at most one value per
 // series.
 func (w *Watch) Night(values []Value) Result {
-	r := Result{Slow: map[int]bool{}}
-	shared := w.shared(values)
+	var r Result
+	shared, ok := w.shared(values)
 	again := w.sharedByReruns(values, shared)
-	family := len(values) + len(shared)
+	family := len(values)
+	if ok {
+		family++
+	}
 	t := test{alpha: 1 / w.options.Nights / float64(family), min: math.Log1p(w.options.Min)}
-	for _, machine := range slices.Sorted(maps.Keys(shared)) {
-		tr := w.machines[machine]
-		tr.add(w.night, shared[machine].raw)
-		_, known := again[machine]
-		r.Slow[machine] = shared[machine].whole && !known
-		t.outliers = (float64(tr.apart) + 0.5) / (float64(tr.seen) + 10)
-		if f, ok := t.look(tr, nil); ok {
-			if f.Kind == Suspect {
-				f.Kind = SlowOnce
-			}
-			f.Machine, f.Shared, f.P = machine, true, f.P*float64(family)
+	if ok {
+		r.Slow = shared.whole && len(again) == 0
+		if f, ok := w.lookAtAll(t, shared.raw, again); ok {
+			f.Shared, f.P = true, f.P*float64(family)
 			r.Findings = append(r.Findings, f)
 		}
 	}
 	usual := (float64(w.apart) + 1) / (float64(w.seen) + 2)
 	for _, v := range values {
-		tr := of(w.series, v.Series)
-		c := shared[v.Machine].taken
+		tr := w.of(v.Series)
 		reruns := make([]float64, len(v.Reruns))
 		for i, x := range v.Reruns {
 			// A rerun may be faster only because the machine is no longer slow, and controls tell how slow it is. If
 			// there are none, the rerun must not confirm a change, so the whole shared part of the night is
 			// subtracted.
-			if common, ok := again[v.Machine]; ok {
-				reruns[i] = x - common
+			if len(again) > 0 {
+				reruns[i] = x - again[min(i, len(again)-1)]
 			} else {
-				reruns[i] = x - max(c, shared[v.Machine].raw)
+				reruns[i] = x - max(shared.taken, shared.raw)
 			}
 		}
 		seen, apart := tr.seen, tr.apart
-		tr.add(w.night, v.X-c)
+		tr.add(w.night, v.X-shared.taken)
 		if tr.base(1).n < fewest {
 			r.Young = append(r.Young, v.Series)
 		} else {
@@ -137,7 +134,7 @@ func (w *Watch) Night(values []Value) Result {
 		}
 		t.outliers = (float64(tr.apart) + 0.5) / (float64(tr.seen) + 0.5/usual)
 		if f, ok := t.look(tr, reruns); ok {
-			f.Series, f.Machine, f.P = v.Series, v.Machine, f.P*float64(family)
+			f.Series, f.P = v.Series, f.P*float64(family)
 			r.Findings = append(r.Findings, f)
 		}
 		w.seen, w.apart = w.seen+tr.seen-seen, w.apart+tr.apart-apart
@@ -146,82 +143,113 @@ func (w *Watch) Night(values []Value) Result {
 	return r
 }
 
-// of returns the track of a series or of a machine, which is new if there is none.
-func of(tracks map[int]*track, number int) *track {
-	tr := tracks[number]
+// lookAtAll judges the part that all series share. Reruns in the same night cannot tell a slow night from a change,
+// so they confirm a change only if no other night among the last Options.Nights was slow: slow nights then raise
+// at most one false alarm in that number of nights. Otherwise later nights decide.
+func (w *Watch) lookAtAll(t test, raw float64, again []float64) (Finding, bool) {
+	tr := w.machine
+	tr.add(w.night, raw)
+	before := w.slow
+	if before == w.night-1 {
+		before = w.slowed
+	}
+	t.outliers = (float64(tr.apart) + 0.5) / (float64(tr.seen) + 10)
+	t.undecided = before != never && float64(w.night-before) < w.options.Nights
+	f, ok := t.look(tr, again)
+	if !ok {
+		return f, false
+	}
+	if f.Kind == Suspect {
+		f.Kind = SlowOnce
+	}
+	if f.Kind == SlowOnce || f.Kind == Worse && len(again) > 0 {
+		w.slow, w.slowed = w.night, before
+	}
+	return f, true
+}
+
+// Gone reports whether the present level of a series is again what it was before a finding, as far as the noise allows
+// to tell. The series need not be the one of the finding. If the finding is about all series, so is the answer.
+func (w *Watch) Gone(f Finding, series int) bool {
+	tr := w.machine
+	if !f.Shared {
+		tr = w.of(series)
+	}
+	now := tr.base(0)
+	noise := f.before.sd * math.Sqrt(1/float64(max(1, now.n))+1/float64(max(1, f.before.n)))
+	return now.mean-f.before.mean-2*noise <= math.Log1p(w.options.Min)
+}
+
+// of returns the track of a series, which is new if there is none.
+func (w *Watch) of(series int) *track {
+	tr := w.series[series]
 	if tr == nil {
 		tr = &track{}
-		tracks[number] = tr
+		w.series[series] = tr
 	}
 	return tr
 }
 
-// A common is the part that the series of one machine share in a night.
+// A common is the part that the series share in a night.
 type common struct {
 	raw   float64 // the weighted median of the distances of the series from their baselines
 	taken float64 // the part of raw that is subtracted from each series
 	whole bool    // all of raw is taken, because three quarters of the series agree
 }
 
-// shared returns the part that the series of each machine share in a night.
+// shared returns the part that the series share in a night, if there are enough series.
 //
 // If half of the series change, the median changes too, and subtracting the median would hide the change. So
 // the whole median is subtracted only if three quarters of the series agree, and if chance and the machine's
 // usual variation cannot explain the distance. Otherwise the median is shrunk towards the level of the last
 // week. The less the machine usually varies beyond chance, the more it is shrunk
 // (https://en.wikipedia.org/wiki/Shrinkage_(statistics)).
-func (w *Watch) shared(values []Value) map[int]common {
-	all := map[int][]distance{}
+func (w *Watch) shared(values []Value) (c common, ok bool) {
+	var ds []distance
 	for _, v := range values {
-		tr := of(w.series, v.Series)
-		if b := tr.base(0); b.n >= 3 {
-			all[v.Machine] = append(all[v.Machine], distance{v.X - b.mean, max(b.sd, 0.002) * math.Sqrt(1+1/float64(b.n))})
+		if b := w.of(v.Series).base(0); b.n >= 3 {
+			ds = append(ds, distance{v.X - b.mean, max(b.sd, 0.002) * math.Sqrt(1+1/float64(b.n))})
 		}
 	}
-	found := map[int]common{}
-	for machine, ds := range all {
-		if len(ds) < sharers {
-			continue
-		}
-		tr := of(w.machines, machine)
-		slices.SortFunc(ds, func(a, b distance) int { return cmp.Compare(a.d, b.d) })
-		var precision float64
-		for _, d := range ds {
-			precision += 1 / (d.sd * d.sd)
-		}
-		chance := math.Pi / 2 / precision // variance that chance alone gives the median
-		level, varies := tr.level(chance)
-		c := common{raw: weighted(ds, 0.5)}
-		c.taken = level + (c.raw-level)*varies/(varies+chance)
-		agree := weighted(ds, 0.25) > level || weighted(ds, 0.75) < level
-		if agree && math.Abs(c.raw-level) > 4*math.Sqrt(chance+varies) {
-			c.taken, c.whole = c.raw, true
-		}
-		found[machine] = c
+	if len(ds) < Sharers {
+		return c, false
 	}
-	return found
+	slices.SortFunc(ds, func(a, b distance) int { return cmp.Compare(a.d, b.d) })
+	var precision float64
+	for _, d := range ds {
+		precision += 1 / (d.sd * d.sd)
+	}
+	chance := math.Pi / 2 / precision // variance that chance alone gives the median
+	level, varies := w.machine.level(chance)
+	c.raw = weighted(ds, 0.5)
+	c.taken = level + (c.raw-level)*varies/(varies+chance)
+	agree := weighted(ds, 0.25) > level || weighted(ds, 0.75) < level
+	if agree && math.Abs(c.raw-level) > 4*math.Sqrt(chance+varies) {
+		c.taken, c.whole = c.raw, true
+	}
+	return c, true
 }
 
-// sharedByReruns returns the part that the reruns of each machine share: the weighted median of their distances from
-// the baselines. Only series count that are not out of line themselves, and there must be at least sharers of them.
-func (w *Watch) sharedByReruns(values []Value, shared map[int]common) map[int]float64 {
-	all := map[int][]distance{}
-	for _, v := range values {
-		b := of(w.series, v.Series).base(0)
-		sd := max(b.sd, 0.002) * math.Sqrt(1+1/float64(max(1, b.n)))
-		if len(v.Reruns) == 0 || b.n < fewest || math.Abs(v.X-shared[v.Machine].taken-b.mean) > 3*sd {
-			continue
+// sharedByReruns returns the part that the reruns share: for the first rerun of each series, for the second one, and
+// so on, the weighted median of their distances from the baselines. Only series count that are not out of line
+// themselves, and there must be at least Sharers of them.
+func (w *Watch) sharedByReruns(values []Value, shared common) (found []float64) {
+	for round := 0; ; round++ {
+		var ds []distance
+		for _, v := range values {
+			b := w.of(v.Series).base(0)
+			sd := max(b.sd, 0.002) * math.Sqrt(1+1/float64(max(1, b.n)))
+			if len(v.Reruns) <= round || b.n < fewest || math.Abs(v.X-shared.taken-b.mean) > 3*sd {
+				continue
+			}
+			ds = append(ds, distance{v.Reruns[round] - b.mean, sd})
 		}
-		all[v.Machine] = append(all[v.Machine], distance{robust.Median(v.Reruns) - b.mean, sd})
-	}
-	found := map[int]float64{}
-	for machine, ds := range all {
-		if len(ds) >= sharers {
-			slices.SortFunc(ds, func(a, b distance) int { return cmp.Compare(a.d, b.d) })
-			found[machine] = weighted(ds, 0.5)
+		if len(ds) < Sharers {
+			return found
 		}
+		slices.SortFunc(ds, func(a, b distance) int { return cmp.Compare(a.d, b.d) })
+		found = append(found, weighted(ds, 0.5))
 	}
-	return found
 }
 
 // A distance says how far a series is from its baseline (d), and with what standard deviation (sd).

@@ -1,0 +1,74 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+)
+
+// conclude sets the verdict and the summary.
+func (c *checker) conclude() {
+	r := c.report
+	judged := len(r.Same)
+	for _, all := range [][]Cause{r.Causes, r.Improved} {
+		for _, cause := range all {
+			judged += len(cause.Moves)
+		}
+	}
+	judged += len(r.Suspects) + len(r.Cleared)
+	var rest []string
+	add := func(n int, format string, args ...any) {
+		if n > 0 {
+			rest = append(rest, fmt.Sprintf(format, args...))
+		}
+	}
+	if m := r.SlowOnce; m != nil {
+		what := ", also when rerun, but it was slow in other runs: later runs decide"
+		if m.Reruns > 0 {
+			what = ", to be rerun"
+		}
+		add(1, "all series of the machine worse by about %.1f%%%s", 100*m.Change, what)
+	}
+	undecided := 0
+	for _, m := range r.Suspects {
+		if m.Reruns == 0 {
+			undecided++
+		}
+	}
+	add(len(r.Suspects)-undecided, "%s out of line, to be rerun", count(len(r.Suspects)-undecided, "series"))
+	add(undecided, "%s out of line, also when rerun: later runs decide", count(undecided, "series"))
+	add(len(r.Missing), "%s", missed(r.Missing))
+	add(len(r.Unsound), "not sound: %s", strings.Join(r.Unsound, "; "))
+	add(len(r.Young), "%s with too few earlier runs", count(len(r.Young), "series"))
+	switch {
+	case len(r.Causes) > 0:
+		r.Verdict = Alarm
+		r.Summary = fmt.Sprintf("alarm: %s, most %s", count(len(r.Causes), "change"), most(r.Causes))
+	case len(r.Suspects)+len(r.Missing)+len(r.Unsound) > 0 || r.SlowOnce != nil || judged == 0:
+		r.Verdict = CannotJudge
+		r.Summary = "cannot judge"
+		if judged == 0 && len(rest) == 0 {
+			rest = []string{"no results of a gated unit"}
+		}
+	default:
+		r.Verdict, r.Summary = Nothing, fmt.Sprintf("nothing: %s in line with what came before", count(judged, "series"))
+	}
+	if len(rest) > 0 {
+		r.Summary += ": " + strings.Join(rest, "; ")
+	}
+	if len(r.Known) > 0 {
+		r.Summary += fmt.Sprintf("; still open: %s, most %s", count(len(r.Known), "known change"), most(r.Known))
+	}
+}
+
+// most describes the largest move of causes, which are regressions.
+func most(causes []Cause) string {
+	largest := causes[0].Moves[0]
+	for _, cause := range causes {
+		for _, m := range cause.Moves {
+			if m.finding.Size > largest.finding.Size {
+				largest = m
+			}
+		}
+	}
+	return largest.text()
+}

@@ -1,0 +1,88 @@
+package watch
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// Reruns that agree with a night are no reason to call it an outlier, even if there are too few nights to tell.
+func TestAgreeingRerunsDoNotClear(t *testing.T) {
+	for seed := range 20 {
+		rng := rand.New(rand.NewPCG(uint64(seed), 3))
+		w := New(Options{Nights: 100, Min: 0.01})
+		one := func(level float64, reruns int) Result {
+			v := Value{X: level + 0.01*rng.NormFloat64()}
+			for range reruns {
+				v.Reruns = append(v.Reruns, level+0.01*rng.NormFloat64())
+			}
+			return w.Night([]Value{v})
+		}
+		for range fewest {
+			one(0, 0)
+		}
+		findings := one(math.Log(1.5), 25).Findings
+		assert.Equal(t, len(findings), 1)
+		assert.Assert(t, findings[0].Kind != Cleared && findings[0].Reruns == 0, "%+v", findings[0])
+	}
+}
+
+// TestAllSeries checks nights in which all series are worse.
+func TestAllSeries(t *testing.T) {
+	const series = 12
+	for name, c := range map[string]struct {
+		again  float64
+		before int // an equally slow night is this number of nights ago; 0 means never
+		kind   Kind
+	}{
+		"reruns confirm":                     {again: 0.4, kind: Worse},
+		"reruns are fast":                    {again: 0, kind: Cleared},
+		"slow nights are usual":              {again: 0.4, before: 30, kind: SlowOnce},
+		"a slow night more than 100 ago":     {again: 0.4, before: 110, kind: Worse},
+		"slow nights are usual, but not now": {again: 0, before: 30, kind: Cleared},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(5, 5))
+			w := New(Options{Nights: 100, Min: 0.01})
+			one := func(level, again float64, reruns int) Result {
+				var values []Value
+				for i := range series {
+					v := Value{Series: i, X: level + 0.02*rng.NormFloat64()}
+					for range reruns {
+						v.Reruns = append(v.Reruns, again+0.02*rng.NormFloat64())
+					}
+					values = append(values, v)
+				}
+				return w.Night(values)
+			}
+			for night := range 140 {
+				level := 0.0
+				if c.before > 0 && night == 140-c.before {
+					level = 0.4
+				}
+				one(level, 0, 0)
+			}
+			asked := w.clone()
+			f := shared(t, one(0.4, c.again, 4))
+			assert.Equal(t, f.Kind, c.kind)
+			assert.Equal(t, f.Reruns, 0)
+			if c.kind == Worse {
+				assert.Assert(t, !w.Gone(f, 0))
+			}
+			w = asked
+			f = shared(t, one(0.4, 0, 0))
+			assert.Equal(t, f.Kind, SlowOnce)
+			assert.Assert(t, f.Reruns >= 1 && f.Reruns <= 4, "%d", f.Reruns)
+		})
+	}
+}
+
+// shared returns the finding about all series, which must be the only finding.
+func shared(t *testing.T, r Result) Finding {
+	t.Helper()
+	assert.Equal(t, len(r.Findings), 1, "%+v", r.Findings)
+	assert.Assert(t, r.Findings[0].Shared)
+	return r.Findings[0]
+}
