@@ -21,8 +21,8 @@ history() {
   shift
   "$benchgate" history "$name" -git="${BRANCH:-benchmarks}" -remote="${REMOTE:-}" "$@"
 }
-history add -machine="${MACHINE:-$(uname -n)}" nightly/run.txt
+run=$(history add -machine="${MACHINE:-$(uname -n)}" nightly/run.txt)
 status=0
-history check -markdown -rerun="$command" >nightly/issue.md || status=$?
+history check -run="$run" -markdown -rerun="$command" >nightly/issue.md || status=$?
 history show -o nightly/index.html -atom nightly/feed.xml
 exit "$status"

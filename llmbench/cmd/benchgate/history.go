@@ -11,6 +11,7 @@ import (
 
 const historyUsage = "usage: benchgate history add [flags] [file...]\n" +
 	"       benchgate history check [flags]\n" +
+	"       benchgate history ack [flags] run...\n" +
 	"       benchgate history changes [flags]\n" +
 	"       benchgate history log [-dir folder]\n" +
 	"       benchgate history prune [-dir folder] [-keep count] [-before date]\n" +
@@ -21,7 +22,7 @@ const historyUsage = "usage: benchgate history add [flags] [file...]\n" +
 
 // historyCommands are the subcommands of "benchgate history".
 var historyCommands = map[string]func(args []string, stdin io.Reader, stdout, stderr io.Writer) int{
-	"add": historyAdd, "changes": historyChanges, "check": historyCheck, "log": historyLog, "prune": historyPrune, "show": historyShow,
+	"ack": historyAck, "add": historyAdd, "changes": historyChanges, "check": historyCheck, "log": historyLog, "prune": historyPrune, "show": historyShow,
 }
 
 // historyCommand runs "benchgate history" and returns the exit status.
@@ -34,9 +35,9 @@ func historyCommand(args []string, stdin io.Reader, stdout, stderr io.Writer) in
 	args, err := cli.Parse(flag.NewFlagSet("benchgate history", flag.ContinueOnError), historyUsage, args, stdout, stderr)
 	switch {
 	case err == nil && len(args) == 0:
-		err = errors.New("history: no command: want add, changes, check, log, prune or show")
+		err = errors.New("history: no command: want add, ack, changes, check, log, prune or show")
 	case err == nil:
-		err = fmt.Errorf("history: %q: want add, changes, check, log, prune or show", args[0])
+		err = fmt.Errorf("history: %q: want add, ack, changes, check, log, prune or show", args[0])
 	}
 	return ended(stderr, err)
 }

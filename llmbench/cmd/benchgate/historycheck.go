@@ -16,8 +16,10 @@ import (
 
 const historyCheckUsage = "usage: benchgate history check [flags]\n" +
 	"\n" +
-	"Check judges the newest run against the runs before it, in all units that are gated.\n" +
-	"Exit status: 0 nothing, 1 alarm, 2 cannot judge.\n"
+	"Check judges the newest run of each machine against the runs before it, in all units that are gated; with -run only\n" +
+	"that run, which add has just added. A change that was found stays in the last line until it is gone, or until\n" +
+	"history ack accepts it.\n" +
+	"Exit status: 0 nothing new, 1 alarm, 2 cannot judge.\n"
 
 // A historyChecker runs "benchgate history check".
 type historyChecker struct {
@@ -38,6 +40,7 @@ func historyCheck(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	defer at.close()
 	units, ignore := commonFlags(fs, &c.options.Min, &c.options.MaxFail)
 	fs.Float64Var(&c.options.Nights, "nights", 100, "allow one run with a false alarm in this `number` of runs")
+	fs.StringVar(&c.options.Run, "run", "", "judge only the run with this `name`, as history add prints it, as the newest run of its machine")
 	fs.BoolVar(&c.markdown, "markdown", false, "print the text of an issue")
 	fs.BoolVar(&c.json, "json", false, "print JSON")
 	fs.StringVar(&c.rerun, "rerun", "", "rerun benchmarks that are out of line by this shell `command`, which prints results; $BENCH is a pattern for -bench")
@@ -54,10 +57,14 @@ func historyCheck(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	if c.dir, err = at.open(); err == nil {
 		r, err = c.check()
 	}
-	if err == nil && c.rerun != "" && len(r.Suspects) > 0 {
-		// Also what was measured before an error or Ctrl-C is published.
-		if err = errors.Join(c.repeat(r), at.publish()); err == nil {
-			r, err = c.check()
+	if err == nil && c.rerun != "" {
+		if patterns, reruns := r.Patterns(); len(patterns) > 0 && len(r.Others) > 0 {
+			fmt.Fprintf(stderr, "benchgate: note: -rerun: several machines are judged, and a rerun needs its machine: want -run=NAME, the run that this machine added\n")
+		} else if len(patterns) > 0 {
+			// Also what was measured before an error or Ctrl-C is published.
+			if err = errors.Join(c.repeat(r, patterns, reruns), at.publish()); err == nil {
+				r, err = c.check()
+			}
 		}
 	}
 	if err == nil {
@@ -93,12 +100,11 @@ func (c historyChecker) print(r *history.Report, w io.Writer) error {
 	return r.Text(w)
 }
 
-// repeat reruns the benchmarks that are out of line, and adds the results to the history.
-func (c historyChecker) repeat(r *history.Report) error {
+// repeat reruns each of the benchmarks as often as it needs, and adds the results to the history.
+func (c historyChecker) repeat(r *history.Report, patterns []string, reruns []int) error {
 	in := newInterrupt(c.stderr)
 	defer in.stop()
 	about := history.About{Commit: r.Commit, Time: r.Time, Machine: r.Machine, Server: r.Server, RerunOf: r.Run}
-	patterns, reruns := r.Patterns()
 	for i, pattern := range patterns {
 		for n := range reruns[i] {
 			fmt.Fprintf(c.stderr, "benchgate: rerun %d of %d: %s\n", n+1, reruns[i], pattern)

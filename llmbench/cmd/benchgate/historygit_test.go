@@ -70,6 +70,11 @@ func TestHistoryInABranch(t *testing.T) {
 		status, _, stderr = benchgateHistory("", append(args, "-git=bench/results")...)
 		assert.Equal(t, status, 0, "%v: %s", args, stderr)
 	}
+	status, _, stderr = benchgateHistory("", "ack", "-git=bench/results", names[8])
+	assert.Equal(t, status, 0, stderr)
+	assert.Assert(t, strings.Contains(inBranch(), "benchhistory/ack-"+names[8]), inBranch())
+	status, _, stderr = benchgateHistory("", "prune", "-git=bench/results", "-f", "ack-"+names[8])
+	assert.Equal(t, status, 0, stderr)
 	status, _, stderr = benchgateHistory("", "prune", "-git=bench/results", "-f", names[1])
 	assert.Equal(t, status, 0, stderr)
 	assert.Assert(t, !strings.Contains(inBranch(), names[1]), inBranch())

@@ -17,7 +17,7 @@ import (
 
 const historyLogUsage = "usage: benchgate history log [-dir folder]\n" +
 	"\n" +
-	"Log prints a line for each run, in the order of commits.\n"
+	"Log prints a line for each run, in the order of commits; the runs of a machine are in the order in which they ran.\n"
 
 // historyLog runs "benchgate history log".
 func historyLog(args []string, _ io.Reader, stdout, stderr io.Writer) int {
@@ -56,7 +56,7 @@ func historyLog(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// remark says whether a run failed or is a rerun. It is "" if neither is true.
+// remark says whether a run failed, is a rerun, or is accepted. It is "" if none of these is true.
 func remark(run *history.Run) string {
 	var all []string
 	if run.Failed {
@@ -65,14 +65,17 @@ func remark(run *history.Run) string {
 	if run.RerunOf != "" {
 		all = append(all, "rerun")
 	}
+	if run.Accepted {
+		all = append(all, "accepted")
+	}
 	return strings.Join(all, ", ")
 }
 
 const historyPruneUsage = "usage: benchgate history prune [-dir folder] [-keep count] [-before date]\n" +
 	"       benchgate history prune [-dir folder] -f name...\n" +
 	"\n" +
-	"Prune prints the names of runs that may be deleted: all but the newest -keep, runs of commits before -before, and\n" +
-	"files that no add has finished. It deletes nothing. With -f it deletes the named files; \"-f -\" reads the names from\n" +
+	"Prune prints the names of runs that may be deleted, with what accepts them: all but the newest -keep, runs of commits\n" +
+	"before -before, and files that no add has finished. It deletes nothing. With -f it deletes the named files; \"-f -\" reads the names from\n" +
 	"standard input:\n" +
 	"\n" +
 	"\tbenchgate history prune -keep=400 | benchgate history prune -f -\n"
@@ -134,6 +137,9 @@ func list(at *place, keep int, before time.Time, stdout io.Writer) error {
 	for i, run := range runs {
 		if keep >= 0 && i < len(runs)-keep || run.Time.Before(before) {
 			fmt.Fprintln(stdout, run.Name)
+			if run.Accepted {
+				fmt.Fprintln(stdout, history.AckName(run.Name))
+			}
 		}
 	}
 	for _, name := range l.Unfinished {

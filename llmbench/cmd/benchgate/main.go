@@ -214,7 +214,8 @@
 // several processes may add files at once. The commands are:
 //
 //	add [file...]   keep the results of one run: files as above, or standard input
-//	check           say whether the newest run is out of line: status 1 is an alarm, 2 "cannot judge"
+//	check           say whether the newest run of each machine is out of line: status 1 is an alarm, 2 "cannot judge"
+//	ack run...      accept the results of runs as they are, so that check no longer reports their changes
 //	changes         print where units changed in the whole history
 //	log             print a line for each run
 //	prune           print the names of runs that may be deleted; -f deletes the files whose names follow
