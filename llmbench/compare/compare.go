@@ -78,7 +78,11 @@ func Of(key string, all []System, share float64) *Comparison {
 			}
 			slo = Limit(key, named, share)
 		}
-		c.Says = append(c.Says, o.paragraph(first, slo, len(others)*(len(others)+1)/2)) // the best one is known only after all pairs
+		said := o.paragraph(first, slo, len(others)*(len(others)+1)/2) // the best one is known only after all pairs
+		if x, y := adds(key, &all[best]), adds(key, &all[o.index]); (x == "") != (y == "") {
+			said = x + y // the question is what the one adds to the other, not which of the two is faster
+		}
+		c.Says = append(c.Says, said)
 	}
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -210,4 +211,39 @@ func TestNeverTooSure(t *testing.T) {
 		}
 	}
 	assert.Assert(t, claims <= of*5/100, "%d of %d answers claim a difference", claims, of)
+}
+
+// TestNextLoad checks that the load to measure next is never one that was measured, also if it is unknown whether that
+// load keeps the SLO.
+func TestNextLoad(t *testing.T) {
+	of := func(unknown ...float64) System {
+		s := System{Name: "a"}
+		for _, load := range []float64{1, 4, 16, 32, 64, 128, 256} {
+			p := Point{Load: load, Known: !slices.Contains(unknown, load)}
+			if load <= 16 {
+				p.Kept = 1
+			}
+			s.Points = append(s.Points, p)
+		}
+		return s
+	}
+	for _, c := range []struct {
+		key     string
+		unknown []float64
+		want    string
+	}{
+		{"concurrency", nil, "meets the SLO at 16 users and misses it at 32: measure 23 next"},
+		{"concurrency", []float64{32, 64, 128}, "meets the SLO at 16 users and misses it at 256: measure 91 next"},
+		{"concurrency", []float64{32}, "meets the SLO at 16 users and misses it at 64: measure 23 next"},
+		{"rate", []float64{32}, "meets the SLO at 16 req/s and misses it at 64: measure 23 next"},
+		{"concurrency", []float64{32, 64, 128, 256}, "meets the SLO at each load at which it is known, up to 16 users: measure more"},
+	} {
+		assert.Equal(t, Limit(c.key, []System{of(c.unknown...)}, 0.95), "a "+c.want, "%v", c.unknown)
+	}
+	// A pair of systems of which each lacks another load.
+	a, b := of(32), of(32)
+	b.Name, b.Points = "b", slices.Insert(b.Points, 4, Point{Load: 23})
+	assert.Equal(t, Limit("concurrency", []System{a, b}, 0.95), "Both meet the SLO at 16 users and miss it at 64: measure 27 next")
+	whole := System{Name: "c", Points: []Point{{Load: 2, Known: true, Kept: 1}, {Load: 3}, {Load: 4, Known: true}}}
+	assert.Equal(t, Limit("concurrency", []System{whole}, 0.95), "c meets the SLO at 2 users and misses it at 4")
 }

@@ -21,8 +21,9 @@ func Kept(good, rate, lost float64) float64 { return good / rate * (1 - lost) }
 // A reach is up to which load systems keep the SLO.
 type reach struct {
 	names       []string
-	gaps        bool    // of a load below these it is unknown
-	met, missed float64 // the highest load up to which each load keeps the SLO, and the lowest that misses it; -1 if there is none
+	gaps        bool      // of a load below these it is unknown
+	met, missed float64   // the highest load up to which each load keeps the SLO, and the lowest that misses it; -1 if there is none
+	unknown     []float64 // the loads at which it is unknown whether the SLO is kept, although they were measured
 }
 
 // Limit says up to which load systems keep the SLO, and which load would tell the limit more precisely. A load keeps
@@ -39,6 +40,7 @@ func Limit(key string, all []System, share float64) string {
 			reaches = append(reaches, r)
 		} else {
 			reaches[same].names = append(reaches[same].names, r.names...)
+			reaches[same].unknown = append(reaches[same].unknown, r.unknown...)
 		}
 	}
 	if len(reaches) == 0 {
@@ -71,6 +73,9 @@ func reachOf(s *System, share float64) *reach {
 	r := &reach{names: []string{s.Name}, met: -1, missed: -1}
 	known, gap := false, false
 	for _, p := range s.Points {
+		if !p.Known {
+			r.unknown = append(r.unknown, p.Load)
+		}
 		switch {
 		case r.missed >= 0:
 		case !p.Known:
@@ -84,6 +89,7 @@ func reachOf(s *System, share float64) *reach {
 	if !known || len(s.Points) < 2 {
 		return nil
 	}
+	r.gaps = r.gaps || r.missed < 0 && gap
 	return r
 }
 
@@ -124,22 +130,42 @@ func (r *reach) says(key string, everyone, first bool) string {
 	return fmt.Sprintf("%s meet%s %s at %s and miss%s it at %s", who, s, what, Load(key, r.met), es, number(r.missed))
 }
 
-// next says which load to measure next, or "".
+// next says which load to measure next, or "". The load is never one that was measured.
 func (r *reach) next(key string) string {
 	switch {
 	case r.missed < 0:
 		return "measure more"
-	case r.met < 0:
+	case r.met < 0 || r.missed < 1.1*r.met:
 		return ""
 	}
-	mid := math.Sqrt(r.met * r.missed)
+	measured := append([]float64{r.met, r.missed}, r.unknown...)
+	slices.Sort(measured)
+	middle := math.Sqrt(r.met * r.missed)
+	best := 0.0
+	for i, high := range measured[1:] {
+		low := measured[i]
+		mid := round(key, math.Sqrt(low*high))
+		if low < r.met || high > r.missed || slices.Contains(measured, mid) || mid < low || mid > high {
+			continue
+		}
+		if best == 0 || math.Abs(math.Log(mid/middle)) < math.Abs(math.Log(best/middle)) {
+			best = mid
+		}
+	}
+	if best == 0 {
+		return ""
+	}
+	return fmt.Sprintf("measure %.4g next", best)
+}
+
+// round returns a load of about the given size: a whole number of users, or a rate with two digits.
+func round(key string, load float64) float64 {
 	if !Open(key) {
-		mid = math.Round(mid)
-	} else if unit := math.Pow(10, math.Floor(math.Log10(mid))-1); unit > 0 {
-		mid = math.Round(mid/unit) * unit
+		return math.Round(load)
 	}
-	if mid <= r.met || mid >= r.missed || r.missed < 1.1*r.met {
-		return ""
+	unit := math.Pow(10, math.Floor(math.Log10(load))-1)
+	if !(unit > 0) {
+		return load
 	}
-	return fmt.Sprintf("measure %.4g next", mid)
+	return math.Round(load/unit) * unit
 }

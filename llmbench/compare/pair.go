@@ -24,6 +24,7 @@ type Point struct {
 	Known bool      // Kept is known
 	Kept  float64   // the share of the requests that kept the SLO, from 0 to 1
 	Lost  float64   // the share of the requests that were shed or failed, from 0 to 1
+	Added []Added   // what the system adds to the latencies of the system behind it; nil if that was not measured
 }
 
 // Open reports whether a load is a rate of arrivals. Otherwise it is a number of users.

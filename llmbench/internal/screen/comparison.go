@@ -99,20 +99,22 @@ func (r *row) point(load string, units []string) (p compare.Point) {
 	value, _, _ = strings.Cut(value, "/")
 	p.Load, _ = strconv.ParseFloat(value, 64)
 	for _, unit := range units {
-		if v := r.figures[unit]; len(v) > 0 {
-			p.Unit, p.Speed, p.Doubt = unit, v, slices.Contains(r.doubted, unit)
+		if all, sound := r.figures[unit], r.sound[unit]; len(all) > 0 {
+			p.Unit, p.Speed, p.Doubt = unit, sound, len(sound) == 0
+			if p.Doubt {
+				p.Speed = all
+			}
 			break
 		}
 	}
-	if !slices.Contains(r.doubted, "p50-ttft-ns") {
-		p.TTFT = r.figures["p50-ttft-ns"]
-	}
-	good, has := r.median("good-req/s")
+	p.TTFT = r.sound["p50-ttft-ns"]
+	p.Added = compare.AddedOf(func(unit string) []float64 { return r.figures[unit] })
+	good, has := median(r.sound["good-req/s"])
 	rate, also := r.median("req/s")
 	failed, _ := r.median("fail-%")
 	shed, _ := r.median("shed-%")
 	p.Lost = compare.Lost(failed, shed)
-	if has && also && rate > 0 && !r.scaled && !slices.Contains(r.doubted, "good-req/s") {
+	if has && also && rate > 0 && !r.scaled {
 		p.Known, p.Kept = true, compare.Kept(good, rate, p.Lost)
 	}
 	return p

@@ -52,3 +52,30 @@ func TestComparisons(t *testing.T) {
 		"S: x=1 is 2.00 times as fast as x=2. x=1 did not answer 40 % of the requests. Preliminary after 1 run of each: 4 are needed.",
 		"B: cache=on answers in 0.50 times the latency of without cache at 2 req/s. Preliminary after 1 run of each: 4 are needed."})
 }
+
+// TestGateway checks that the report about a gateway ends with what the gateway adds.
+func TestGateway(t *testing.T) {
+	var o Overview
+	const name = "BenchmarkGatewayOverhead/backend=url/model=m/workload=random-64x32/stream=true/via="
+	o.Add(Entry{Benchmark: name + "direct/concurrency=1", Figures: map[string]float64{"output-tok/s": 470, "p50-ttft-ns": 216e5}})
+	o.Add(Entry{Benchmark: name + "gateway/concurrency=1", Figures: map[string]float64{"output-tok/s": 468, "p50-ttft-ns": 220e5}})
+	for unit, v := range map[string]float64{"added-ttft-ms": 0.375, "added-ttft-low-ms": 0.34, "added-ttft-high-ms": 0.457} {
+		o.AddFigure(name+"gateway/concurrency=1", unit, v)
+	}
+	assert.DeepEqual(t, o.comparisons(), []string{"GatewayOverhead: gateway adds to the first token 0.375 ms [0.34, 0.457] at 1 user. Brackets hold 95 % confidence."})
+}
+
+// TestSoundRuns checks that a load is compared by the runs whose figures are not in doubt.
+func TestSoundRuns(t *testing.T) {
+	var o Overview
+	for run := range 4 {
+		for i, backend := range []string{"vllm", "tgi"} {
+			e := Entry{Benchmark: "BenchmarkServe/backend=" + backend + "/concurrency=64", Figures: map[string]float64{"output-tok/s": float64(200-100*i) + float64(run)}}
+			if run == 2 && i == 0 {
+				e.Figures["output-tok/s"], e.Doubted = 5, []string{"output-tok/s"}
+			}
+			o.Add(e)
+		}
+	}
+	assert.DeepEqual(t, o.comparisons(), []string{"Serve: vllm is 1.98 times as fast as tgi at 64 users. Preliminary after 3 to 4 runs of each: 4 are needed."})
+}

@@ -41,6 +41,7 @@ type row struct {
 	name     string
 	samples  int
 	figures  map[string][]float64 // values by unit
+	sound    map[string][]float64 // of these, the values that the client cannot have changed
 	truths   map[string][]float64 // true values by unit, from the server's log
 	doubted  []string
 	scaled   bool // as in Entry
@@ -57,7 +58,7 @@ func (o *Overview) row(benchmark string) *row {
 			return r
 		}
 	}
-	r := &row{name: name, figures: map[string][]float64{}, truths: map[string][]float64{}}
+	r := &row{name: name, figures: map[string][]float64{}, sound: map[string][]float64{}, truths: map[string][]float64{}}
 	o.rows = append(o.rows, r)
 	return r
 }
@@ -69,6 +70,9 @@ func (o *Overview) Add(e Entry) {
 	for unit, v := range e.Figures {
 		if unit == "fail-%" || unit == "shed-%" || slices.ContainsFunc(columns, func(c column) bool { return c.unit == unit }) {
 			r.figures[unit] = append(r.figures[unit], v)
+			if !slices.Contains(e.Doubted, unit) {
+				r.sound[unit] = append(r.sound[unit], v)
+			}
 		}
 	}
 	for _, w := range e.Withheld {

@@ -61,6 +61,7 @@ func measurements(all []*systems.System, units []string, slo systems.SLO) (measu
 			if _, unit := r.Spread(firstToken...); unit != "" && r.Doubt(unit) == "" {
 				p.TTFT = r.Values[unit]
 			}
+			p.Added = compare.AddedOf(func(unit string) []float64 { return r.Values[unit] })
 			p.Kept, p.Known = slo.Kept(r)
 			p.Lost = systems.Lost(r)
 			of.Points = append(of.Points, p)

@@ -41,9 +41,9 @@ func warnings(d *results.Data) (warn, notes []string) {
 		for _, doubt := range r.Doubts {
 			switch {
 			case !doubt.Note && doubt.Kind == records.NoteClient: // such texts begin with the units
-				add(1, doubt.Kind, doubt.Text, i)
+				add(1, doubt.Kind, doubt.Text+part(r, &doubt), i)
 			case !doubt.Note:
-				add(1, key(doubt.Text), doubt.Text, i)
+				add(1, key(doubt.Text), doubt.Text+part(r, &doubt), i)
 			case doubt.Kind != "":
 				add(2, key(doubt.Text), doubt.Text, i)
 			default:
@@ -68,6 +68,18 @@ func warnings(d *results.Data) (warn, notes []string) {
 		}
 	}
 	return warn, notes
+}
+
+// part says that a doubt is only about some of a row's runs, or returns "".
+func part(r *results.Row, d *results.Doubt) string {
+	switch n := len(d.Samples); {
+	case d.Samples == nil:
+		return ""
+	case n == 0:
+		return " (in a run without a result)"
+	default:
+		return fmt.Sprintf(" (in %d of %d runs; figures of the other runs take the place of those in doubt)", n, r.Samples())
+	}
 }
 
 // named returns the first of the names, and the number of the others.

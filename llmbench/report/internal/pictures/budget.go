@@ -68,12 +68,28 @@ func Budget(rows []*results.Row) *Picture {
 		}
 		p.Table.Add(cells...)
 	}
-	p.Caption = "The part of the latencies that the client causes: their error against the mock server's own log, how late requests were sent, and how late the client read what had arrived."
+	p.Caption = "The part of the latencies that the client causes: " + enumerate(units) + "."
 	if left > 0 {
 		p.Caption += fmt.Sprintf(" The picture has the first %d of %d.", maxBars, maxBars+left)
 	}
 	p.panels = []*chart.Panel{plane}
 	return p
+}
+
+// enumerate says what units of the client's own error mean. Only a mock server has a log to compare with.
+func enumerate(units []string) string {
+	var parts []string
+	for _, part := range []struct{ suffix, means string }{
+		{"-err-ns", "their error against the mock server's own log"}, {"p99-lag-ns", "how late requests were sent"}, {"p99-read-lag-ns", "how late the client read what had arrived"},
+	} {
+		if slices.ContainsFunc(units, func(u string) bool { return strings.HasSuffix(u, part.suffix) }) {
+			parts = append(parts, part.means)
+		}
+	}
+	if n := len(parts); n > 1 {
+		return strings.Join(parts[:n-1], ", ") + " and " + parts[n-1]
+	}
+	return parts[0]
 }
 
 // textual returns the cell for a unit of a row: the median with its unit. It is for columns whose

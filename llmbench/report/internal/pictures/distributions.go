@@ -145,7 +145,7 @@ func newPlane(title string, l latency) *plane {
 // add adds the line of a row, with the label and the look for the index. It returns the
 // distribution of the row.
 func (p *plane) add(d *distributions, index int, r *results.Row, l latency) *records.Dist {
-	all, each := distsOf(r, l.add)
+	all, each := distsOf(r.SoundRuns(l.figures...), l.add)
 	if all.N == 0 {
 		return all
 	}
@@ -188,13 +188,13 @@ func (d *distributions) line(row, n int, values []float64, each []*records.Dist)
 	return s
 }
 
-// distsOf returns the distribution of all runs of a row together. If there are several runs, it
-// also returns the distribution of each.
-func distsOf(r *results.Row, add func(*records.Dist, *records.Request)) (pooled *records.Dist, each []*records.Dist) {
+// distsOf returns the distribution of all runs together. If there are several runs, it also returns the distribution
+// of each.
+func distsOf(runs []*records.Run, add func(*records.Dist, *records.Request)) (pooled *records.Dist, each []*records.Dist) {
 	pooled = &records.Dist{}
-	for _, run := range r.Runs {
+	for _, run := range runs {
 		d := pooled
-		if len(r.Runs) > 1 {
+		if len(runs) > 1 {
 			d = &records.Dist{}
 		}
 		for q := range run.All() {

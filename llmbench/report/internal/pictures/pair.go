@@ -23,7 +23,7 @@ func Pair(a, b *systems.System, units []string) (t Table, caption string) {
 			cells[i] = []Cell{{Text: "single"}}
 		}
 	}
-	several, confident := false, true
+	all, certain := 0, 0 // the number of intervals, and of those with 95 % confidence
 	for _, m := range []struct {
 		name  string
 		units []string
@@ -49,7 +49,9 @@ func Pair(a, b *systems.System, units []string) (t Table, caption string) {
 		t.Head = append(t.Head, what+", "+a.Name, what+", "+b.Name, "ratio")
 		for i, pair := range rows {
 			if x, y := pair[0].Values[unit], pair[1].Values[unit]; len(x) > 1 && len(y) > 1 && positive(x) && positive(y) {
-				several, confident = true, confident && compare.RatioOf(x, y).Confident
+				if all++; compare.RatioOf(x, y).Confident {
+					certain++
+				}
 			}
 			cells[i] = append(cells[i], middle(pair[0], scale, unit), middle(pair[1], scale, unit), ratioCell(pair[0], pair[1], unit))
 		}
@@ -59,10 +61,13 @@ func Pair(a, b *systems.System, units []string) (t Table, caption string) {
 	}
 	caption = fmt.Sprintf("Ratios are of %s to %s.", a.Name, b.Name)
 	switch {
-	case several && confident:
+	case all == 0:
+	case certain == all:
 		caption += " Brackets hold the ratio with 95 % confidence, if each run is a fresh start."
-	case several:
-		caption += " Brackets hold the ratios of all pairs of runs, which are no 95 % intervals: these need four runs of each."
+	case certain == 0:
+		caption += " Brackets hold the ratios of all pairs of runs, which are no 95 % intervals: these need more runs with a sound figure, and four of each suffice."
+	default:
+		caption += " Brackets hold the ratio with 95 % confidence, if each run is a fresh start. Where too few runs have a sound figure, they hold the ratios of all pairs of runs: four runs of each suffice."
 	}
 	if slices.ContainsFunc(slices.Concat(cells...), func(c Cell) bool { return c.Doubt != "" && c.Text != "" }) {
 		caption += " " + Mark + ": in doubt, see the warnings."

@@ -234,3 +234,48 @@ func TestStanding(t *testing.T) {
 	g = systems.Groups(dataOf(t, text+"BenchmarkServe/backend=a/concurrency=8 1 9 output-tok/s\n").Rows, nil)[0]
 	assert.Assert(t, Standing(g, g.Systems, []string{"output-tok/s"}) == nil)
 }
+
+// TestPairCaption checks what the caption says about the brackets.
+func TestPairCaption(t *testing.T) {
+	// runs returns a system at 1 and at 8 users, with so many runs at each.
+	runs := func(name string, at ...int) (text string) {
+		for i, n := range at {
+			for run := range n {
+				text += fmt.Sprintf("BenchmarkServe/backend=%s/concurrency=%d 1 %d output-tok/s\n", name, 1+7*i, 100+run)
+			}
+		}
+		return text
+	}
+	const confident, all = "with 95 % confidence", "ratios of all pairs of runs"
+	for _, c := range []struct {
+		text      string
+		want, not []string
+	}{
+		{runs("a", 4, 4) + runs("b", 4, 4), []string{confident}, []string{all, "four runs"}},
+		{runs("a", 3, 3) + runs("b", 3, 3), []string{all, "four of each suffice"}, []string{confident}},
+		{runs("a", 4, 4) + runs("b", 4, 3), []string{confident, "Where too few runs have a sound figure, they hold the " + all}, nil},
+		{runs("a", 1, 1) + runs("b", 1, 1), nil, []string{"Brackets"}},
+	} {
+		g := systems.Groups(dataOf(t, c.text).Rows, systems.DefaultParts)[0]
+		_, caption := Pair(g.Systems[0], g.Systems[1], []string{"output-tok/s"})
+		for _, want := range c.want {
+			assert.Assert(t, strings.Contains(caption, want), caption)
+		}
+		for _, not := range c.not {
+			assert.Assert(t, !strings.Contains(caption, not), caption)
+		}
+	}
+}
+
+// TestBudgetCaption checks that the caption names only what was measured: a real server has no log to compare with.
+func TestBudgetCaption(t *testing.T) {
+	for units, want := range map[string]string{
+		"9 p99-read-lag-ns":                                  "how late the client read what had arrived",
+		"9 p99-lag-ns 9 p99-read-lag-ns":                     "how late requests were sent and how late the client read what had arrived",
+		"9 p99-ttft-err-ns 9 p99-lag-ns 1 p99-read-lag-ns":   "their error against the mock server's own log, how late requests were sent and how late the client read what had arrived",
+		"1 req/s 3 client-err-% 9 p99-ttft-err-ns 2 other-u": "their error against the mock server's own log",
+	} {
+		p := Budget(dataOf(t, "BenchmarkServe/backend=url/concurrency=1 1 "+units+"\n").Rows)
+		assert.Equal(t, p.Caption, "The part of the latencies that the client causes: "+want+".")
+	}
+}

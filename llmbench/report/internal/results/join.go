@@ -56,6 +56,7 @@ func (d *Data) join() {
 		if failed != "" {
 			continue
 		}
+		row.count++
 		figures := run.Figures().Metrics
 		for _, unit := range slices.Sorted(maps.Keys(figures)) {
 			if !slices.Contains(run.Withheld(), unit) {
@@ -80,8 +81,7 @@ func (d *Data) tell(path, text string) {
 
 // rowOf returns the row that a run belongs to, among the rows with the name of its benchmark. If several
 // rows have the run's configuration, it returns the first one with a sample that has the same values as the
-// run, or else the first one. If no row has the configuration, it returns nil. Values are compared to about
-// four digits, because benchmark files have no more.
+// run, or else the first one. If no row has the configuration, it returns nil.
 func rowOf(run *records.Run, named []*Row) *Row {
 	var all []*Row
 	for _, r := range named {
@@ -93,25 +93,45 @@ func rowOf(run *records.Run, named []*Row) *Row {
 		return nil
 	}
 	if len(all) > 1 {
-		figures := run.Figures().Metrics
 		for _, r := range all {
-			for i := range r.Samples() {
-				if r.equal(i, figures) {
-					return r
-				}
+			if r.sampleWith(run) != nil {
+				return r
 			}
 		}
 	}
 	return all[0]
 }
 
-// equal reports whether the i-th sample has these values, apart from the rounding in benchmark
-// files.
-func (r *Row) equal(i int, figures map[string]float64) bool {
+// sampleOf returns the sample that a run is, or nil if that is unknown.
+func (r *Row) sampleOf(run *records.Run) []int {
+	switch {
+	case r.count == 1:
+		return []int{0}
+	case r.Line > 0:
+		return r.sampleWith(run)
+	}
+	return []int{slices.Index(r.Runs, run)}
+}
+
+// sampleWith returns the first sample that has a run's values, or nil if none has them. Values are compared to about
+// four digits, because benchmark files have no more.
+func (r *Row) sampleWith(run *records.Run) []int {
+	figures := run.Figures().Metrics
+	for i := range r.count {
+		if r.equal(i, figures) {
+			return []int{i}
+		}
+	}
+	return nil
+}
+
+// equal reports whether a sample has these values, apart from the rounding in benchmark files.
+func (r *Row) equal(sample int, figures map[string]float64) bool {
 	compared := 0
 	for unit, values := range r.Values {
 		v, has := figures[unit]
-		if !has || i >= len(values) {
+		i := slices.Index(r.samples[unit], sample)
+		if !has || i < 0 {
 			continue
 		}
 		if math.Abs(v-values[i]) > 1e-3*math.Abs(v) {

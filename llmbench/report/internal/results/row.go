@@ -22,16 +22,21 @@ type Row struct {
 	Keys   []benchfile.Setting
 	Config []benchfile.Setting
 	Units  []string // the units, in the order of the file
+	// Values has the values of each unit, in the order of the samples. A sample whose value is in doubt has none if
+	// another sample has a sound one.
 	Values map[string][]float64
 	Runs   []*records.Run // the records of the samples, in the order of their files
 	Truth  string         // how fast the simulated server is, as a comment of the file says; or ""
 	Failed string         // says why the values are not a result; "" if they are one
 	Doubts []Doubt
+
+	samples map[string][]int // for each unit, the samples that have the values, counted from 0
+	count   int              // the number of samples
 }
 
 // newRow returns a row without values. GOMAXPROCS becomes one of its keys.
 func newRow(name benchfile.Name) *Row {
-	row := &Row{Name: name.Full, Base: name.Base, Keys: name.Keys, Values: map[string][]float64{}}
+	row := &Row{Name: name.Full, Base: name.Base, Keys: name.Keys, Values: map[string][]float64{}, samples: map[string][]int{}}
 	if name.Procs != "" {
 		row.Keys = append(row.Keys, benchfile.Setting{Key: "gomaxprocs", Value: name.Procs})
 	}
@@ -41,11 +46,12 @@ func newRow(name benchfile.Name) *Row {
 // Named returns a row without values for the name of a benchmark.
 func Named(name string) *Row { return newRow(benchfile.ParseName(name)) }
 
+// add adds a value of the last sample.
 func (r *Row) add(unit string, v float64) {
 	if r.Values[unit] == nil {
 		r.Units = append(r.Units, unit)
 	}
-	r.Values[unit] = append(r.Values[unit], v)
+	r.Values[unit], r.samples[unit] = append(r.Values[unit], v), append(r.samples[unit], r.count-1)
 }
 
 // Identity returns the part of a configuration that distinguishes systems, without versions and
@@ -115,12 +121,12 @@ func SpreadOf(values []float64) Spread {
 	return Spread{Mid: robust.Median(values), Low: slices.Min(values), High: slices.Max(values), N: len(values)}
 }
 
-// Samples returns the number of samples: the largest number of values of any unit.
+// Samples returns the number of samples.
 func (r *Row) Samples() (n int) {
 	for _, v := range r.Values {
 		n = max(n, len(v))
 	}
-	return n
+	return max(n, r.count)
 }
 
 // Compare orders rows by name. Numbers in names are ordered by value.

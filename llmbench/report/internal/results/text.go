@@ -41,7 +41,8 @@ func Parse(data []byte, name string) (rows, failed []*Row, err error) {
 			}
 			rows = append(rows, row)
 		}
-		at[row.Name] = append(at[row.Name], result{res.Line, row})
+		at[row.Name] = append(at[row.Name], result{res.Line, row, row.count})
+		row.count++
 		for _, v := range res.Values {
 			if math.Abs(v.Value) > largest {
 				return nil, nil, fmt.Errorf("%s:%d: %s is %v: want at most %v to draw it", name, res.Line, v.Unit, v.Value, largest)
@@ -51,7 +52,7 @@ func Parse(data []byte, name string) (rows, failed []*Row, err error) {
 	}
 	missing := map[string]*Row{}
 	for _, l := range logsOf(data) {
-		row := before(at[l.benchmark], l.line)
+		row, samples := before(at[l.benchmark], l)
 		empty := FirstLine(l.text) == ""
 		if empty && (row != nil || missing[l.benchmark] != nil) {
 			continue // an empty text says nothing
@@ -71,7 +72,9 @@ func Parse(data []byte, name string) (rows, failed []*Row, err error) {
 		for _, u := range sample.Units {
 			known = append(known, u.Name)
 		}
-		row.doubt(logged(l.text, known))
+		doubt := logged(l.text, known)
+		doubt.Samples = samples
+		row.doubt(doubt)
 	}
 	for _, row := range rows {
 		row.doubts()
@@ -89,33 +92,42 @@ func truthsOf(data []byte) (all []logLine) {
 	for line := range bytes.Lines(data) {
 		n++
 		if text, found := bytes.CutPrefix(line, []byte("# the server is simulated: ")); found {
-			all = append(all, logLine{"", n, strings.TrimSpace(string(text))})
+			all = append(all, logLine{line: n, text: strings.TrimSpace(string(text))})
 		}
 	}
 	return all
 }
 
-// A result is a line of the file with a result, and the row that it belongs to.
+// A result is a line of the file with a result. It is a sample of a row.
 type result struct {
-	line int
-	row  *Row
+	line   int
+	row    *Row
+	sample int
 }
 
-// before returns the row of the last result before a line. If there is none before the line, it
-// returns the row of the first result. If there are no results, it returns nil.
-func before(all []result, line int) (row *Row) {
+// before returns the row of the last result before a text, and the samples that the text is about. If there is no
+// result before the text, it returns the row of the first result, and nil, which means all samples. If there are no
+// results, the row is nil. A sample that failed or was skipped has no result, so its text is about none of the samples.
+func before(all []result, l logLine) (row *Row, samples []int) {
 	for _, r := range all {
-		if row == nil || r.line < line {
+		switch {
+		case r.line < l.line:
+			row, samples = r.row, []int{r.sample}
+		case row == nil:
 			row = r.row
 		}
 	}
-	return row
+	if row != nil && l.failed {
+		samples = []int{}
+	}
+	return row, samples
 }
 
 // A logLine is a text that a benchmark logged. It may have several lines.
 type logLine struct {
 	benchmark string // the name without "Benchmark"
 	line      int    // the number of the line in the file, from 1
+	failed    bool   // the benchmark failed or was skipped
 	text      string
 }
 
@@ -123,7 +135,7 @@ type logLine struct {
 // or SKIP), and then the texts. Each text is indented by four spaces, and begins with the file and
 // the line that logged it. The further lines of a text are indented by eight spaces.
 func logsOf(data []byte) (all []logLine) {
-	benchmark, n := "", 0
+	benchmark, n, without := "", 0, false
 	for line := range strings.Lines(string(data)) {
 		n++
 		line = strings.TrimRight(line, "\r\n")
@@ -132,7 +144,7 @@ func logsOf(data []byte) (all []logLine) {
 		switch status, rest, _ := strings.Cut(strings.TrimPrefix(line, "--- "), ": "); {
 		case strings.HasPrefix(line, "--- ") && slices.Contains([]string{"BENCH", "FAIL", "SKIP"}, status):
 			rest, _, _ = strings.Cut(rest, " ")
-			benchmark = strings.TrimPrefix(rest, "Benchmark")
+			benchmark, without = strings.TrimPrefix(rest, "Benchmark"), status != "BENCH"
 		case benchmark == "" || !indented:
 			benchmark = ""
 		case deeper && len(all) > 0 && all[len(all)-1].benchmark == benchmark:
@@ -145,7 +157,7 @@ func logsOf(data []byte) (all []logLine) {
 			if !found || !strings.Contains(file, ".go:") {
 				said = text
 			}
-			all = append(all, logLine{benchmark, n, strings.TrimSpace(said)})
+			all = append(all, logLine{benchmark, n, without, strings.TrimSpace(said)})
 		}
 	}
 	return all
