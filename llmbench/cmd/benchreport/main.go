@@ -1,8 +1,8 @@
 // Benchreport makes one HTML page from benchmark files and from records in LLMBENCH_OUT, or from the
 // result files of other tools, such as vLLM's (see package resultfile): the
 // answer in words, pictures with tables, every figure, and what other tools would have printed
-// for the same run. See packages report and compat. It prints what was measured, the answer and
-// the warnings too, unless the page goes to stdout.
+// for the same run. See packages report and compat. It prints what was measured, the answer,
+// the warnings and which files it wrote too, unless the page goes to stdout.
 //
 // Usage:
 //
@@ -165,7 +165,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		if o.format != "html" && !given["o"] {
 			o.out = "-"
 		}
-		err = o.report(stdout)
+		err = o.report(stdout, stderr)
 	}
 	if err != nil {
 		return fail(stderr, err)

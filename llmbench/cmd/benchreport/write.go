@@ -20,7 +20,7 @@ import (
 )
 
 // report writes the report's page and, if asked for, its pictures.
-func (o *options) report(stdout io.Writer) error {
+func (o *options) report(stdout, stderr io.Writer) error {
 	opts := report.Options{Title: o.title, Command: o.command, Parts: []string{}}
 	if o.slo != "" {
 		limits, err := sample.ParseSLO(o.slo)
@@ -62,21 +62,31 @@ func (o *options) report(stdout io.Writer) error {
 			return err
 		}
 	}
+	pictures := 0 // the number of files
 	if o.pictures != "" {
-		if err := write(r, o.pictures); err != nil {
+		if pictures, err = write(r, o.pictures); err != nil {
 			return err
 		}
 	}
+	drawn := fmt.Sprintf("%d files of pictures to %s", pictures, o.pictures)
 	if o.out == "-" {
+		if o.pictures != "" {
+			fmt.Fprintln(stderr, "benchreport: wrote", drawn)
+		}
 		_, err := stdout.Write(page.Bytes())
 		return err
 	}
 	if err := os.WriteFile(o.out, page.Bytes(), 0o666); err != nil {
 		return err
 	}
-	if o.format == "html" {
-		_, err = io.WriteString(stdout, redact.Printable(r.Text()))
+	said := "wrote " + o.out
+	if o.pictures != "" {
+		said += ", and " + drawn
 	}
+	if o.format == "html" {
+		said = redact.Printable(r.Text()) + "\n" + said
+	}
+	_, err = fmt.Fprintln(stdout, said)
 	return err
 }
 
@@ -126,10 +136,10 @@ func (o *options) benchmarks() (paths []string, err error) {
 	return paths, nil
 }
 
-// write writes every picture to a folder, which it creates if necessary.
-func write(r *report.Report, folder string) error {
+// write writes every picture to a folder, which it creates if necessary. It returns the number of files.
+func write(r *report.Report, folder string) (files int, err error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return err
+		return 0, err
 	}
 	for _, p := range r.Pictures {
 		if p.Empty() {
@@ -139,14 +149,15 @@ func write(r *report.Report, folder string) error {
 		for name, draw := range map[string]func(io.Writer) error{svg: p.SVG, png: p.PNG, strings.TrimSuffix(svg, ".svg") + ".csv": p.CSV} {
 			var b bytes.Buffer
 			if err := draw(&b); err != nil {
-				return err
+				return files, err
 			}
 			if err := os.WriteFile(filepath.Join(folder, name), b.Bytes(), 0o666); err != nil {
-				return err
+				return files, err
 			}
+			files++
 		}
 	}
-	return nil
+	return files, nil
 }
 
 // print prints, for every file of records, the block that the tool of -as would have printed.
