@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 	_ = flag.Set("test.parallel", "16") // tests that are parallel mostly wait
 	if os.Getenv(withoutEditing) != "" {
-		os.Exit(process.Main(m, func(*testing.B, resultline.Editor, func(error)) bool { return false }))
+		os.Exit(process.Main(m, func(*testing.B, resultline.Editor, func(string, string), func(error)) bool { return false }))
 	}
 	openKept()
 	os.Exit(Main(m))

@@ -557,7 +557,7 @@ func TestTerminal(t *testing.T) {
 		want    []string
 	}{
 		{"Fixed", false, []string{"Helper\n  Fixed\n    medians of 2 samples\n    own 1.50 ms, 120 samples\n"}},
-		{"FailsBefore", false, []string{"failed: standard output says why"}},
+		{"FailsBefore", false, []string{"failed: no server\n"}},
 		{"Good", true, []string{"tok/s", "TTFT p50", "Helper\n  Good", "medians of 2 samples", "20.0 samples"}},
 		{"Tolerates", true, []string{"2 of 20 requests failed, 10% are tolerated: truncated 2\n    request ", "truncated: "}},
 		{"SecondFails", true, []string{"failed: pass 0: 2 of 20 requests failed, 0% are tolerated: truncated 2\n    request "}},

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultline"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -18,7 +19,7 @@ import (
 func (p *process) edit(tb testing.TB) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if b, ok := tb.(*testing.B); ok && p.preamble.Out != nil && !p.attach(b, p.editLine, p.out.lose) {
+	if b, ok := tb.(*testing.B); ok && p.preamble.Out != nil && !p.attach(b, p.editLine, p.tellFailure, p.out.lose) {
 		p.unedited = true
 	}
 }
@@ -65,6 +66,41 @@ func (p *process) editLine(l *resultline.Line) (before string) {
 		}
 	}
 	return before
+}
+
+// tellFailure tells the table why a benchmark failed, given the benchmark's log.
+func (p *process) tellFailure(name, log string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.table.Failed(withoutCPUs(name), reasonOf(log))
+}
+
+// maxReason is the largest number of characters of a reason that is shown.
+const maxReason = 240
+
+// reasonOf returns the first text of a benchmark's log that is not a note of the harness, or "" if there is none. Only
+// the first line of the text is returned, and no more than maxReason characters.
+func reasonOf(log string) string {
+	for line := range strings.Lines(log) {
+		text, indented := strings.CutPrefix(line, "    ")
+		if _, isNote := records.ParseNote(said(text)); !indented || strings.HasPrefix(text, "    ") || isNote || said(text) == "" {
+			continue
+		}
+		reason := []rune(said(text))
+		if len(reason) > maxReason {
+			return string(reason[:maxReason]) + "…"
+		}
+		return string(reason)
+	}
+	return ""
+}
+
+// said returns the text of a line of a log, without the place in the source that logged it.
+func said(line string) string {
+	if place, text, found := strings.Cut(line, ": "); found && strings.Contains(place, ".go:") {
+		line = text
+	}
+	return strings.TrimSpace(line)
 }
 
 // withoutCPUs returns the name of a benchmark as testing.B.Name returns it, given the name in a line of

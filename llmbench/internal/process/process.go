@@ -54,7 +54,7 @@ type process struct {
 }
 
 // attach is like [resultline.Attach].
-type attach func(b *testing.B, edit resultline.Editor, lost func(error)) bool
+type attach func(b *testing.B, edit resultline.Editor, failed func(name, log string), lost func(error)) bool
 
 // Main runs m, and returns the exit code. Package llmbench documents it. The lines of a benchmark's results are edited by
 // the editor that attach attaches; attach returns false if it cannot.

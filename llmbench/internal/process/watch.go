@@ -18,7 +18,7 @@ func Watch(tb testing.TB) {
 			defer p.mu.Unlock()
 			p.failed = true
 			if !p.table.Has(tb.Name()) {
-				p.table.Add(screen.Entry{Benchmark: tb.Name(), Notes: []string{"failed: standard output says why"}})
+				p.table.Add(screen.Entry{Benchmark: tb.Name(), Notes: []string{screen.FailedUnknown}})
 			}
 		}
 	})

@@ -43,10 +43,11 @@ type Figure struct {
 type Editor func(*Line) (before string)
 
 // Attach arranges that edit is called with each result line of b, of later -count samples of b, and of
-// benchmarks that b runs from now on, and that lost is called with the error if a line cannot be written: the
-// testing package ignores such errors. Only the goroutine of the benchmark may call Attach. Attach reports
+// benchmarks that b runs from now on. If such a benchmark fails, failed is called with its name, as in a line of
+// results, and its log. If a line cannot be written, lost is called with the error: the testing package ignores
+// such errors. Only the goroutine of the benchmark may call Attach. Attach reports
 // whether this is possible. If there already is an Editor, Attach keeps it.
-func Attach(b *testing.B, edit Editor, lost func(error)) bool {
+func Attach(b *testing.B, edit Editor, failed func(name, log string), lost func(error)) bool {
 	// The field w is in the struct that T and B embed.
 	field := reflect.ValueOf(b).Elem().FieldByName("w")
 	if !field.IsValid() || field.Type() != reflect.TypeFor[io.Writer]() {
@@ -57,16 +58,17 @@ func Attach(b *testing.B, edit Editor, lost func(error)) bool {
 		return false
 	}
 	if _, attached := (*w).(*writer); !attached {
-		*w = &writer{to: *w, edit: edit, lost: lost}
+		*w = &writer{to: *w, edit: edit, failed: failed, lost: lost}
 	}
 	return true
 }
 
 // A writer edits the lines of results, and writes them to another writer.
 type writer struct {
-	to   io.Writer
-	edit Editor
-	lost func(error)
+	to     io.Writer
+	edit   Editor
+	failed func(name, log string)
+	lost   func(error)
 
 	mu   sync.Mutex
 	name []byte // the beginning of a line that has not been written yet
@@ -74,6 +76,7 @@ type writer struct {
 
 var (
 	nameOfLine    = regexp.MustCompile(`^Benchmark\S* *\t$`)
+	failure       = regexp.MustCompile(`(?s)^[^\n]*--- FAIL: (Benchmark\S*)\n(.*)$`)
 	figuresOfLine = regexp.MustCompile(`^ *[0-9]+(\t[^\t\n]+)*\n$`)
 )
 
@@ -83,6 +86,9 @@ func (w *writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text := p
+	if m := failure.FindSubmatch(p); m != nil {
+		w.failed(string(m[1]), string(m[2]))
+	}
 	switch {
 	case w.name == nil && nameOfLine.Match(p):
 		w.name = bytes.Clone(p)

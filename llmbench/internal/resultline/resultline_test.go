@@ -51,13 +51,19 @@ func TestWriter(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			w := &writer{to: &out, edit: reversed}
+			failures := ""
+			w := &writer{to: &out, edit: reversed, failed: func(name, log string) { failures += name + ": " + log }}
 			for _, p := range tt.writes {
 				n, err := io.WriteString(w, p)
 				assert.NilError(t, err)
 				assert.Equal(t, n, len(p))
 			}
 			assert.Equal(t, out.String(), tt.want)
+			want := ""
+			if strings.Contains(tt.want, "--- FAIL") {
+				want = "BenchmarkA:     a_test.go:1: no\n"
+			}
+			assert.Equal(t, failures, want)
 		})
 	}
 }
@@ -81,7 +87,7 @@ func FuzzWriter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		var out bytes.Buffer
 		edited := false
-		w := &writer{to: &out, edit: func(l *Line) string { edited = true; slices.Reverse(l.Figures); return "" }}
+		w := &writer{to: &out, edit: func(l *Line) string { edited = true; slices.Reverse(l.Figures); return "" }, failed: func(string, string) {}}
 		for _, p := range []string{a, b, c} {
 			io.WriteString(w, p)
 		}
@@ -105,8 +111,8 @@ func BenchmarkHelper(b *testing.B) {
 	}
 	for _, name := range []string{"outer=1", "outer=2"} {
 		b.Run(name, func(b *testing.B) {
-			assert.Assert(b, Attach(b, reversed, nil))
-			assert.Assert(b, Attach(b, func(*Line) string { panic("the first Editor stays") }, nil))
+			assert.Assert(b, Attach(b, reversed, func(string, string) {}, nil))
+			assert.Assert(b, Attach(b, func(*Line) string { panic("the first Editor stays") }, nil, nil))
 			for b.Loop() {
 			}
 			b.Log("logged")
@@ -145,5 +151,5 @@ func TestAttach(t *testing.T) {
 
 // TestAttachNothing checks a benchmark whose results are not written anywhere.
 func TestAttachNothing(t *testing.T) {
-	assert.Assert(t, !Attach(new(testing.B), reversed, nil))
+	assert.Assert(t, !Attach(new(testing.B), reversed, nil, nil))
 }

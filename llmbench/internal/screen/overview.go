@@ -101,6 +101,18 @@ func (o *Overview) AddFigure(benchmark, unit string, v float64) {
 	r.samples = max(r.samples, len(r.figures[unit]))
 }
 
+// FailedUnknown is the note on a benchmark that failed for a reason that is not known here; see [Overview.Failed].
+const FailedUnknown = "failed: standard output says why"
+
+// Failed says why a benchmark failed, if its row has the note FailedUnknown.
+func (o *Overview) Failed(benchmark, why string) {
+	for _, r := range o.rows {
+		if i := slices.Index(r.notes, FailedUnknown); i >= 0 && why != "" && r.name == strings.TrimPrefix(benchmark, "Benchmark") {
+			r.notes[i] = "failed: " + why
+		}
+	}
+}
+
 // Has reports whether there is a row of the benchmark or of one of its sub-benchmarks.
 func (o *Overview) Has(benchmark string) bool {
 	name := strings.TrimPrefix(benchmark, "Benchmark")
