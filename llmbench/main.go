@@ -16,9 +16,9 @@ import (
 // With -bench, Main checks the configuration, and adds to the output of package testing. It prints the
 // configuration of each target before the target's results. It prints the metadata of a unit before the
 // first result line with that unit. Result lines of benchmarks that call [Run] or [Watch] list their
-// metrics in the order of [Units]. Main returns 1 if such a benchmark failed in any -count sample, or if
-// results could not be written to standard output. Package testing itself only notices a failure in the first
-// sample, and no lost result. In a program of its own, whose name does not end with ".test", Main returns 2 if
+// metrics in the order of [Units]. Main returns 1 if such a benchmark failed in any -count sample, if
+// results could not be written to standard output, or if there are no results because nothing could be judged.
+// Package testing itself only notices a failure in the first sample, and no lost result. In a program of its own, whose name does not end with ".test", Main returns 2 if
 // no benchmark matches the pattern of -bench.
 //
 // After the results, Main prints a table of the results for people, and a summary line. Both go to standard
@@ -54,6 +54,14 @@ func Announce(b *testing.B, t Target) error {
 func Skip(b *testing.B, reason string) {
 	b.Helper()
 	process.Skip(b, reason)
+}
+
+// CannotJudge skips b because what was measured does not decide the question of b. An example is a search for the
+// highest load, if the client is too slow to tell. It prints the reason as a comment among the results, and in the
+// table at the end, where b does not count as failed. The benchmark fails if LLMBENCH_CLIENT_BOUND is fail.
+func CannotJudge(b *testing.B, reason string) {
+	b.Helper()
+	process.CannotJudge(b, reason)
 }
 
 // Note prints a text immediately, as a comment among the results of a benchmark. Package testing would

@@ -36,47 +36,49 @@ var helpers map[string]func(*testing.B)
 
 func init() { // as the initializer of helpers, this would be an initialization cycle
 	helpers = map[string]func(*testing.B){
-		"Arms":          helperArms,
-		"ArmsSlow":      helperArmsSlow,
-		"Bound":         helperBound,
-		"ColdFails":     helperColdFails,
-		"ConfigChanges": helperConfigChanges,
-		"CountsDiffer":  helperCountsDiffer,
-		"Twice":         helperTwice,
-		"OverN":         helperOverN,
-		"OverLoop":      helperOverLoop,
-		"MetricBefore":  helperMetricBefore,
-		"MetricAfter":   helperMetricAfter,
-		"CountsFewer":   helperCountsFewer,
-		"DiesEarly":     helperDiesEarly,
-		"FailsBefore":   helperFailsBefore,
-		"Fixed":         helperFixed,
-		"Fresh":         helperFresh,
-		"Good":          helperGood,
-		"Killed":        helperKilled,
-		"NoRequests":    helperNoRequests,
-		"Observed":      helperObserved,
-		"OwnUnit":       helperOwnUnit,
-		"WarmCache":     helperWarmCache,
-		"Salted":        helperSalted,
-		"SaltKept":      helperSaltKept,
-		"SaltLess":      helperSaltLess,
-		"SecondFails":   helperSecondFails,
-		"Shards":        helperShards,
-		"Slow":          helperSlow,
-		"SlowTolerant":  helperSlowTolerant,
-		"Streams":       helperStreams,
-		"Tolerates":     helperTolerates,
-		"Truth":         helperTruth,
-		"TwoSeconds":    helperTwoSeconds,
-		"TwoUnits":      helperTwoUnits,
-		"UnknownFinish": helperUnknownFinish,
-		"Unread":        helperUnread,
-		"Unready":       helperUnready,
-		"Withheld":      helperWithheld,
-		"NothingLeft":   helperNothingLeft,
-		"Wrong":         helperWrong,
-		"NoMain":        helperNoMain,
+		"Arms":           helperArms,
+		"ArmsSlow":       helperArmsSlow,
+		"Bound":          helperBound,
+		"ColdFails":      helperColdFails,
+		"ConfigChanges":  helperConfigChanges,
+		"CountsDiffer":   helperCountsDiffer,
+		"Twice":          helperTwice,
+		"OverN":          helperOverN,
+		"OverLoop":       helperOverLoop,
+		"MetricBefore":   helperMetricBefore,
+		"MetricAfter":    helperMetricAfter,
+		"CountsFewer":    helperCountsFewer,
+		"DiesEarly":      helperDiesEarly,
+		"Undecided":      helperUndecided,
+		"NothingDecided": helperNothingDecided,
+		"FailsBefore":    helperFailsBefore,
+		"Fixed":          helperFixed,
+		"Fresh":          helperFresh,
+		"Good":           helperGood,
+		"Killed":         helperKilled,
+		"NoRequests":     helperNoRequests,
+		"Observed":       helperObserved,
+		"OwnUnit":        helperOwnUnit,
+		"WarmCache":      helperWarmCache,
+		"Salted":         helperSalted,
+		"SaltKept":       helperSaltKept,
+		"SaltLess":       helperSaltLess,
+		"SecondFails":    helperSecondFails,
+		"Shards":         helperShards,
+		"Slow":           helperSlow,
+		"SlowTolerant":   helperSlowTolerant,
+		"Streams":        helperStreams,
+		"Tolerates":      helperTolerates,
+		"Truth":          helperTruth,
+		"TwoSeconds":     helperTwoSeconds,
+		"TwoUnits":       helperTwoUnits,
+		"UnknownFinish":  helperUnknownFinish,
+		"Unread":         helperUnread,
+		"Unready":        helperUnready,
+		"Withheld":       helperWithheld,
+		"NothingLeft":    helperNothingLeft,
+		"Wrong":          helperWrong,
+		"NoMain":         helperNoMain,
 	}
 }
 
@@ -611,6 +613,41 @@ func helperFixed(b *testing.B) {
 }
 
 // helperFailsBefore fails before Run.
+// helperUndecided runs a benchmark that cannot be judged, and then one with a result.
+func helperUndecided(b *testing.B) {
+	b.Run("of=rate", helperNothingDecided)
+	b.Run("of=concurrency", helperFixed)
+}
+
+func helperNothingDecided(b *testing.B) {
+	Watch(b)
+	CannotJudge(b, "the client is the limit")
+}
+
+// TestCannotJudge checks that a benchmark that cannot be judged does not count as failed. Benchmarks of which none has a
+// result do not pass.
+func TestCannotJudge(t *testing.T) {
+	const reason = "cannot judge: the client is the limit"
+	for _, c := range []struct {
+		name, env string
+		code      int
+		want      string // the beginning of the last line
+	}{
+		{"Undecided", "", 0, "1 result, 0 skipped, 1 cannot be judged"},
+		{"NothingDecided", "", 1, "0 results, 0 skipped, 1 cannot be judged"},
+		{"Undecided", "LLMBENCH_CLIENT_BOUND=fail", 1, "1 result, 0 skipped, 1 failed"},
+	} {
+		stdout, stderr, code, _ := runHelper(t, c.name, nil, nil, "LLMBENCH_PROGRESS=auto", c.env)
+		assert.Equal(t, code, c.code, "%s%s", stdout, stderr)
+		lines := strings.Split(strings.TrimSpace(stderr), "\n")
+		assert.Assert(t, strings.HasPrefix(lines[len(lines)-1], c.want), stderr)
+		assert.Assert(t, strings.Contains(stderr, reason), stderr)
+		if c.env == "" {
+			assert.Assert(t, strings.Contains(stdout, "# BenchmarkHelper/"+c.name) && strings.Contains(stdout, ": "+reason+"\n"), stdout)
+		}
+	}
+}
+
 func helperFailsBefore(b *testing.B) {
 	Watch(b)
 	b.Fatal("no server")

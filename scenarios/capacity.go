@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,17 +85,23 @@ func (c *capacity) search(b *testing.B, h search.Highest, start func(ctx context
 		certified := map[float64]int{} // certified passes, by load
 		var err error
 		if h.Start, err = start(llmbench.Context(b), b.Name(), h); err != nil {
-			b.Fatalf("SLO %v: %v", c.slo, err)
+			c.end(b, err)
 		}
-		found, err := h.Find(func(load float64) (bool, error) {
-			met, err := try(llmbench.Context(b), b.Name(), load)
+		var spoilt error // of a trial
+		someMet := false
+		found, err := h.Find(func(load float64) (met bool, err error) {
+			met, spoilt = try(llmbench.Context(b), b.Name(), load)
+			someMet = someMet || met
 			if c.certified {
 				certified[load]++
 			}
-			return met, err
+			return met, spoilt
 		})
-		if err != nil {
-			b.Fatalf("SLO %v: %v", c.slo, err)
+		switch {
+		case err != nil && spoilt == nil && !someMet: // the server is too slow, or fails
+			b.Fatalf("SLO %v: no load keeps it: %v", c.slo, err)
+		case err != nil:
+			c.end(b, err)
 		}
 		met += found.Low
 		missed += found.High
@@ -110,6 +117,16 @@ func (c *capacity) search(b *testing.B, h search.Highest, start func(ctx context
 	b.ReportMetric(met/n, unit)
 	b.ReportMetric(missed/n, "slo-missed-"+kind)
 	b.ReportMetric(float64(c.passes-before)/n, "passes/op")
+}
+
+// end ends a search without a result. If err says that the search cannot be judged, b is skipped.
+func (c *capacity) end(b *testing.B, err error) {
+	b.Helper()
+	text := fmt.Sprintf("SLO %v: %v", c.slo, err)
+	if errors.Is(err, search.ErrCannotJudge) {
+		llmbench.CannotJudge(b, strings.Replace(text, search.ErrCannotJudge.Error()+": ", "", 1))
+	}
+	b.Fatal(text)
 }
 
 // noStart is the start of a search that has no guess.

@@ -32,7 +32,7 @@ import (
 // second, or up to 15 seconds if the rate is low, and longer if answers take long.
 //
 // The client's own delays matter only if they decide whether a pass meets the SLO; see capacity.verdict.
-// Such a pass is repeated twice; if the delays still decide, the search fails because it cannot judge. If
+// Such a pass is repeated twice; if the delays still decide, the search cannot be judged and is skipped. If
 // prompts come from the server's cache, the search ends with an error.
 func slo(b *testing.B, s server) {
 	limits := s.options.Limits

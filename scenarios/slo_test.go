@@ -504,3 +504,38 @@ func TestSLODescribesCertified(t *testing.T) {
 	assert.Assert(t, !all)
 	assert.Equal(t, text, "4 is not certified: 1 of the 2 passes that met the SLO there have too few requests to show with 95 % confidence that 95 of 100 requests keep it; want 93 requests or more")
 }
+
+// TestSLOEnds checks how a search without a result ends. It fails if no load keeps the SLO. It is skipped if it cannot be
+// judged, which is no fault of the server.
+func TestSLOEnds(t *testing.T) {
+	spoilt := fmt.Errorf("%w: x: the client is the limit", search.ErrCannotJudge)
+	upTo := func(most float64) trial {
+		return func(_ context.Context, _ string, load float64) (bool, error) { return load <= most, nil }
+	}
+	for _, c := range []struct {
+		name            string
+		start, try      error
+		met             trial
+		failed, skipped bool
+	}{
+		{"a result", nil, nil, upTo(5), false, false},
+		{"no load keeps it", nil, nil, upTo(0), true, false},
+		{"each load keeps it", nil, nil, upTo(100), false, true},
+		{"a trial cannot be judged", nil, spoilt, nil, false, true},
+		{"the guess cannot be judged", spoilt, nil, upTo(5), false, true},
+		{"the server is gone", nil, errors.New("no server"), nil, true, false},
+		{"interrupted before", errors.New("interrupted"), nil, upTo(5), true, false},
+	} {
+		p := capacity{target: llmbench.Target{URL: "http://127.0.0.1:1", Model: "mock"}}
+		if c.met == nil {
+			c.met = func(context.Context, string, float64) (bool, error) { return false, c.try }
+		}
+		failed, skipped := false, false
+		onePass(t, func(b *testing.B) {
+			defer func() { failed, skipped = b.Failed(), b.Skipped() }()
+			p.search(b, search.Highest{From: 1, To: 64}, func(context.Context, string, search.Highest) (float64, error) { return 0, c.start }, c.met, "req/s")
+		})
+		assert.Equal(t, failed, c.failed, c.name)
+		assert.Equal(t, skipped, c.skipped, c.name)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
@@ -57,6 +58,23 @@ func Skip(b *testing.B, reason string) {
 	reason = redact.Known().Hide(reason)
 	current.comment(b.Name(), b.Name()+" is skipped: "+reason)
 	Skipped()
+	b.Skip(reason)
+}
+
+// CannotJudge skips b because what it measured does not decide its question. It prints the reason as a comment among
+// the results, and in the table. If LLMBENCH_CLIENT_BOUND is fail, b fails instead.
+func CannotJudge(b *testing.B, reason string) {
+	b.Helper()
+	reason = screen.Undecided + reason
+	if cfg, err := ReadConfig(); err == nil && cfg.ClientBound == "fail" {
+		Show(screen.Entry{Benchmark: b.Name(), Notes: []string{"failed: " + reason}})
+		b.Fatal(reason)
+	}
+	current.comment(b.Name(), b.Name()+": "+reason)
+	Show(screen.Entry{Benchmark: b.Name(), Notes: []string{reason}})
+	current.mu.Lock()
+	current.undecided = true
+	current.mu.Unlock()
 	b.Skip(reason)
 }
 

@@ -45,6 +45,8 @@ type process struct {
 	job       *screen.Job        // the benchmarks of the process
 	table     screen.Overview
 	failed    bool            // a watched benchmark failed
+	undecided bool            // a benchmark could not be judged
+	nothing   bool            // a benchmark could not be judged, and none has a result
 	interrupt context.Context // ends with the first signal; nil if signals are not caught
 	last      string          // the last throughput, for the progress line
 	atEnd     []string        // texts that are printed after the results
@@ -138,6 +140,7 @@ func (p *process) begin(out io.Writer, terminal *screen.Screen, interrupt contex
 func (p *process) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.nothing = p.undecided && p.table.Results == 0 && !p.unedited // edited lines are counted
 	if p.follows() {
 		p.table = screen.Overview{}
 	} else if p.unedited {
@@ -164,9 +167,9 @@ func (p *process) end() {
 // commentWidth is the width in columns of a table that is printed as comments.
 const commentWidth = 118
 
-// hasFailed reports whether a watched benchmark failed.
+// hasFailed reports whether a watched benchmark failed, or one could not be judged and no benchmark has a result.
 func (p *process) hasFailed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.failed
+	return p.failed || p.nothing
 }

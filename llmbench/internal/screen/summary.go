@@ -26,18 +26,24 @@ func (o *Overview) Report(width int) string {
 	return said + o.summary() + "\n"
 }
 
+// Undecided begins a note on a benchmark that cannot be judged.
+const Undecided = "cannot judge: "
+
 // mostNamed is the maximum number of metrics that the summary lists.
 const mostNamed = 3
 
 // summary returns a line about all results.
 func (o *Overview) summary() string {
 	parts := []string{fmt.Sprintf("%s, %d skipped", counted(o.Results, "result"), o.Skipped)}
-	failed := 0
+	failed, undecided := 0, 0
 	var withheld, why []string
 	var worst fault
 	for _, r := range o.rows {
 		if slices.ContainsFunc(r.notes, func(n string) bool { return strings.HasPrefix(n, "failed: ") }) {
 			failed++
+		}
+		if slices.ContainsFunc(r.notes, func(n string) bool { return strings.HasPrefix(n, Undecided) }) {
+			undecided++
 		}
 		for _, w := range r.withheld {
 			withheld = append(withheld, w.Unit+" of "+r.short())
@@ -53,6 +59,9 @@ func (o *Overview) summary() string {
 	}
 	if failed > 0 {
 		parts[0] += fmt.Sprintf(", %d failed", failed)
+	}
+	if undecided > 0 {
+		parts[0] += fmt.Sprintf(", %d cannot be judged", undecided)
 	}
 	if worst.of != "" {
 		parts = append(parts, fmt.Sprintf("largest error against the server's own log %s %% (%s)", number(100*worst.share), worst.of))

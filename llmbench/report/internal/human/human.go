@@ -5,11 +5,13 @@ package human
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A Scale is the unit in which readers see the values of a unit of benchmark files.
@@ -65,12 +67,19 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Capital returns the text with its first letter in upper case. The text may be empty, or not valid
-// UTF-8.
+// Capital returns the text with its first letter in upper case, unless the text begins with a unit, whose spelling
+// stays. The text may be empty, or not valid UTF-8.
 func Capital(text string) string {
 	first, n := utf8.DecodeRuneInString(text)
-	if first == utf8.RuneError {
+	word, _, _ := strings.Cut(text, " ")
+	if first == utf8.RuneError || isUnit(strings.TrimRight(word, ",:;")) {
 		return text
 	}
 	return string(unicode.ToUpper(first)) + text[n:]
+}
+
+// isUnit reports whether a word is a unit of results.
+func isUnit(word string) bool {
+	return strings.ContainsAny(word, "/%") || slices.ContainsFunc([]string{"-ns", "-ms", "-concurrency"}, func(end string) bool { return strings.HasSuffix(word, end) }) ||
+		slices.ContainsFunc(sample.Units, func(u sample.Unit) bool { return u.Name == word })
 }

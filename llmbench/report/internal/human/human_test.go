@@ -35,9 +35,13 @@ func TestPlural(t *testing.T) {
 	}
 }
 
-// TestCapital checks texts whose first character is not an ASCII letter.
+// TestCapital checks texts whose first character is not an ASCII letter, and texts that begin with a unit.
 func TestCapital(t *testing.T) {
-	for text, want := range map[string]string{"": "", "the log": "The log", "über": "Über", "\xffa": "\xffa", "5 of": "5 of"} {
+	for text, want := range map[string]string{
+		"p99-itl-ns is withheld": "p99-itl-ns is withheld", "p50-ttft-ns, mean-tpot-ns: both": "p50-ttft-ns, mean-tpot-ns: both",
+		"output-tok/s of a": "output-tok/s of a", "fail-% is 3": "fail-% is 3", "knee-concurrency is 8": "knee-concurrency is 8", "added-ttft-ms is 3": "added-ttft-ms is 3",
+		"client-bound": "Client-bound", "answers": "Answers",
+		"": "", "the log": "The log", "über": "Über", "\xffa": "\xffa", "5 of": "5 of"} {
 		if got := Capital(text); got != want {
 			t.Errorf("Capital(%q) = %q, want %q", text, got, want)
 		}
