@@ -37,7 +37,7 @@ var causes = map[string][]cause{
 		{"The parser waits for the LF of a line.", []string{late}},
 	},
 	"go-sse": {
-		{dataless, []string{"event", "id", "dispatch", "eof", "llm"}},
+		{dataless, []string{"event", "id", "dispatch", "llm"}},
 		{"A byte order mark after leading blank lines is dropped too.", []string{"bom"}},
 	},
 	"launchdarkly": {

@@ -8,7 +8,7 @@ require (
 	github.com/r3labs/sse/v2 v2.10.0
 	github.com/sashabaranov/go-openai v1.43.0
 	github.com/seed-2b9cec6d/llmbench v0.0.0
-	github.com/tmaxmax/go-sse v0.11.0
+	github.com/tmaxmax/go-sse v0.12.0
 	gopkg.in/cenkalti/backoff.v1 v1.1.0
 )
 

@@ -62,7 +62,7 @@ var peers = []peer{
 		short:   "go-sse",
 		name:    "github.com/tmaxmax/go-sse",
 		through: "`Read`, MaxEventSize 4 MiB (default 64 KiB)",
-		options: ssetest.Options{NoRetry: true, EOF: ssetest.Flush, MaxEventSize: raised},
+		options: ssetest.Options{NoRetry: true, MaxEventSize: raised},
 		decode:  goSSE,
 		drain:   drainGoSSE,
 	},
