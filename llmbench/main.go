@@ -72,6 +72,10 @@ func Note(tb testing.TB, text string) {
 	process.Note(tb, text)
 }
 
+// Benchmarks returns the names of the benchmarks that this process runs, such as "BenchmarkServe", in their order. It
+// returns nil if they are unknown: if [Main] was not called for benchmarks, or with the flag -skip.
+func Benchmarks() []string { return process.Benchmarks() }
+
 // Watch makes [Main] return 1 if tb fails in any -count sample, because package testing forgets failures of
 // a benchmark's second and later samples. Watch also makes Main print the metadata of the units that tb
 // reports. [Run] calls Watch. A benchmark that may fail before it calls Run must call Watch first, and so

@@ -25,7 +25,7 @@ import (
 // All prompts are sent before they are measured, so a server that caches prompts has them in its cache.
 // This affects the measured speeds.
 func agreement(b *testing.B, s server) {
-	in, out := pick(s, 256, 64), pick(s, 256, 32)
+	in, out := s.lengths(pick(s, 256, 64), pick(s, 256, 32))
 	if s.answers != "" {
 		s.salt = 0 // the prompts of the file
 	}
@@ -139,27 +139,25 @@ func (s server) reportAgreement(b *testing.B, references agree.References, reque
 	}
 }
 
-// prepareAccuracy uses LLMBENCH_DATASET if its questions have answers.
-func prepareAccuracy(o Options, c config) (Options, error) {
-	if o.Dataset == "" && hasAnswers(c.Dataset) {
-		o.Dataset = c.Dataset
-		o.Input, o.Output = cmp.Or(o.Input, c.Input), cmp.Or(o.Output, c.Output)
-	}
+// prepareAccuracy chooses sums if the options have no data set.
+func prepareAccuracy(o Options, _ config) (Options, error) {
 	o.Dataset = cmp.Or(o.Dataset, "arithmetic")
 	if _, err := (server{options: o}).dataset(0, 0); err != nil {
 		return o, err
 	}
-	if !hasAnswers(o.Dataset) {
-		return o, fmt.Errorf("LLMBENCH_DATASET: dataset %q has no answers: want arithmetic, gsm8k:PATH, mmlu:PATH or needle", o.Dataset)
+	if err := fitsAccuracy(o.Dataset); err != nil {
+		return o, fmt.Errorf("LLMBENCH_DATASET: %w", err)
 	}
 	return o, nil
 }
 
-// hasAnswers reports whether the questions of a data set have answers.
-func hasAnswers(dataset string) bool {
+// fitsAccuracy returns an error if the questions of a data set have no answers.
+func fitsAccuracy(dataset string) error {
 	w, err := benchdata.Open(dataset, benchdata.Options{})
-	_, answered := w.(benchdata.Answered)
-	return err == nil && answered
+	if _, answered := w.(benchdata.Answered); err == nil && !answered {
+		return fmt.Errorf("dataset %q has no answers: want arithmetic, gsm8k:PATH, mmlu:PATH or needle", dataset)
+	}
+	return nil // it may be none, which dataset reports
 }
 
 // accuracy measures how many questions a server answers correctly while it serves one user, and while it

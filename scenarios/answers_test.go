@@ -172,16 +172,13 @@ func TestAccuracyDataset(t *testing.T) {
 	for _, tt := range []struct{ env, option, want, err string }{
 		{"", "", "arithmetic", ""},
 		{"needle?depth=50", "", "needle?depth=50", ""},
-		{"sharegpt:file", "", "arithmetic", ""}, // a data set of another scenario
+		{"sharegpt:file", "", "", `LLMBENCH_DATASET=sharegpt:file: dataset "sharegpt:file" has no answers: want arithmetic`}, // a data set of another scenario
 		{"needle", "arithmetic?operations=9", "arithmetic?operations=9", ""},
 		{"", "random", "", "has no answers: want arithmetic, gsm8k:PATH, mmlu:PATH or needle"},
 		{"", "gsm8k", "", "want the path of a file, gsm8k:PATH"},
 	} {
-		c := parse(t)
-		if tt.env != "" {
-			c.Dataset = tt.env
-		}
-		o, err := scenario("Accuracy").prepare(Options{Dataset: tt.option}, c)
+		t.Setenv("LLMBENCH_DATASET", tt.env)
+		o, _, _, err := scenario("Accuracy").resolve(Options{Dataset: tt.option})
 		if tt.err != "" {
 			assert.ErrorContains(t, err, tt.err)
 			continue

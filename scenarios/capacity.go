@@ -29,19 +29,20 @@ const attempts = 3
 
 // A capacity makes the passes of a search for the highest load that meets an SLO.
 type capacity struct {
-	target   llmbench.Target
-	slo      sample.SLO
-	template int           // tokens that all prompts have in common
-	lone     time.Duration // E2E latency of a request while no other is running
-	least    int           // the smallest number of requests in a pass
-	arrivals func(rate float64, seed uint64) arrivals.Process
-	even     bool          // whether arrivals are evenly spaced rather than random
-	span     time.Duration // how long requests arrive in a pass of an open loop
-	patience time.Duration // how long a pass may be extended to have enough requests to be certified
-	rounds   int           // number of requests for each user of a closed loop
-	draw     drawFunc
-	send     passFunc // makes a pass; normally the function pass
-	passes   uint64   // number of passes so far; the seeds of a pass depend on it
+	target               llmbench.Target
+	slo                  sample.SLO
+	template             int           // tokens that all prompts have in common
+	lone                 time.Duration // E2E latency of a request while no other is running
+	least                int           // the smallest number of requests in a pass
+	arrivals             func(rate float64, seed uint64) arrivals.Process
+	even                 bool          // whether arrivals are evenly spaced rather than random
+	span                 time.Duration // how long requests arrive in a pass of an open loop
+	patience             time.Duration // how long a pass may be extended to have enough requests to be certified
+	rounds               int           // number of requests for each user of a closed loop
+	draw                 drawFunc
+	timeout, idleTimeout time.Duration // of each request; 0 means the defaults
+	send                 passFunc      // makes a pass; normally the function pass
+	passes               uint64        // number of passes so far; the seeds of a pass depend on it
 	// certified says whether the last pass met the SLO with 95 % confidence. perSecond is how many of its
 	// requests succeeded per second, not counting the first and the last tenth of them.
 	certified bool
@@ -268,6 +269,7 @@ func (c *capacity) attempt(ctx context.Context, name string, n int, load func(se
 	c.passes++
 	c.certified = false
 	l := c.asks(load(c.passes))
+	l.Timeout, l.IdleTimeout = c.timeout, c.idleTimeout
 	if l.Requests, err = c.draw(n, c.passes<<32); err != nil {
 		return false, nil, err
 	}

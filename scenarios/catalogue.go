@@ -27,38 +27,43 @@ type Scenario struct {
 	items dialect.ItemsDialect
 	// oneForm is true if the scenario has no full form, and ignores [Options].Full.
 	oneForm bool
+	// reads holds the variables that the scenario reads besides those in common. The scenario is not given the values of
+	// others; see config.
+	reads []string
+	// fits, if not nil, says why a data set is none of those that the scenario can use.
+	fits func(dataset string) error
 	// prepare, if not nil, completes the options and checks them before a server is started.
 	prepare func(o Options, c config) (Options, error)
 }
 
 // catalogue lists the scenarios that measure a target.
 var catalogue = []Scenario{
-	{Name: "Accuracy", measure: accuracy, prepare: prepareAccuracy},
-	{Name: "Agreement", measure: agreement},
-	{Name: "Chat", study: &chat},
-	{Name: "CodeQA", study: &codeQA},
-	{Name: "Concurrency", measure: concurrency, oneForm: true},
-	{Name: "Decode", study: &decode},
-	{Name: "Embeddings", measure: embeddings, items: dialect.Embeddings{}, prepare: prepareItems},
-	{Name: "Fairness", measure: fairness},
-	{Name: "Interference", measure: interference},
-	{Name: "LengthGrid", study: &lengthGrid},
-	{Name: "LongContext", study: &longContext},
-	{Name: "MultiTurn", measure: multiTurn},
-	{Name: "OpenQA", study: &openQA},
-	{Name: "Prefill", study: &prefill},
-	{Name: "PrefixCache", measure: prefixCache},
-	{Name: "Reasoning", measure: reasoning},
-	{Name: "Rerank", measure: rerank, items: dialect.Rerank{}, prepare: prepareItems},
-	{Name: "Routing", measure: routing},
-	{Name: "SLO", measure: slo},
-	{Name: "Serve", measure: serve, oneForm: true, prepare: prepareServe},
-	{Name: "ShareGPT", study: &shareGPT},
-	{Name: "Shedding", measure: shedding},
-	{Name: "StructuredOutput", measure: structuredOutput},
-	{Name: "Sweep", measure: sweep},
-	{Name: "ToolCalls", measure: toolCalls},
-	{Name: "Trace", measure: trace},
+	{Name: "Accuracy", measure: accuracy, prepare: prepareAccuracy, reads: slices.Concat(users, prompts), fits: fitsAccuracy},
+	{Name: "Agreement", measure: agreement, reads: slices.Concat(users, lengths, []string{"LLMBENCH_ANSWERS"})},
+	{Name: "Chat", study: &chat, reads: users},
+	{Name: "CodeQA", study: &codeQA, reads: users},
+	{Name: "Concurrency", measure: concurrency, oneForm: true, reads: slices.Concat(users, prompts, []string{"LLMBENCH_SLO"})},
+	{Name: "Decode", study: &decode, reads: users},
+	{Name: "Embeddings", measure: embeddings, items: dialect.Embeddings{}, prepare: prepareItems, reads: slices.Concat(users, []string{"LLMBENCH_BATCH", "LLMBENCH_DIMENSIONS", "LLMBENCH_COSINE"})},
+	{Name: "Fairness", measure: fairness, reads: failing},
+	{Name: "Interference", measure: interference, reads: failing},
+	{Name: "LengthGrid", study: &lengthGrid, reads: users},
+	{Name: "LongContext", study: &longContext, reads: users},
+	{Name: "MultiTurn", measure: multiTurn, reads: slices.Concat(users, lengths)},
+	{Name: "OpenQA", study: &openQA, reads: users},
+	{Name: "Prefill", study: &prefill, reads: users},
+	{Name: "PrefixCache", measure: prefixCache, reads: users},
+	{Name: "Reasoning", measure: reasoning, reads: slices.Concat(users, lengths)},
+	{Name: "Rerank", measure: rerank, items: dialect.Rerank{}, prepare: prepareItems, reads: slices.Concat(users, []string{"LLMBENCH_BATCH"})},
+	{Name: "Routing", measure: routing, reads: users},
+	{Name: "SLO", measure: slo, reads: slices.Concat(prompts, []string{"LLMBENCH_SLO"})},
+	{Name: "Serve", measure: serve, oneForm: true, prepare: prepareServe, reads: slices.Concat(users, prompts, []string{"LLMBENCH_SLO"}, serveOnly)},
+	{Name: "ShareGPT", study: &shareGPT, reads: users},
+	{Name: "Shedding", measure: shedding, reads: slices.Concat(lengths, []string{"LLMBENCH_MAX_FAIL", "LLMBENCH_REQUESTS", "LLMBENCH_SLO"})},
+	{Name: "StructuredOutput", measure: structuredOutput, reads: slices.Concat(users, []string{"LLMBENCH_INPUT"})},
+	{Name: "Sweep", measure: sweep, reads: slices.Concat(failing, prompts, []string{"LLMBENCH_SLO"})},
+	{Name: "ToolCalls", measure: toolCalls, reads: slices.Concat(users, []string{"LLMBENCH_INPUT"})},
+	{Name: "Trace", measure: trace, reads: slices.Concat(failing, []string{"LLMBENCH_DATASET", "LLMBENCH_REQUESTS", "LLMBENCH_SLO"}), fits: fitsTrace},
 }
 
 // unrepeatable lists the published experiments that no scenario can repeat, with the reason.
@@ -79,7 +84,7 @@ func scenario(name string) Scenario {
 // Check returns an error if o cannot be used. If o leaves the scenario nothing to measure, the error wraps
 // [ErrNothing]. Check needs no server, so it can be called before one is started.
 func (sc Scenario) Check(o Options) error {
-	_, _, err := sc.resolve(o)
+	_, _, _, err := sc.resolve(o)
 	return err
 }
 
@@ -89,7 +94,8 @@ func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
 	b.Helper()
 	llmbench.Watch(b)
 	o.Simulated = o.Simulated || target.Simulated
-	o, cells, err := sc.resolve(o)
+	o, c, cells, err := sc.resolve(o)
+	tell(b, c.notes)
 	if errors.Is(err, ErrNothing) {
 		llmbench.Skip(b, err.Error())
 	}
@@ -99,7 +105,7 @@ func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
 	if d, items := target.Dialect.(dialect.ItemsDialect); items && sc.items == nil {
 		llmbench.Skip(b, d.Name()+" generates no text")
 	}
-	s := connect(b, o, target, sc.asksLengths(o, cells), sc.items == nil)
+	s := connect(b, o, c.config, target, sc.asksLengths(o, cells), sc.items == nil)
 	if sc.study != nil {
 		sc.study.measure(b, s, cells)
 		return
@@ -115,7 +121,7 @@ func (sc Scenario) asksLengths(o Options, cells []cell) bool {
 		return o.Simulated || slices.ContainsFunc(cells, func(c cell) bool { return c.data.file == "" })
 	case sc.Name == "Accuracy":
 		return strings.HasPrefix(o.Dataset, "needle")
-	case sc.Name == "Serve":
+	case slices.Contains(sc.reads, "LLMBENCH_DATASET"):
 		data, err := server{options: o}.dataset(0, 0)
 		_, isTrace := data.(benchdata.Trace)
 		_, path, _ := strings.Cut(o.Dataset, ":")
@@ -124,30 +130,39 @@ func (sc Scenario) asksLengths(o Options, cells []cell) bool {
 	return true
 }
 
+// A resolved is what a scenario reads from the environment.
+type resolved struct {
+	config
+	notes []string // about variables that the scenario does not read
+}
+
 // resolve completes o from the environment, checks it, and returns the loads if the scenario is a study.
-func (sc Scenario) resolve(o Options) (Options, []cell, error) {
-	c, err := readConfig()
+func (sc Scenario) resolve(o Options) (Options, resolved, []cell, error) {
+	c, notes, err := sc.config()
+	from := resolved{c, notes}
 	if err != nil {
-		return o, nil, err
+		return o, from, nil, err
 	}
 	o = o.withEnvironment(c)
 	if sc.prepare != nil {
 		o, err = sc.prepare(o, c)
+	} else if o.Dataset != "" && slices.Contains(sc.reads, "LLMBENCH_DATASET") {
+		_, err = server{options: o}.dataset(0, 0)
 	}
 	if err = cmp.Or(err, o.check()); err != nil || sc.oneForm {
-		return o, nil, err
+		return o, from, nil, err
 	}
 	if err := checkFull(o.Full); err != nil {
-		return o, nil, err
+		return o, from, nil, err
 	}
 	if sc.study != nil {
 		cells, err := sc.study.cells(o)
-		return o, cells, err
+		return o, from, cells, err
 	}
 	if o.Full != "" && o.Full != "1" {
-		return o, nil, fmt.Errorf("%w: %s has no part in LLMBENCH_FULL=%s", ErrNothing, sc.Name, o.Full)
+		return o, from, nil, fmt.Errorf("%w: %s has no part in LLMBENCH_FULL=%s", ErrNothing, sc.Name, o.Full)
 	}
-	return o, nil, nil
+	return o, from, nil, nil
 }
 
 // The configuration does not know the experiments, so the catalogue checks their names.

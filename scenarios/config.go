@@ -3,7 +3,6 @@ package scenarios
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,16 +32,6 @@ const leastCosine = 0.999
 
 func init() { env.Register(func(r *env.Reader) { parseOwn(r) }) }
 
-// readConfig reads the process's environment. It checks the variables of all packages in the process, and
-// returns an error that names each variable that cannot be used.
-func readConfig() (config, error) {
-	environ := os.Environ()
-	if err := env.Check(environ); err != nil {
-		return config{}, err
-	}
-	return parseConfig(environ)
-}
-
 // parseConfig reads a config from an environment in the form of [os.Environ].
 func parseConfig(environ []string) (config, error) {
 	r := env.NewReader(environ)
@@ -56,7 +45,6 @@ func parseOwn(r *env.Reader) config {
 		Batches:     []int{1, 8, 32},
 		Cosine:      leastCosine,
 		Burstiness:  1,
-		Dataset:     "random",
 		Timeout:     llmbench.DefaultTimeout,
 		IdleTimeout: llmbench.DefaultIdleTimeout,
 		Seed:        1,

@@ -15,7 +15,7 @@ import (
 
 func TestParseConfig(t *testing.T) {
 	usual := Options{
-		Batches: []int{1, 8, 32}, Cosine: leastCosine, Burstiness: 1, Dataset: "random",
+		Batches: []int{1, 8, 32}, Cosine: leastCosine, Burstiness: 1,
 		Timeout: 10 * time.Minute, IdleTimeout: time.Minute, Seed: 1,
 	}
 	with := func(change func(*Options)) Options { c := usual; change(&c); return c }

@@ -103,7 +103,7 @@ func TestServeDatasetErrors(t *testing.T) {
 		{"LLMBENCH_DATASET=sharegpt:x LLMBENCH_INPUT=5", "an input of 5 tokens, but the lengths of its prompts are fixed"},
 		{"LLMBENCH_DATASET=azure:x LLMBENCH_OUTPUT=5", "an output of 5 tokens, but the lengths of a trace are fixed"},
 	} {
-		_, err := prepareServe(Options{}, parse(t, strings.Fields(tt.env)...))
+		_, err := prepareServe(Options{}.withEnvironment(parse(t, strings.Fields(tt.env)...)), config{})
 		assert.ErrorContains(t, err, tt.want)
 	}
 }

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ func structuredOutput(b *testing.B, s server) {
 
 // formatted measures answers in the format that ask sets in a request. An answer ends when it is complete.
 func formatted(b *testing.B, s server, name, instruction string, ask func(*llmbench.Request)) {
-	in := pick(s, 512, 128)
+	in := cmp.Or(s.options.Input, pick(s, 512, 128))
 	b.Run(fmt.Sprintf("workload=%s-%d/stream=true", name, in), func(b *testing.B) {
 		draw := func(n int, seed uint64) ([]llmbench.Request, error) {
 			opening, err := s.saltedOpening(seed)

@@ -79,6 +79,9 @@ func BenchmarkRouting(b *testing.B) {
 // environment names.
 func BenchmarkGatewayOverhead(b *testing.B) {
 	cfg, servers := environment(b)
+	if _, _, err := gatewayOverhead.config(); err != nil {
+		b.Fatal(err)
+	}
 	for _, backend := range servers {
 		b.Run("backend="+llmbench.NameValue(backend.Name), func(b *testing.B) {
 			direct := start(b, backend, nil)
@@ -103,6 +106,9 @@ func BenchmarkGatewayOverhead(b *testing.B) {
 // BenchmarkColdStart needs a server that the benchmark can start: in a container, or as a program of this machine.
 func BenchmarkColdStart(b *testing.B) {
 	cfg, servers := environment(b)
+	if _, _, err := coldStart.config(); err != nil {
+		b.Fatal(err)
+	}
 	for _, backend := range servers {
 		b.Run("backend="+llmbench.NameValue(backend.Name), func(b *testing.B) {
 			var start func(testing.TB) backends.ColdStart
@@ -176,6 +182,16 @@ func (sc Scenario) asked(backend backends.Named) backends.Named {
 		backend.Backend = server
 	}
 	return backend
+}
+
+// readConfig reads the process's environment. It checks the variables of all packages in the process, and
+// returns an error that names each variable that cannot be used.
+func readConfig() (config, error) {
+	environ := os.Environ()
+	if err := env.Check(environ); err != nil {
+		return config{}, err
+	}
+	return parseConfig(environ)
 }
 
 // environment returns the servers that the environment names, and what its variables say about

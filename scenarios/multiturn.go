@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 func multiTurn(b *testing.B, s server) {
 	t := conversation{
 		turns: 5,
-		first: pick(s, 1024, 256), in: pick(s, 128, 64), out: pick(s, 256, 32),
+		first: cmp.Or(s.options.Input, pick(s, 1024, 256)), in: cmp.Or(s.options.Input, pick(s, 128, 64)), out: cmp.Or(s.options.Output, pick(s, 256, 32)),
 		think: pick(s, time.Second, 0),
 	}
 	name := fmt.Sprintf("workload=turns-%dx%d-%dx%d/stream=true", t.turns, t.first, t.in, t.out)

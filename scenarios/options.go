@@ -15,17 +15,18 @@ import (
 )
 
 // Options change a scenario. If a field is zero, the scenario uses its own value, or the value of the
-// environment variable named in the field's comment.
+// environment variable named in the field's comment, if the scenario reads this variable. The table in README.md says
+// which it reads. It is an error if another variable of this table is set, unless another benchmark that the process runs
+// is a scenario that reads it.
 //
 // A value that cannot be used ends the benchmark with an error before any request is sent.
 type Options struct {
 	// Concurrencies are the numbers of requests in flight; a closed loop is
 	// measured with each. Sweep, SLO, Trace and Interference choose their loads themselves,
-	// and so do published loads (see Full). Serve: LLMBENCH_CONCURRENCY.
+	// and so do published loads (see Full). LLMBENCH_CONCURRENCY.
 	Concurrencies []int
 	// Requests is the number of requests in a pass. Sweep, SLO and Interference choose it
-	// themselves. 0 means a number that suits the concurrency. Serve:
-	// LLMBENCH_REQUESTS.
+	// themselves. 0 means a number that suits the concurrency. LLMBENCH_REQUESTS.
 	Requests int
 	// Seed determines prompts, lengths and arrivals; 0 means LLMBENCH_SEED, by default 1. The words in
 	// prompts also depend on [llmbench.Target.Salt].
@@ -39,7 +40,7 @@ type Options struct {
 	// means LLMBENCH_DATA.
 	Data string
 	// Limits are the limits that a good request meets. SLO searches for the highest load that meets them;
-	// Serve counts the requests that meet them (good-req/s). Zero means LLMBENCH_SLO.
+	// Serve, Concurrency, Sweep and Trace count the requests that meet them (good-req/s). Zero means LLMBENCH_SLO.
 	Limits sample.SLO
 	// Tokenizer counts the tokens of prompts, so that prompts have the length that the scenario specifies.
 	// It also counts the output of servers that report no usage.
@@ -53,16 +54,16 @@ type Options struct {
 	// Simulated need not be set if [llmbench.Target].Simulated is set.
 	Simulated bool
 	// MaxFail is the tolerated share of failed requests, from 0 to 1. If more requests fail, the benchmark
-	// fails. Serve: LLMBENCH_MAX_FAIL.
+	// fails. LLMBENCH_MAX_FAIL.
 	MaxFail float64
-	// MaxShed is the tolerated share of requests that the server sheds; see [llmbench.Load]. Serve:
+	// MaxShed is the tolerated share of requests that the server sheds; see [llmbench.Load].
 	// LLMBENCH_MAX_SHED.
 	MaxShed float64
 	// Tenants are the headers of the light and of the heavy tenant of Fairness, such as two API keys. Zero
 	// means the field X-Gateway-Inference-Fairness-Id with the values light and heavy.
 	Tenants [2]http.Header
 	// Timeout limits the duration of a request, and IdleTimeout limits the time without output within a stream.
-	// Published loads have their own timeouts. Serve: LLMBENCH_TIMEOUT, by default 10 minutes, and
+	// Published loads have their own timeouts. LLMBENCH_TIMEOUT, by default 10 minutes, and
 	// LLMBENCH_IDLE_TIMEOUT, by default 60 seconds.
 	Timeout, IdleTimeout time.Duration
 
@@ -78,7 +79,8 @@ type Options struct {
 	// default 0.999. If two such vectors differ more, the benchmark fails.
 	Cosine float64
 
-	// The fields below are for Serve; Dataset, Input and Output also apply to Accuracy.
+	// The fields below are for Serve. Dataset also applies to Accuracy, Concurrency, Sweep, SLO and Trace; Input and
+	// Output to these without Trace, and to scenarios with random prompts of one length, such as MultiTurn.
 
 	// Rates are the rates of open loops in requests per second, each of which is measured: LLMBENCH_RATE.
 	// Stages describe an open loop whose rate changes: LLMBENCH_STAGES. At most one of Concurrencies, Rates
@@ -88,14 +90,15 @@ type Options struct {
 	// Burstiness is the shape parameter of the gamma distribution of an open loop's arrivals:
 	// LLMBENCH_BURSTINESS, by default 1, which is Poisson.
 	Burstiness float64
-	// Dataset is a data set that [benchdata.Open] knows: LLMBENCH_DATASET, by default "random".
+	// Dataset is a data set that [benchdata.Open] knows: LLMBENCH_DATASET, by default "random", or what the scenario
+	// sends without one.
 	Dataset string
 	// Mix divides the requests among models or LoRA adapters by weight, and reports units of each model:
 	// LLMBENCH_MIX, by default none. See [benchdata.Mix].
 	Mix []benchdata.Share
 	// Input and Output are the lengths of prompts and answers in tokens: LLMBENCH_INPUT and
-	// LLMBENCH_OUTPUT. 0 means 512 and 128 for the data set random, and the data set's own lengths
-	// otherwise.
+	// LLMBENCH_OUTPUT. 0 means the scenario's own lengths for random words (Serve: 512 and 128), and the data set's own
+	// lengths otherwise.
 	Input, Output int
 	// NoStream requests whole answers instead of streams: LLMBENCH_STREAM=false.
 	NoStream bool
@@ -144,7 +147,7 @@ func repeats[T cmp.Ordered](all []T) bool {
 	return len(slices.Compact(slices.Sorted(slices.Values(all)))) < len(all)
 }
 
-// withEnvironment returns o completed with the environment variables that apply to all scenarios.
+// withEnvironment returns o completed with environment variables.
 func (o Options) withEnvironment(c config) Options {
 	o.Seed = cmp.Or(o.Seed, c.Seed)
 	o.Full = cmp.Or(o.Full, c.Full)
@@ -153,11 +156,6 @@ func (o Options) withEnvironment(c config) Options {
 	}
 	o.Data = cmp.Or(o.Data, c.Data)
 	o.Limits = cmp.Or(o.Limits, c.Limits)
-	return o
-}
-
-// withServeEnvironment returns o completed with the environment variables that only apply to Serve.
-func (o Options) withServeEnvironment(c config) Options {
 	if len(o.Concurrencies) == 0 && len(o.Rates) == 0 && len(o.Stages) == 0 {
 		o.Concurrencies, o.Rates, o.Stages = c.Concurrencies, c.Rates, c.Stages
 	}
@@ -171,14 +169,20 @@ func (o Options) withServeEnvironment(c config) Options {
 		o.Dataset = c.Dataset
 		o.Input, o.Output = cmp.Or(o.Input, c.Input), cmp.Or(o.Output, c.Output)
 	}
-	if o.Dataset == "random" {
-		o.Input, o.Output = cmp.Or(o.Input, 512), cmp.Or(o.Output, 128)
-	}
 	if len(o.Mix) == 0 {
 		o.Mix = c.Mix
 	}
 	o.NoStream = o.NoStream || c.NoStream
 	o.Warmup = cmp.Or(o.Warmup, c.Warmup)
 	o.Cancel = cmp.Or(o.Cancel, c.Cancel)
+	return o
+}
+
+// withServeDefaults returns o completed with the defaults of Serve.
+func (o Options) withServeDefaults() Options {
+	o.Dataset = cmp.Or(o.Dataset, "random")
+	if o.Dataset == "random" {
+		o.Input, o.Output = cmp.Or(o.Input, 512), cmp.Or(o.Output, 128)
+	}
 	return o
 }

@@ -180,6 +180,6 @@ func TestServeEnvironment(t *testing.T) {
 			Timeout: llmbench.DefaultTimeout, IdleTimeout: llmbench.DefaultIdleTimeout,
 		}
 		tt.want(&want)
-		assert.DeepEqual(t, tt.o.withEnvironment(c).withServeEnvironment(c), want)
+		assert.DeepEqual(t, tt.o.withEnvironment(c).withServeDefaults(), want)
 	}
 }

@@ -25,16 +25,17 @@ func (o Options) GatewayOverhead(b *testing.B, direct, gateway llmbench.Target) 
 	b.Helper()
 	llmbench.Watch(b)
 	o.Simulated = o.Simulated || direct.Simulated
-	c, err := readConfig()
+	c, notes, err := gatewayOverhead.config()
 	if err == nil {
+		tell(b, notes)
 		o = o.withEnvironment(c)
 		err = cmp.Or(o.check(), checkFull(o.Full))
 	}
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := connect(b, o, direct, true, true)
-	in, out := pick(s, 512, 64), pick(s, 128, 32)
+	s := connect(b, o, c, direct, true, true)
+	in, out := s.lengths(pick(s, 512, 64), pick(s, 128, 32))
 	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {
 		for _, users := range s.concurrencies(pick(s, []int{1, 16, 64}, []int{1, 16})...) {
 			load := fmt.Sprintf("/concurrency=%d", users)

@@ -43,8 +43,10 @@ Variables say what to measure; an unknown variable is an error. The most useful 
   LLMBENCH_OUTPUT       tokens of an answer
   LLMBENCH_OUT          folder for a record of each request
 
-https://github.com/seed-2b9cec6d/llmbench/blob/main/llmbench/VARIABLES.md has all of them.
-`
+https://github.com/seed-2b9cec6d/llmbench/blob/main/llmbench/VARIABLES.md has all of them. A variable of a load ends the run if
+no scenario that runs reads it. Every scenario but ColdStart reads %s. They also read:
+
+%s`
 
 // isCommand reports whether the file of a program is a released binary: llmbench, or for example
 // llmbench-linux-amd64, and no test binary of a package llmbench.
@@ -67,7 +69,7 @@ func command(args []string, lookup func(string) *flag.Flag, stdout, stderr io.Wr
 		case args[i] == name:
 			return nil, refuse(stderr, "argument %q: want flags only, such as -bench=%s", args[i], args[i]), true
 		case name == "h" || name == "help":
-			fmt.Fprintf(stdout, commandHelp, scenarioNames())
+			fmt.Fprintf(stdout, commandHelp, scenarioNames(), strings.Join(common, ", "), readTable())
 			return nil, 0, true
 		}
 		f := lookup(name)
@@ -106,6 +108,16 @@ func command(args []string, lookup func(string) *flag.Flag, stdout, stderr io.Wr
 func refuse(stderr io.Writer, format string, args ...any) int {
 	fmt.Fprintf(stderr, "llmbench: "+format+"\n", args...)
 	return 2
+}
+
+// readTable lists the load variables that each scenario reads, without their common prefix.
+func readTable() string {
+	var b strings.Builder
+	for _, sc := range everyScenario() {
+		names := slices.Sorted(slices.Values(sc.reads))
+		fmt.Fprintf(&b, "  %-17s %s\n", sc.Name, strings.ReplaceAll(strings.Join(names, " "), "LLMBENCH_", ""))
+	}
+	return b.String()
 }
 
 // scenarioNames lists the catalogue.

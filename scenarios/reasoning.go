@@ -12,7 +12,7 @@ import (
 // reasoning, and p50-ttfo-ns is the time until the user sees a token. The model decides where an answer
 // ends. Answers that are cut within the reasoning have no TTFO; their number is logged.
 func reasoning(b *testing.B, s server) {
-	in, out := pick(s, 512, 128), pick(s, 4096, 64)
+	in, out := s.lengths(pick(s, 512, 128), pick(s, 4096, 64))
 	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {
 		draw := func(n int, seed uint64) ([]llmbench.Request, error) {
 			requests, err := s.prompts(in, out, seed).Requests(n)

@@ -16,9 +16,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 )
 
-// prepareServe completes o from the environment, and opens the data set to check that it can be used.
-func prepareServe(o Options, c config) (Options, error) {
-	o = o.withServeEnvironment(c)
+// prepareServe completes o by the defaults, and opens the data set to check that it can be used.
+func prepareServe(o Options, _ config) (Options, error) {
+	o = o.withServeDefaults()
 	s := server{options: o}
 	data, err := s.dataset(0, 0)
 	if err != nil {
@@ -123,13 +123,22 @@ func workloadName(o Options) string {
 // dataset opens the data set in the options.
 func (s server) dataset(seed, salt uint64) (benchdata.Workload, error) {
 	o := s.options
-	w, err := benchdata.Open(o.Dataset, benchdata.Options{
-		Input: o.Input, Output: o.Output, FixedOutput: o.Output > 0, Seed: seed, Salt: salt, Template: s.template, Tokenizer: s.tokens,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("LLMBENCH_DATASET: %w", err)
+	open := func(input, output int) (benchdata.Workload, error) {
+		return benchdata.Open(o.Dataset, benchdata.Options{
+			Input: input, Output: output, FixedOutput: output > 0, Seed: seed, Salt: salt, Template: s.template, Tokenizer: s.tokens,
+		})
 	}
-	return w, nil
+	w, err := open(o.Input, o.Output)
+	if err == nil {
+		return w, nil
+	}
+	name := "LLMBENCH_DATASET"
+	if _, other := open(0, o.Output); other == nil {
+		name = "LLMBENCH_INPUT"
+	} else if _, other := open(o.Input, 0); other == nil {
+		name = "LLMBENCH_OUTPUT"
+	}
+	return nil, fmt.Errorf("%s: %w", name, err)
 }
 
 // serveLoad returns the load that the options describe, without concurrency and arrivals. n and warmup are

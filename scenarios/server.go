@@ -34,17 +34,13 @@ type server struct {
 
 // connect returns target as a server. lengths says whether prompts must have given lengths, and text whether
 // the server generates text. Errors end b.
-func connect(b *testing.B, o Options, target llmbench.Target, lengths, text bool) server {
+func connect(b *testing.B, o Options, c config, target llmbench.Target, lengths, text bool) server {
 	b.Helper()
 	llmbench.Watch(b)
-	s := server{options: o, target: target, salt: target.Salt()}
-	cfg, err := readConfig()
+	s := server{options: o, target: target, salt: target.Salt(), answers: c.Answers, countsOut: text && (o.Tokenizer != nil || c.TokenizerFile != "")}
 	stop := noteWhile(b, "asking the server how it counts tokens, and for its limits")
-	if err == nil {
-		s.answers = cfg.Answers
-		s.countsOut = text && (o.Tokenizer != nil || cfg.TokenizerFile != "")
-		s.counter, err = newCounter(llmbench.Context(b), target, o, cfg.TokenizerFile, lengths, text, b.Logf)
-	}
+	var err error
+	s.counter, err = newCounter(llmbench.Context(b), target, o, c.TokenizerFile, lengths, text, b.Logf)
 	if err == nil && text && !o.Simulated {
 		s.limits = limits.Ask(llmbench.Context(b), target)
 	}
@@ -248,10 +244,32 @@ func (s server) drawPrompts(input, output int) drawFunc {
 	}
 }
 
-// random sets the requests of l to random prompts, as drawPrompts does. See fresh for n and warmup.
-func (s server) random(b *testing.B, l llmbench.Load, n, warmup, input, output int) llmbench.Load {
-	b.Helper()
-	return s.fresh(b, l, s.fewest(n, l.Concurrency, 2), warmup, s.drawPrompts(input, output))
+// lengths returns the lengths of prompts and answers in the options, or else the scenario's own.
+func (s server) lengths(input, output int) (in, out int) {
+	return cmp.Or(s.options.Input, input), cmp.Or(s.options.Output, output)
+}
+
+// prompted returns the value of workload= in benchmark names, s with the configuration lines of the data set, and a
+// function that draws requests: from the data set in the options, or else random prompts. Random prompts have the lengths
+// in the options, or else the given ones.
+func (s server) prompted(input, output int) (workload string, with server, draw drawFunc) {
+	if d := s.options.Dataset; d != "" && d != "random" {
+		return workloadName(s.options), s.withConfig(configLines(s.options)), func(n int, seed uint64) (all []llmbench.Request, err error) {
+			for round := 0; len(all) < n; round++ { // a file may have fewer texts, which begin with other words in each round
+				more, err := s.drawDataset(n-len(all), seed, s.target.Salt(seed, round))
+				if err != nil {
+					return nil, err
+				}
+				if len(more) == 0 {
+					return nil, fmt.Errorf("LLMBENCH_DATASET=%s: no requests", d)
+				}
+				all = append(all, more...)
+			}
+			return all, nil
+		}
+	}
+	in, out := s.lengths(input, output)
+	return fmt.Sprintf("random-%dx%d", in, out), s, s.drawPrompts(in, out)
 }
 
 // fresh sets the requests of l: each pass draws n new ones, after a warm-up with other requests. The seeds

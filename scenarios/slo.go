@@ -43,8 +43,9 @@ func slo(b *testing.B, s server) {
 		}
 	}
 	s = s.withConfig(map[string]string{"slo": limits.String()})
-	in, out := pick(s, 512, 64), pick(s, 128, 8)
+	workload, s, draw := s.prompted(pick(s, 512, 64), pick(s, 128, 8))
 	c := capacity{
+		timeout: s.options.Timeout, idleTimeout: s.options.IdleTimeout,
 		target: s.target, template: s.template, slo: limits, send: pass,
 		least: 20, // so that a single unlucky request does not decide
 		arrivals: func(rate float64, seed uint64) arrivals.Process {
@@ -54,11 +55,9 @@ func slo(b *testing.B, s server) {
 			return arrivals.Poisson{Rate: rate, Seed: s.options.Seed + seed}
 		},
 		even: !s.full(), rounds: pick(s, 8, 3),
-		draw: func(n int, seed uint64) ([]llmbench.Request, error) {
-			return s.prompts(in, out, s.options.Seed+seed).Requests(n)
-		},
+		draw: func(n int, seed uint64) ([]llmbench.Request, error) { return draw(n, s.options.Seed+seed) },
 	}
-	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {
+	b.Run(fmt.Sprintf("workload=%s/stream=true", workload), func(b *testing.B) {
 		lone, err := c.draw(1, 1<<40)
 		if err != nil {
 			b.Fatal(err)

@@ -76,7 +76,7 @@ func (st *study) cells(o Options) ([]cell, error) {
 		return st.reducedCells(o), nil
 	}
 	if len(o.Concurrencies) > 0 || o.Requests > 0 {
-		return nil, fmt.Errorf("LLMBENCH_FULL=%s: a published load is sent as it is: want no Concurrencies and no Requests", o.Full)
+		return nil, fmt.Errorf("LLMBENCH_FULL=%s: a published load is sent as it is: want no Concurrencies and no Requests (LLMBENCH_CONCURRENCY, LLMBENCH_REQUESTS)", o.Full)
 	}
 	all := st.distinct(slices.DeleteFunc(slices.Clone(st.published), func(c cell) bool { return o.Full != "1" && o.Full != c.experiment }))
 	if len(all) == 0 {

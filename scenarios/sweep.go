@@ -19,10 +19,11 @@ import (
 // server is full; beyond that, only latency increases.
 func concurrency(b *testing.B, s server) {
 	all, few := []int{1, 8, 16, 64}, []int{1, 8, 64}
+	workload, s, draw := s.prompted(512, 128)
 	for _, users := range s.concurrencies(pick(s, all, all, few)...) {
-		b.Run(fmt.Sprintf("workload=random-512x128/stream=true/concurrency=%d", users), func(b *testing.B) {
-			n := s.requests(max(users, min(8*users, 256)))
-			s.run(b, s.random(b, llmbench.Load{Concurrency: users}, n, users, 512, 128))
+		b.Run(fmt.Sprintf("workload=%s/stream=true/concurrency=%d", workload, users), func(b *testing.B) {
+			n := s.fewest(s.requests(max(users, min(8*users, 256))), users, 2)
+			s.run(b, s.fresh(b, llmbench.Load{Concurrency: users, SLO: s.options.Limits}, n, users, draw))
 		})
 	}
 }
@@ -36,20 +37,21 @@ const saturationGain = 0.1
 // see search.Knee. If one of these two units is withheld, and its bounds do not determine which concurrency
 // has the greatest power, there is no knee.
 func sweep(b *testing.B, s server) {
-	in, out, most := pick(s, 512, 64), pick(s, 128, 16), pick(s, 4096, 512)
-	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {
+	most := pick(s, 4096, 512)
+	workload, s, draw := s.prompted(pick(s, 512, 64), pick(s, 128, 16))
+	b.Run(fmt.Sprintf("workload=%s/stream=true", workload), func(b *testing.B) {
 		w := &sweeper{points: map[int][]point{}}
 		for c := 1; c <= most && !w.saturated(); c *= 2 {
 			b.Run(fmt.Sprintf("concurrency=%d", c), func(b *testing.B) {
 				var withheld []error // why units on which the knee depends were withheld
-				l := llmbench.Load{Concurrency: c, Withheld: func(units []string, why error) {
+				l := llmbench.Load{Concurrency: c, SLO: s.options.Limits, Withheld: func(units []string, why error) {
 					for _, unit := range ofKnee {
 						if slices.Contains(units, unit) {
 							withheld = append(withheld, fmt.Errorf("%s is withheld at concurrency %d: %w", unit, c, why))
 						}
 					}
 				}}
-				r := s.run(b, s.random(b, l, max(16, 8*c), pick(s, c, 1), in, out))
+				r := s.run(b, s.fresh(b, l, s.fewest(max(16, 8*c), c, 2), pick(s, c, 1), draw))
 				w.add(c, r, errors.Join(withheld...))
 			})
 		}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -16,7 +17,21 @@ import (
 // trace replays requests at their recorded times, accelerated by a factor. The reduced form replays a
 // generated trace. The full form replays traces of conversations from LLMBENCH_DATA: the traces of Azure,
 // and the traces of Mooncake, which have shared prefixes.
+//
+// If the options have a trace as their data set, both forms replay this trace.
 func trace(b *testing.B, s server) {
+	if s.options.Dataset != "" {
+		data, err := s.dataset(0, s.salt)
+		if err != nil {
+			b.Fatal(err)
+		}
+		t := data.(benchdata.Trace) // see fitsTrace
+		s := s.withConfig(configLines(s.options))
+		b.Run(fmt.Sprintf("workload=%s/stream=true/speed=%g", workloadName(s.options), cmp.Or(t.Speed, 1)), func(b *testing.B) {
+			replayTrace(b, s, t, s.requests(64), 0)
+		})
+		return
+	}
 	if !s.full() {
 		b.Run("workload=bursts/stream=true", func(b *testing.B) {
 			for _, speed := range pick(s, nil, []float64{4, 8}, []float64{8}) {
@@ -34,7 +49,8 @@ func trace(b *testing.B, s server) {
 			}
 			for _, speed := range []float64{1, 4} {
 				b.Run(fmt.Sprintf("speed=%g", speed), func(b *testing.B) {
-					replayTrace(b, s, benchdata.Trace{Format: t.format, Path: path, Speed: speed, For: t.window})
+					t := benchdata.Trace{Format: t.format, Path: path, Speed: speed, For: t.window, Template: s.template, Tokenizer: s.tokens, Salt: s.salt}
+					replayTrace(b, s, t, s.options.Requests, failuresCount)
 				})
 			}
 		})
@@ -52,6 +68,15 @@ var traces = []struct {
 	{benchdata.Mooncake, "mooncake_conversation_trace.jsonl", "https://raw.githubusercontent.com/kvcache-ai/Mooncake/main/FAST25-release/traces/conversation_trace.jsonl", 10 * time.Minute},
 }
 
+// fitsTrace returns an error if a data set is no trace.
+func fitsTrace(dataset string) error {
+	data, err := benchdata.Open(dataset, benchdata.Options{})
+	if _, isTrace := data.(benchdata.Trace); err == nil && !isTrace {
+		return fmt.Errorf("dataset %q is no trace, which Trace replays: want azure:PATH, burstgpt:PATH, mooncake:PATH or bailian:PATH", dataset)
+	}
+	return nil // it may be none, which dataset reports
+}
+
 // replayBursts replays the generated trace.
 func replayBursts(b *testing.B, s server, speed float64) {
 	n := s.requests(48)
@@ -63,18 +88,17 @@ func replayBursts(b *testing.B, s server, speed float64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	l := llmbench.Load{Arrivals: arrivals.Replay{At: at, Speed: speed}, Units: sample.Named("p99-ttft-ns")}
+	l := llmbench.Load{Arrivals: arrivals.Replay{At: at, Speed: speed}, SLO: s.options.Limits, Units: sample.Named("p99-ttft-ns")}
 	s.run(b, s.fresh(b, l, n, 2, draw))
 }
 
-// replayTrace replays a recorded trace.
-func replayTrace(b *testing.B, s server, t benchdata.Trace) {
-	t.Template, t.Tokenizer, t.Salt = s.template, s.tokens, s.salt
-	recorded, err := t.Replay(s.options.Requests)
+// replayTrace replays the first n requests of a recorded trace, or all if n is 0. The share maxFail may fail.
+func replayTrace(b *testing.B, s server, t benchdata.Trace, n int, maxFail float64) {
+	recorded, err := t.Replay(n)
 	if err != nil {
 		b.Fatal(err)
 	}
-	l := llmbench.Load{Arrivals: recorded, MaxFail: failuresCount, Units: sample.Named("p99-ttft-ns")}
+	l := llmbench.Load{Arrivals: recorded, MaxFail: maxFail, SLO: s.options.Limits, Units: sample.Named("p99-ttft-ns")}
 	s.run(b, s.fresh(b, l, len(recorded.At), 0, func(n int, seed uint64) ([]llmbench.Request, error) {
 		t := t
 		t.Seed = seed

@@ -56,7 +56,7 @@ func AtEnd(b *testing.B, text string) {
 func Skip(b *testing.B, reason string) {
 	b.Helper()
 	reason = redact.Known().Hide(reason)
-	current.comment(b.Name(), b.Name()+" is skipped: "+reason)
+	current.say(b.Name(), b.Name()+" is skipped: "+reason)
 	Skipped()
 	b.Skip(reason)
 }
@@ -70,7 +70,7 @@ func CannotJudge(b *testing.B, reason string) {
 		Show(screen.Entry{Benchmark: b.Name(), Notes: []string{"failed: " + reason}})
 		b.Fatal(reason)
 	}
-	current.comment(b.Name(), b.Name()+": "+reason)
+	current.say(b.Name(), b.Name()+": "+reason)
 	Show(screen.Entry{Benchmark: b.Name(), Notes: []string{reason}})
 	current.mu.Lock()
 	current.undecided = true
@@ -85,6 +85,18 @@ func Note(tb testing.TB, text string) {
 	text = redact.Known().Hide(text)
 	if !current.comment(tb.Name(), tb.Name()+": "+text) {
 		tb.Log(text)
+	}
+}
+
+// say prints a text as a comment among the results, or after them if the line of a result has already begun.
+func (p *process) say(benchmark, text string) {
+	if p.comment(benchmark, text) {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.Contains(p.atEnd, text) {
+		p.atEnd = append(p.atEnd, text)
 	}
 }
 

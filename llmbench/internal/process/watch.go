@@ -24,6 +24,14 @@ func Watch(tb testing.TB) {
 	})
 }
 
+// Benchmarks returns the names of the benchmarks that the process runs, in their order, or nil if they are unknown.
+func Benchmarks() []string {
+	if current.job == nil {
+		return nil
+	}
+	return current.job.Names()
+}
+
 // Context returns a context that ends with tb, with a signal that Main catches, or when the connection to
 // another process is lost.
 func Context(tb testing.TB) context.Context {

@@ -51,6 +51,9 @@ func NewJob(m any, bench, skip string) *Job {
 // Begin says that the benchmarks begin now.
 func (j *Job) Begin() { j.began = time.Now() }
 
+// Names returns the names of the benchmarks that run, in their order, or nil if they are unknown.
+func (j *Job) Names() []string { return slices.Clone(j.names) }
+
 // Others returns the names of the program's benchmarks if none of them runs, and nil otherwise.
 func (j *Job) Others() []string {
 	if len(j.names) > 0 {

@@ -1,0 +1,136 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+)
+
+// common holds the variables that every scenario of the catalogue reads.
+var common = []string{"LLMBENCH_TOKENIZER", "LLMBENCH_FULL", "LLMBENCH_DATA", "LLMBENCH_TIMEOUT", "LLMBENCH_IDLE_TIMEOUT", "LLMBENCH_SEED"}
+
+// These are variables that many scenarios read.
+var (
+	failing   = []string{"LLMBENCH_MAX_FAIL", "LLMBENCH_MAX_SHED"}
+	users     = slices.Concat(failing, []string{"LLMBENCH_CONCURRENCY", "LLMBENCH_REQUESTS"})
+	lengths   = []string{"LLMBENCH_INPUT", "LLMBENCH_OUTPUT"}
+	prompts   = slices.Concat(lengths, []string{"LLMBENCH_DATASET"})
+	serveOnly = []string{"LLMBENCH_RATE", "LLMBENCH_STAGES", "LLMBENCH_BURSTINESS", "LLMBENCH_MIX", "LLMBENCH_STREAM", "LLMBENCH_WARMUP", "LLMBENCH_CANCEL"}
+)
+
+// Two scenarios are not in the catalogue, because one has two targets, and the other one starts servers.
+var (
+	gatewayOverhead = Scenario{Name: "GatewayOverhead", reads: slices.Concat(users, lengths)}
+	coldStart       = Scenario{Name: "ColdStart"}
+)
+
+// everyScenario returns all scenarios, sorted by name.
+func everyScenario() []Scenario {
+	all := append(slices.Clone(catalogue), gatewayOverhead, coldStart)
+	slices.SortFunc(all, func(a, b Scenario) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// loadVariables returns the sorted names of all variables that some scenarios read and others do not.
+func loadVariables() (all []string) {
+	for _, sc := range everyScenario() {
+		all = append(all, sc.reads...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// takes returns nil if the scenario reads the value of a load variable. Otherwise it returns why it does not.
+func (sc Scenario) takes(name, value string) error {
+	if !slices.Contains(sc.reads, name) {
+		return fmt.Errorf("%s does not read it; it is for %s", sc.Name, readers(name))
+	}
+	if name == "LLMBENCH_DATASET" && sc.fits != nil {
+		return sc.fits(value)
+	}
+	return nil
+}
+
+// readers lists the scenarios that read a load variable, or, if these are most of them, the others.
+func readers(name string) string {
+	var yes, no []string
+	for _, sc := range everyScenario() {
+		if slices.Contains(sc.reads, name) {
+			yes = append(yes, sc.Name)
+		} else {
+			no = append(no, sc.Name)
+		}
+	}
+	if len(yes) > len(no) {
+		return "all scenarios but " + strings.Join(no, ", ")
+	}
+	return strings.Join(yes, ", ")
+}
+
+// config reads the variables that the scenario reads from the process's environment. It checks the variables of all
+// packages in the process, and returns an error that names each variable that cannot be used. If a load variable is set
+// that the scenario does not take, this is an error too, unless another benchmark that the process runs takes it;
+// notes then say so.
+func (sc Scenario) config() (c config, notes []string, err error) {
+	environ := os.Environ()
+	if err := env.Check(environ); err != nil {
+		return config{}, nil, err
+	}
+	r := env.NewReader(environ)
+	for _, name := range loadVariables() {
+		value := r.Value(name)
+		if value == "" {
+			continue
+		}
+		why := sc.takes(name, value)
+		if why == nil {
+			continue
+		}
+		environ = append(environ, name+"=") // which counts as not set
+		if taken, without := selected(name, value); len(taken) > 0 {
+			notes = append(notes, fmt.Sprintf("%s=%s is read by %s, and not by %s, which run without it", name, value, strings.Join(taken, ", "), strings.Join(without, ", ")))
+		} else {
+			r.Errorf("%s=%s: %w", name, value, why)
+		}
+	}
+	if err := r.Err(); err != nil {
+		return config{}, nil, err
+	}
+	c, err = parseConfig(environ)
+	return c, notes, err
+}
+
+// selected returns the scenarios among the benchmarks that the process runs: those that take the value of a load
+// variable, and those that do not.
+func selected(name, value string) (taken, without []string) {
+	running := llmbench.Benchmarks()
+	for _, sc := range everyScenario() {
+		switch {
+		case !slices.Contains(running, "Benchmark"+sc.Name):
+		case sc.takes(name, value) == nil:
+			taken = append(taken, sc.Name)
+		default:
+			without = append(without, sc.Name)
+		}
+	}
+	return taken, without
+}
+
+// told holds the notes that were printed.
+var told sync.Map
+
+// tell prints each of the notes once in a process.
+func tell(b *testing.B, notes []string) {
+	b.Helper()
+	for _, note := range notes {
+		if _, printed := told.LoadOrStore(note, true); !printed {
+			llmbench.Note(b, note)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+)
+
+// valuesOf has a value of each load variable.
+var valuesOf = map[string]string{
+	"LLMBENCH_ANSWERS": "answers", "LLMBENCH_BATCH": "2", "LLMBENCH_BURSTINESS": "2", "LLMBENCH_CANCEL": "0.1:2s", "LLMBENCH_CONCURRENCY": "3",
+	"LLMBENCH_COSINE": "0.5", "LLMBENCH_DATASET": "random-vllm", "LLMBENCH_DIMENSIONS": "8", "LLMBENCH_INPUT": "33", "LLMBENCH_MAX_FAIL": "0.5",
+	"LLMBENCH_MAX_SHED": "0.5", "LLMBENCH_MIX": "a=1", "LLMBENCH_OUTPUT": "7", "LLMBENCH_RATE": "2", "LLMBENCH_REQUESTS": "64", "LLMBENCH_SLO": "e2e=1s",
+	"LLMBENCH_STAGES": "10:1m", "LLMBENCH_STREAM": "false", "LLMBENCH_WARMUP": "1",
+}
+
+// TestEveryVariableIsRead checks that the table of scenarios has exactly the variables that parseOwn knows.
+func TestEveryVariableIsRead(t *testing.T) {
+	source, err := os.ReadFile("config.go")
+	assert.NilError(t, err)
+	known := map[string]bool{}
+	for _, m := range regexp.MustCompile(`env\.Read\(r, .*?"(LLMBENCH_[A-Z_]+)"`).FindAllStringSubmatch(string(source), -1) {
+		known[m[1]] = true
+	}
+	assert.DeepEqual(t, slices.Sorted(maps.Keys(known)), slices.Sorted(slices.Values(slices.Concat(common, loadVariables()))))
+	assert.DeepEqual(t, slices.Sorted(maps.Keys(valuesOf)), loadVariables())
+}
+
+// TestVariables sets each load variable for each scenario. The value must change what the scenario reads, or else be an
+// error that names the variable, its value, the scenario, and scenarios that read the variable.
+func TestVariables(t *testing.T) {
+	for _, name := range env.Names() {
+		t.Setenv(name, "") // the variable then counts as not set
+	}
+	for _, sc := range everyScenario() {
+		without, _, err := sc.config()
+		assert.NilError(t, err, sc.Name)
+		for name, value := range valuesOf {
+			if name == "LLMBENCH_DATASET" && sc.Name == "Trace" {
+				value = "azure:../benchdata/testdata/kinds/azure.csv"
+			} else if name == "LLMBENCH_DATASET" && sc.Name == "Accuracy" {
+				value = "needle"
+			}
+			t.Setenv(name, value)
+			if name == "LLMBENCH_BURSTINESS" {
+				t.Setenv("LLMBENCH_RATE", "2")
+			}
+			with, notes, err := sc.config()
+			if slices.Contains(sc.reads, name) {
+				assert.NilError(t, err, "%s of %s", name, sc.Name)
+				assert.Assert(t, fmt.Sprintf("%+v", with) != fmt.Sprintf("%+v", without), "%s of %s has no effect", name, sc.Name)
+			} else {
+				assert.ErrorContains(t, err, name+"="+value+": "+sc.Name+" does not read it; ")
+				assert.ErrorContains(t, err, "; it is for "+readers(name))
+			}
+			assert.Equal(t, len(notes), 0)
+			t.Setenv(name, "")
+			t.Setenv("LLMBENCH_RATE", "")
+		}
+	}
+	for dataset, scenarios := range map[string]string{"random": "Trace Accuracy", "sharegpt:x": "Trace Accuracy", "arithmetic": "Trace", "mooncake:x": "Accuracy"} {
+		t.Setenv("LLMBENCH_DATASET", dataset)
+		for name := range strings.FieldsSeq(scenarios) {
+			assert.ErrorContains(t, scenario(name).Check(Options{}), "LLMBENCH_DATASET="+dataset+": ")
+		}
+	}
+}
+
+// TestReadmeVariables compares the table of variables in scenarios/README.md with the code. The flag -update writes it.
+func TestReadmeVariables(t *testing.T) {
+	const begin, end = "<!-- variables -->\n", "<!-- /variables -->\n"
+	text := readme(t, "scenarios")
+	before, rest, found := strings.Cut(text, begin)
+	_, after, closed := strings.Cut(rest, end)
+	assert.Assert(t, found && closed, "scenarios/README.md has no section between %q and %q", begin, end)
+	quoted := func(names []string) string {
+		return "`" + strings.Join(slices.Sorted(slices.Values(names)), "`, `") + "`"
+	}
+	var table strings.Builder
+	fmt.Fprintf(&table, "Every scenario but `ColdStart` reads %s.\n\n| variable | scenarios that read it |\n| --- | --- |\n", quoted(common))
+	for _, name := range loadVariables() {
+		fmt.Fprintf(&table, "| `%s` | %s |\n", name, readers(name))
+	}
+	want := before + begin + table.String() + end + after
+	if golden.FlagUpdate() {
+		assert.NilError(t, os.WriteFile("README.md", []byte(want), 0o666))
+		return
+	}
+	assert.Equal(t, text, want, "run: go test ./scenarios -run=ReadmeVariables -update")
+}
+
+// TestVariablesMeasured runs scenarios of this binary with variables. They must measure what the variables say, and a
+// variable that nothing reads must end the run before anything is measured.
+func TestVariablesMeasured(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	kinds, err := filepath.Abs("../benchdata/testdata/kinds")
+	assert.NilError(t, err)
+	for _, c := range []struct {
+		bench, environ string
+		status         int
+		want           []string // parts of standard output; no result may be there if the status is 1
+	}{
+		{"Trace", "LLMBENCH_DATASET=mooncake:" + kinds + "/mooncake.jsonl?speed=1000 LLMBENCH_REQUESTS=4", 0, []string{"/workload=mooncake/stream=true/speed=1000", "dataset: mooncake.jsonl?speed=1000\n"}},
+		{"Trace", "LLMBENCH_DATASET=sharegpt:x", 1, []string{`LLMBENCH_DATASET=sharegpt:x: dataset "sharegpt:x" is no trace`}},
+		{"MultiTurn", "LLMBENCH_INPUT=40 LLMBENCH_OUTPUT=5 LLMBENCH_CONCURRENCY=2 LLMBENCH_REQUESTS=3", 0, []string{"/workload=turns-5x40-40x5/stream=true/concurrency=2"}},
+		{"Sweep", "LLMBENCH_INPUT=20 LLMBENCH_OUTPUT=4", 0, []string{"/workload=random-20x4/stream=true/concurrency=8"}},
+		{"Sweep", "LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json LLMBENCH_SLO=e2e=1s", 0, []string{"/workload=sharegpt/stream=true/concurrency=1", " good-req/s", "dataset: sharegpt.json\n"}},
+		{"SLO", "LLMBENCH_REQUESTS=5 LLMBENCH_WARMUP=1", 1, []string{"LLMBENCH_REQUESTS=5: SLO does not read it; it is for all scenarios but ColdStart, ", "LLMBENCH_WARMUP=1: SLO does not read it; it is for Serve\n"}},
+		{"GatewayOverhead", "LLMBENCH_DATASET=random", 1, []string{"LLMBENCH_DATASET=random: GatewayOverhead does not read it; "}},
+		{"ColdStart", "LLMBENCH_INPUT=3", 1, []string{"LLMBENCH_INPUT=3: ColdStart does not read it; "}},
+		{"(Decode|Prefill|Serve)", "LLMBENCH_RATE=500 LLMBENCH_REQUESTS=4", 0, []string{"LLMBENCH_RATE=500 is read by Serve, and not by Decode, Prefill, which run without it\n", "BenchmarkDecode/", "/rate=500"}},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, self, "-test.run=^$", "-test.bench=^Benchmark"+c.bench+"$", "-test.benchtime=1x")
+		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })
+		cmd.Env = append(append(cmd.Env, "LLMBENCH_MOCK_SPEED=10", "LLMBENCH_CLIENT_BOUND=report"), strings.Fields(c.environ)...)
+		out, err := cmd.Output()
+		assert.Equal(t, cmd.ProcessState.ExitCode(), c.status, "%s %s: %v\n%s", c.bench, c.environ, err, out)
+		for _, want := range c.want {
+			assert.Equal(t, strings.Count(string(out), want) > 0, true, "%s %s: no %q in\n%s", c.bench, c.environ, want, out)
+		}
+		assert.Equal(t, strings.Count(string(out), "which run without it"), map[bool]int{true: 1, false: 0}[strings.HasPrefix(c.bench, "(")], "%s", out)
+		assert.Equal(t, strings.Contains(string(out), "\nUnit "), c.status == 0, "%s", out)
+	}
+}
