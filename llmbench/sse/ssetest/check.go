@@ -40,6 +40,7 @@ func Check(d Decode, o Options) []Result {
 // A runnable is a case of allCases or of endlessCases. run checks a parser with it.
 type runnable struct {
 	class, name string
+	stream      string // the body; "" if the body fails or is endless
 	run         func(*kit) Result
 }
 
@@ -47,10 +48,14 @@ type runnable struct {
 func runnables() []runnable {
 	var all []runnable
 	for _, c := range allCases() {
-		all = append(all, runnable{c.class, c.name, func(k *kit) Result { return k.check(c) }})
+		body := c.stream
+		if c.err != nil {
+			body = ""
+		}
+		all = append(all, runnable{c.class, c.name, body, func(k *kit) Result { return k.check(c) }})
 	}
 	for _, c := range endlessCases {
-		all = append(all, runnable{endlessClass, c.name, func(k *kit) Result { return k.endless(c) }})
+		all = append(all, runnable{endlessClass, c.name, "", func(k *kit) Result { return k.endless(c) }})
 	}
 	return all
 }

@@ -41,15 +41,24 @@
 // # Known gaps
 //
 // A parser that breaks one rule usually fails in many cases. TestDecoder shows the first failed case of
-// each class and counts the others. It also prints the [Options.Gaps] that declare these failures:
+// each class and counts the others. If a case would be right without what depends on another broken class, such as a bare
+// CR, it counts as wrong like that class and is not shown. TestDecoder also prints the options that declare what the
+// parser seems to lack, such as reconnection times or events of any size, and the [Options.Gaps] that declare the failures:
 //
 //	var options = ssetest.Options{NoRetry: true, Gaps: []string{"bom", "fields/no-space"}}
 //
 // A gap is a rule, or a class of rules, that the parser is known to break. TestDecoder skips failed cases
-// that a gap declares. If such cases no longer fail, TestDecoder fails until the gap is removed from the
+// that a gap declares, and cases of other classes that fail for the same reason as a declared class. If such cases no longer fail, TestDecoder fails until the gap is removed from the
 // options. Fuzz changes each body so that it does not depend on the rules of these classes, and looks for
 // other errors. It cannot avoid the rules of the classes "errors" and "llm", and has no bodies for the
 // classes "errors" and "memory".
+//
+// # Fuzzing
+//
+//	go test -run='^$' -fuzz=FuzzConformance -fuzztime=1m
+//
+// Fuzz sets -fuzzminimizetime to 10x unless it is given. With Go's default the engine would stand still for many seconds
+// (0 execs/sec), because it makes each input smaller that reaches new code.
 //
 // The folder peers, a module of its own, holds the results for public Go parsers
 // and shows how parsers of other shapes are adapted.

@@ -24,6 +24,9 @@ const maxFuzzBody = 80 << 10
 // [Options.MaxEventSize] should be 0 or a few KiB. If it is set, the parser may fail on a block of more
 // than half that size, and must not return an event with more data than MaxEventSize.
 //
+// If the flag -fuzzminimizetime is not set, Fuzz sets it to 10x. With Go's default of 60 s, the engine makes inputs smaller
+// for most of the time, because a body takes long to check, and runs no others meanwhile (0 execs/sec).
+//
 // The seeds are the conformance cases and some programs, so that an ordinary run of go test already covers
 // much. The run fails once for each class of rules that the parser breaks. [Options.Gaps] can declare a
 // class; fuzzing then looks for other errors.
@@ -31,6 +34,7 @@ func Fuzz(f *testing.F, d Decode, o Options) {
 	if err := o.checkGaps(); err != nil {
 		f.Fatal(err)
 	}
+	minimizeBriefly()
 	for _, s := range seeds() {
 		f.Add(s, uint64(len(s)))
 	}
@@ -40,6 +44,16 @@ func Fuzz(f *testing.F, d Decode, o Options) {
 			z.check(t, avoid(body, o.avoided()), split)
 		}
 	})
+}
+
+// minimizeBriefly sets the flag that limits how long the fuzzing engine makes an input smaller, unless it is set.
+func minimizeBriefly() {
+	const name = "test.fuzzminimizetime"
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	if !given && flag.Lookup(name) != nil {
+		flag.Set(name, "10x") // no error: package testing allows a number of executions
+	}
 }
 
 // A fuzzing is the state of Fuzz in one process.
@@ -86,9 +100,20 @@ func (z *fuzzing) check(t *testing.T, body []byte, split uint64) {
 	z.first[class] = t.Name()
 	advice := ""
 	if class != "" {
-		advice = fmt.Sprintf("\nOptions{Gaps: %#v} declares this, so that fuzzing goes on; further seeds that are wrong like this are not shown", append(slices.Clone(z.o.Gaps), class))
+		declared := z.o
+		declared.Gaps = append(slices.Clone(z.o.Gaps), class)
+		advice = fmt.Sprintf("\n%v declares this, so that fuzzing goes on%s; further seeds that are wrong like this are not shown", declared, features[class])
 	}
 	t.Errorf("body %s\n%v%s", quote(string(body)), err, advice)
+}
+
+// features says, for classes of rules about what a parser may lack on purpose, which option declares that instead of a gap.
+var features = map[string]string{
+	"event":  " (NoType, if events have no type)",
+	"id":     " (NoID, if events have no ID)",
+	"retry":  " (NoRetry, if events have no reconnection time)",
+	"limits": " (MaxEventSize, if the parser limits the size of events)",
+	"eof":    " (EOF, if the parser returns an event that the end of the body cuts)",
 }
 
 // isSet reports whether a flag is set.
@@ -182,9 +207,9 @@ func (o Options) bodyProblem(ref transcript, got []Event, err error) string {
 
 // cause returns the class of rules that d breaks in a body for which checkBody returned an error. It
 // removes from the body what depends on a class, and checks the body again. If the error disappears without
-// one class, cause returns this class. If it disappears only without several classes, cause returns the
-// last of them. If it never disappears, cause returns "".
-func cause(d Decode, o Options, body []byte, split uint64) string {
+// one class, cause returns this class, one of first if possible. If it disappears only without several classes, cause
+// returns the last of them. If it never disappears, cause returns "".
+func cause(d Decode, o Options, body []byte, split uint64, first ...string) string {
 	right := func(classes ...string) bool {
 		rest := avoid(bytes.Clone(body), classes)
 		return !bytes.Equal(rest, body) && checkBody(d, o, rest, split, 0) == nil
@@ -193,7 +218,7 @@ func cause(d Decode, o Options, body []byte, split uint64) string {
 	for _, a := range avoidances {
 		classes = append(classes, a.class)
 	}
-	for _, class := range classes {
+	for _, class := range append(first, classes...) {
 		if right(class) {
 			return class
 		}

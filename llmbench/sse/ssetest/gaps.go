@@ -81,6 +81,11 @@ var avoidances = []avoidance{
 	}},
 }
 
+// avoidable reports whether avoid can change a body so that it does not depend on the rules of a class.
+func avoidable(class string) bool {
+	return class == "bom" || slices.ContainsFunc(avoidances, func(a avoidance) bool { return a.class == class })
+}
+
 // fields are the names of the known fields.
 var fields = []string{"data", "event", "id", "retry"}
 
@@ -138,34 +143,30 @@ func avoid(body []byte, classes []string) []byte {
 	if len(classes) == 0 {
 		return body
 	}
-	marks := slices.Contains(classes, "bom")
-	trim := func() {
-		for marks && bytes.HasPrefix(body, []byte("\ufeff")) {
-			body = body[len("\ufeff"):]
-		}
-	}
-	trim()
-	mark := []byte("\ufeff")
-	if !bytes.HasPrefix(body, mark) {
-		mark = nil
+	const bom = "\ufeff"
+	mark := ""
+	if bytes.HasPrefix(body, []byte(bom)) {
+		mark = bom
 	}
 	lines := splitLines(string(body[len(mark):]))
+	if slices.Contains(classes, "bom") { // also later ones: a parser may drop a mark that is not the first thing in the body
+		mark = ""
+		lines = each(func(s string) string { return strings.TrimLeft(s, bom) })(lines)
+	}
 	for _, a := range avoidances {
 		if slices.Contains(classes, a.class) {
 			lines = a.lines(lines)
 		}
 	}
 	var b strings.Builder
-	b.Write(mark)
+	b.WriteString(mark)
 	for i, l := range lines {
 		if l.end == "\r" && i+1 < len(lines) && lines[i+1].text == "" && strings.HasPrefix(lines[i+1].end, "\n") {
 			l.end = "\n" // otherwise the blank line would become part of this line end
 		}
 		b.WriteString(l.text + l.end)
 	}
-	body = []byte(b.String())
-	trim()
-	return body
+	return []byte(b.String())
 }
 
 // splitLines returns the lines of a body with their ends: LF, CR, CRLF, or "" for the last one.

@@ -1,7 +1,9 @@
 package ssetest
 
 import (
+	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -68,9 +70,29 @@ type Options struct {
 	Timeout time.Duration
 	// Gaps declare rules that the parser is known to break: classes of cases such as "lines", single cases
 	// such as "fields/no-space", and "late" if the parser returns events late. TestDecoder skips failed
-	// cases that a gap declares, and fails if a gap no longer occurs. Fuzz changes each body so that it
+	// cases that a gap declares, and cases that are wrong for the same reason as a declared class, and fails if a gap no longer occurs. Fuzz changes each body so that it
 	// does not depend on the rules of these classes. Check ignores Gaps.
 	Gaps []string
+}
+
+// String returns the options as Go code.
+func (o Options) String() string {
+	var fields []string
+	add := func(set bool, format string, args ...any) {
+		if set {
+			fields = append(fields, fmt.Sprintf(format, args...))
+		}
+	}
+	add(o.NoType, "NoType: true")
+	add(o.NoID, "NoID: true")
+	add(o.NoRetry, "NoRetry: true")
+	add(o.NoPrompt, "NoPrompt: true")
+	add(o.EOF == Flush, "EOF: ssetest.Flush")
+	add(o.EOF == Mark, "EOF: ssetest.Mark")
+	add(o.MaxEventSize > 0, "MaxEventSize: %d", o.MaxEventSize)
+	add(o.Timeout > 0, "Timeout: %d", o.Timeout)
+	add(len(o.Gaps) > 0, "Gaps: %#v", o.Gaps)
+	return "ssetest.Options{" + strings.Join(fields, ", ") + "}"
 }
 
 // timeout returns the time after which a reading counts as hung, when the given number of readings have
