@@ -12,31 +12,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
-// common holds the variables that every scenario of the catalogue reads.
-var common = []string{"LLMBENCH_TOKENIZER", "LLMBENCH_FULL", "LLMBENCH_DATA", "LLMBENCH_TIMEOUT", "LLMBENCH_IDLE_TIMEOUT", "LLMBENCH_SEED"}
-
-// These are variables that many scenarios read.
-var (
-	failing   = []string{"LLMBENCH_MAX_FAIL", "LLMBENCH_MAX_SHED"}
-	users     = slices.Concat(failing, []string{"LLMBENCH_CONCURRENCY", "LLMBENCH_REQUESTS"})
-	lengths   = []string{"LLMBENCH_INPUT", "LLMBENCH_OUTPUT"}
-	prompts   = slices.Concat(lengths, []string{"LLMBENCH_DATASET"})
-	serveOnly = []string{"LLMBENCH_RATE", "LLMBENCH_STAGES", "LLMBENCH_BURSTINESS", "LLMBENCH_MIX", "LLMBENCH_STREAM", "LLMBENCH_WARMUP", "LLMBENCH_CANCEL"}
-)
-
-// Two scenarios are not in the catalogue, because one has two targets, and the other one starts servers.
-var (
-	gatewayOverhead = Scenario{Name: "GatewayOverhead", reads: slices.Concat(users, lengths)}
-	coldStart       = Scenario{Name: "ColdStart"}
-)
-
-// everyScenario returns all scenarios, sorted by name.
-func everyScenario() []Scenario {
-	all := append(slices.Clone(catalogue), gatewayOverhead, coldStart)
-	slices.SortFunc(all, func(a, b Scenario) int { return strings.Compare(a.Name, b.Name) })
-	return all
-}
-
 // loadVariables returns the sorted names of all variables that some scenarios read and others do not.
 func loadVariables() (all []string) {
 	for _, sc := range everyScenario() {

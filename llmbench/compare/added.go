@@ -8,12 +8,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
-// An Added is how much longer a latency is through a system than without it.
-type Added struct {
-	To       string // what takes longer, such as "the first token"
-	Interval        // in milliseconds
-}
-
 // AddedOf returns what a benchmark such as BenchmarkGatewayOverhead has measured that a system adds to latencies. The
 // function values returns the values of a unit. Several runs have the median of their values and the widest of their
 // intervals.

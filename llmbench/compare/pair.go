@@ -27,6 +27,12 @@ type Point struct {
 	Added []Added   // what the system adds to the latencies of the system behind it; nil if that was not measured
 }
 
+// An Added is how much longer a latency is through a system than without it.
+type Added struct {
+	To       string // what takes longer, such as "the first token"
+	Interval        // in milliseconds
+}
+
 // Open reports whether a load is a rate of arrivals. Otherwise it is a number of users.
 func Open(key string) bool { return key == "rate" || key == "qps" }
 

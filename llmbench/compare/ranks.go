@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// significant is the largest probability of an untrue difference in an answer.
+const significant = 0.05
+
 // A stratum holds the samples of two systems at one load.
 type stratum struct{ a, b []float64 }
 

@@ -30,56 +30,82 @@ func (f *returned) watch(d Decode) Decode {
 	}
 }
 
-// advise logs which options declare what the parser seems to lack, and which gaps declare what is wrong.
-func (s *summary) advise() {
-	said := fmt.Sprintf("%d of %d cases are right.", s.right, s.cases)
+// Findings are what [TestDecoder] has found out about a parser.
+type findings struct {
+	*kit
+	features returned
+	cases    int            // number of cases that ran
+	right    int            // number of these that passed
+	failed   []runnable     // the cases that are wrong and that no gap declares
+	broken   []string       // classes of the rules that are broken and that no gap declares, and "late"
+	like     map[string]int // number of cases of other classes that are wrong because of these rules
+}
+
+// advice says which options declare what the parser seems to lack, and which gaps declare what is wrong.
+func (f *findings) advice() string {
+	said := fmt.Sprintf("%d of %d cases are right.", f.right, f.cases)
 	var like []string
-	for _, class := range s.broken {
-		if n := s.like[class]; n > 0 {
+	for _, class := range f.broken {
+		if n := f.like[class]; n > 0 {
 			like = append(like, fmt.Sprintf("%d like %q", n, class))
 		}
 	}
 	if len(like) > 0 {
 		said += " Some are wrong for the same reason as another class, and are not shown: " + strings.Join(like, ", ") + "."
 	}
-	declared, lacks := s.o, []string(nil)
-	broken := slices.Clone(s.broken)
-	if s.hangs == 0 { // otherwise each further reading may take long
-		if declared, lacks = s.lacking(); len(lacks) > 0 {
+	declared, lacks := f.o, []string(nil)
+	broken := slices.Clone(f.broken)
+	if f.hangs == 0 { // otherwise each further reading may take long
+		if declared, lacks = f.lacking(); len(lacks) > 0 {
 			var right int
-			right, broken = s.again(declared)
+			right, broken = f.again(declared)
 			said += fmt.Sprintf(" Declare what is intended: %s. With %v, %d cases are right.", strings.Join(lacks, "; "), declared, right)
 		}
 	}
 	if len(broken) > 0 {
-		declared.Gaps = slices.Concat(s.o.Gaps, broken)
+		declared.Gaps = slices.Concat(f.o.Gaps, broken)
 		said += fmt.Sprintf(" To go on with fuzzing, declare what is wrong: %v", declared)
 	}
-	s.t.Log(said)
+	return said
+}
+
+// causeOf returns the class of rules that the parser breaks in a case, or "": if possible, a class that is known to be
+// broken, or else the case's own class.
+func (f *findings) causeOf(c runnable) string {
+	if c.stream == "" || f.hangs > 0 || slices.Contains(f.broken, c.class) {
+		return c.class
+	}
+	var first []string
+	for _, class := range slices.Concat(f.broken, f.o.Gaps, []string{c.class}) {
+		if avoidable(class) { // the cases of class llm, for example, depend on the rules of others
+			first = append(first, class)
+		}
+	}
+	return cause(f.decode, f.o, []byte(c.stream), 0, first...)
 }
 
 // lacking returns the options, with those added that declare what the parser seems to lack, and says what that is.
-func (s *summary) lacking() (o Options, lacks []string) {
-	o = s.o
+func (f *findings) lacking() (o Options, lacks []string) {
+	o = f.o
 	wrong := func(class string) bool {
-		return slices.ContainsFunc(s.failed, func(c runnable) bool { return c.class == class })
+		return slices.ContainsFunc(f.failed, func(c runnable) bool { return c.class == class })
 	}
-	for _, f := range []struct {
+	for _, field := range []struct {
 		class, lacks string
 		returned     *atomic.Bool
 		option       *bool
 	}{
-		{"event", "no event has a type (NoType)", &s.features.typ, &o.NoType},
-		{"id", "no event has a last event ID (NoID)", &s.features.id, &o.NoID},
-		{"retry", "no event has a reconnection time (NoRetry)", &s.features.retry, &o.NoRetry},
+		{"event", "no event has a type (NoType)", &f.features.typ, &o.NoType},
+		{"id", "no event has a last event ID (NoID)", &f.features.id, &o.NoID},
+		{"retry", "no event has a reconnection time (NoRetry)", &f.features.retry, &o.NoRetry},
 	} {
-		if wrong(f.class) && !f.returned.Load() && !*f.option {
-			*f.option = true
-			lacks = append(lacks, f.lacks)
+		if wrong(field.class) && !field.returned.Load() && !*field.option {
+			*field.option = true
+			lacks = append(lacks, field.lacks)
 		}
 	}
 	if wrong("limits") && o.MaxEventSize == 0 {
-		if limit := s.limit(); limit > 0 {
+		if limit := f.limit(); limit > 0 {
 			o.MaxEventSize = limit
 			lacks = append(lacks, fmt.Sprintf("events of about %d bytes and more are refused (MaxEventSize)", limit))
 		}
@@ -88,7 +114,7 @@ func (s *summary) lacking() (o Options, lacks []string) {
 		for _, eof := range []EOF{Flush, Mark} {
 			other := o
 			other.EOF = eof
-			if s.allRight(other, "eof") {
+			if f.allRight(other, "eof") {
 				o.EOF = eof
 				lacks = append(lacks, "an event that the end of the body cuts is returned (EOF)")
 				break
@@ -106,10 +132,10 @@ const (
 
 // limit returns the power of two at which the parser begins to refuse events, with an error, because of their size. It
 // returns 0 if it accepts mostLimit bytes, or if it does something else.
-func (s *summary) limit() int {
+func (f *findings) limit() int {
 	accepts := func(n int) (accepted, refused bool) {
 		body := newBody(script{stream: fmt.Appendf(nil, "data: %s\n\n", bytes.Repeat([]byte("x"), n))}, nil, 0)
-		events, _, err := read(s.decode, body, s.o.timeout(s.hangs))
+		events, _, err := read(f.decode, body, f.o.timeout(f.hangs))
 		return err == nil && len(events) == 1 && len(events[0].Data) == n, err != nil && len(events) == 0
 	}
 	if accepted, _ := accepts(leastLimit); !accepted {
@@ -126,23 +152,23 @@ func (s *summary) limit() int {
 }
 
 // allRight reports whether all cases of a class are right with other options.
-func (s *summary) allRight(o Options, class string) bool {
-	k := s.with(o)
+func (f *findings) allRight(o Options, class string) bool {
+	k := f.with(o)
 	return !slices.ContainsFunc(runnables(), func(c runnable) bool { return c.class == class && c.run(k).Err != nil })
 }
 
 // again runs the cases that are wrong again, with other options. It returns how many of all cases are then right, and the
 // classes of the rules that are still broken.
-func (s *summary) again(o Options) (right int, broken []string) {
-	right = s.right
-	if slices.Contains(s.broken, lateGap) {
+func (f *findings) again(o Options) (right int, broken []string) {
+	right = f.right
+	if slices.Contains(f.broken, lateGap) {
 		broken = []string{lateGap}
 	}
-	k := s.with(o)
-	other := &summary{kit: k, broken: broken}
+	k := f.with(o)
+	other := &findings{kit: k, broken: broken}
 	for _, c := range runnables() {
-		known := c.class == endlessClass && s.o.MaxEventSize == 0 && o.MaxEventSize > 0 // was not checked
-		wrong := slices.ContainsFunc(s.failed, func(f runnable) bool { return f.class == c.class && f.name == c.name })
+		known := c.class == endlessClass && f.o.MaxEventSize == 0 && o.MaxEventSize > 0 // was not checked
+		wrong := slices.ContainsFunc(f.failed, func(o runnable) bool { return o.class == c.class && o.name == c.name })
 		if !wrong && !known {
 			continue
 		}
@@ -163,8 +189,8 @@ func (s *summary) again(o Options) (right int, broken []string) {
 }
 
 // with returns a kit with other options that does not check promptness.
-func (s *summary) with(o Options) *kit {
-	k := newKit(s.decode, o)
+func (f *findings) with(o Options) *kit {
+	k := newKit(f.decode, o)
 	k.o.NoPrompt = true
 	return k
 }

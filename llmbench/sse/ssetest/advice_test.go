@@ -14,7 +14,7 @@ import (
 // classes are wrong for the same reason.
 func TestOneCause(t *testing.T) {
 	d := flawed{lfOnly: true}.decode
-	s := summary{kit: newKit(d, Options{}), broken: []string{"lines"}}
+	s := findings{kit: newKit(d, Options{}), broken: []string{"lines"}}
 	classes := map[string]int{}
 	for _, c := range runnables() {
 		if c.stream != "" && checkBody(d, Options{}, []byte(c.stream), 0, 0) != nil {
@@ -72,7 +72,7 @@ func TestLacking(t *testing.T) {
 		{"forgets the ID", flawed{forgetsID: true}.decode, Options{}, Options{}, false},
 		{"loses long lines", func(body io.Reader, emit func(Event)) error { scanner(64<<10)(body, emit); return nil }, Options{}, Options{NoType: true, NoID: true, NoRetry: true}, false},
 	} {
-		s := summary{}
+		var s findings
 		s.kit = newKit(s.features.watch(c.d), c.o)
 		for _, r := range runnables() {
 			if r.run(s.kit).Err != nil {

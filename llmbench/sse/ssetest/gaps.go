@@ -2,6 +2,7 @@ package ssetest
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -193,4 +194,18 @@ func (o Options) avoided() (classes []string) {
 		classes = append(classes, class)
 	}
 	return classes
+}
+
+// checkGaps returns an error if a gap is not the name of a class or a case.
+func (o Options) checkGaps() error {
+	known := map[string]bool{lateGap: true}
+	for _, c := range runnables() {
+		known[c.class], known[c.class+"/"+c.name] = true, true
+	}
+	for _, g := range o.Gaps {
+		if !known[g] {
+			return fmt.Errorf("ssetest: Options.Gaps: %q, want a class of cases such as \"lines\", a case such as \"lines/cr\", or %q", g, lateGap)
+		}
+	}
+	return nil
 }

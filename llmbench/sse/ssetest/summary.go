@@ -18,8 +18,8 @@ func TestDecoder(t *testing.T, d Decode, o Options) {
 	if err := o.checkGaps(); err != nil {
 		t.Fatal(err)
 	}
-	s := summary{t: t, ran: map[string]bool{}, occurs: map[string]bool{}, like: map[string]int{}}
-	s.kit = newKit(s.features.watch(d), o)
+	s := summary{t: t, ran: map[string]bool{}, occurs: map[string]bool{}}
+	s.kit, s.like = newKit(s.features.watch(d), o), map[string]int{}
 	s.lateOnce = true
 	for all := runnables(); len(all) > 0; {
 		n := slices.IndexFunc(all, func(c runnable) bool { return c.class != all[0].class })
@@ -37,16 +37,10 @@ func TestDecoder(t *testing.T, d Decode, o Options) {
 
 // A summary runs the cases of [TestDecoder], and counts failures by class.
 type summary struct {
-	*kit
-	t        *testing.T
-	features returned
-	cases    int             // number of cases that ran
-	right    int             // number of these that passed
-	failed   []runnable      // the cases that are wrong and that no gap declares
-	broken   []string        // classes of the rules that are broken and that no gap declares, and "late"
-	like     map[string]int  // number of cases of other classes that are wrong because of these rules
-	ran      map[string]bool // cases that ran, as class/name
-	occurs   map[string]bool // gaps that occurred
+	findings
+	t      *testing.T
+	ran    map[string]bool // cases that ran, as class/name
+	occurs map[string]bool // gaps that occurred
 }
 
 // maxNames is the maximum number of failed cases that are listed for a class.
@@ -92,21 +86,6 @@ func (s *summary) class(class string, all []runnable) {
 	})
 }
 
-// causeOf returns the class of rules that the parser breaks in a case, or "": if possible, a class that is known to be
-// broken, or else the case's own class.
-func (s *summary) causeOf(c runnable) string {
-	if c.stream == "" || s.hangs > 0 || slices.Contains(s.broken, c.class) {
-		return c.class
-	}
-	var first []string
-	for _, class := range slices.Concat(s.broken, s.o.Gaps, []string{c.class}) {
-		if avoidable(class) { // the cases of class llm, for example, depend on the rules of others
-			first = append(first, class)
-		}
-	}
-	return cause(s.decode, s.o, []byte(c.stream), 0, first...)
-}
-
 // textOf says what is wrong in a case.
 func textOf(r Result, err error) string {
 	return fmt.Sprintf("%s/%s: %s\n%v", r.Class, r.Name, r.Why, err)
@@ -142,7 +121,7 @@ func (s *summary) one(t *testing.T, c runnable, r Result, wrong *[]string) {
 // end logs a summary of all classes. It fails if a gap did not occur although all of the gap's cases ran.
 func (s *summary) end() {
 	if len(s.broken) > 0 {
-		s.advise()
+		s.t.Log(s.advice())
 	}
 	cases := runnables()
 	for _, g := range s.o.Gaps {
@@ -155,18 +134,4 @@ func (s *summary) end() {
 			s.t.Errorf("Options.Gaps: %q no longer occurs: remove it", g)
 		}
 	}
-}
-
-// checkGaps returns an error if a gap is not the name of a class or a case.
-func (o Options) checkGaps() error {
-	known := map[string]bool{lateGap: true}
-	for _, c := range runnables() {
-		known[c.class], known[c.class+"/"+c.name] = true, true
-	}
-	for _, g := range o.Gaps {
-		if !known[g] {
-			return fmt.Errorf("ssetest: Options.Gaps: %q, want a class of cases such as \"lines\", a case such as \"lines/cr\", or %q", g, lateGap)
-		}
-	}
-	return nil
 }

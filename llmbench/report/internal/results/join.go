@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -100,46 +99,6 @@ func rowOf(run *records.Run, named []*Row) *Row {
 		}
 	}
 	return all[0]
-}
-
-// sampleOf returns the sample that a run is, or nil if that is unknown.
-func (r *Row) sampleOf(run *records.Run) []int {
-	switch {
-	case r.count == 1:
-		return []int{0}
-	case r.Line > 0:
-		return r.sampleWith(run)
-	}
-	return []int{slices.Index(r.Runs, run)}
-}
-
-// sampleWith returns the first sample that has a run's values, or nil if none has them. Values are compared to about
-// four digits, because benchmark files have no more.
-func (r *Row) sampleWith(run *records.Run) []int {
-	figures := run.Figures().Metrics
-	for i := range r.count {
-		if r.equal(i, figures) {
-			return []int{i}
-		}
-	}
-	return nil
-}
-
-// equal reports whether a sample has these values, apart from the rounding in benchmark files.
-func (r *Row) equal(sample int, figures map[string]float64) bool {
-	compared := 0
-	for unit, values := range r.Values {
-		v, has := figures[unit]
-		i := slices.Index(r.samples[unit], sample)
-		if !has || i < 0 {
-			continue
-		}
-		if math.Abs(v-values[i]) > 1e-3*math.Abs(v) {
-			return false
-		}
-		compared++
-	}
-	return compared > 0
 }
 
 // announces reports whether the row's configuration contains the configuration of a run's target.

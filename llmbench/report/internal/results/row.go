@@ -2,6 +2,7 @@ package results
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -119,6 +120,46 @@ func (r *Row) Spread(units ...string) (s Spread, unit string) {
 // SpreadOf returns the spread of values. There must be at least one value.
 func SpreadOf(values []float64) Spread {
 	return Spread{Mid: robust.Median(values), Low: slices.Min(values), High: slices.Max(values), N: len(values)}
+}
+
+// sampleOf returns the sample that a run is, or nil if that is unknown.
+func (r *Row) sampleOf(run *records.Run) []int {
+	switch {
+	case r.count == 1:
+		return []int{0}
+	case r.Line > 0:
+		return r.sampleWith(run)
+	}
+	return []int{slices.Index(r.Runs, run)}
+}
+
+// sampleWith returns the first sample that has a run's values, or nil if none has them. Values are compared to about
+// four digits, because benchmark files have no more.
+func (r *Row) sampleWith(run *records.Run) []int {
+	figures := run.Figures().Metrics
+	for i := range r.count {
+		if r.equal(i, figures) {
+			return []int{i}
+		}
+	}
+	return nil
+}
+
+// equal reports whether a sample has these values, apart from the rounding in benchmark files.
+func (r *Row) equal(sample int, figures map[string]float64) bool {
+	compared := 0
+	for unit, values := range r.Values {
+		v, has := figures[unit]
+		i := slices.Index(r.samples[unit], sample)
+		if !has || i < 0 {
+			continue
+		}
+		if math.Abs(v-values[i]) > 1e-3*math.Abs(v) {
+			return false
+		}
+		compared++
+	}
+	return compared > 0
 }
 
 // Samples returns the number of samples.

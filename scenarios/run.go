@@ -1,0 +1,98 @@
+package scenarios
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+)
+
+// Check returns an error if o cannot be used. If o leaves the scenario nothing to measure, the error wraps
+// [ErrNothing]. Check needs no server, so it can be called before one is started.
+func (sc Scenario) Check(o Options) error {
+	_, _, _, err := sc.resolve(o)
+	return err
+}
+
+// Run measures target in sub-benchmarks of b, like the scenario's method of [Options]. It skips b if the
+// scenario has nothing to measure.
+func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
+	b.Helper()
+	llmbench.Watch(b)
+	o.Simulated = o.Simulated || target.Simulated
+	o, c, cells, err := sc.resolve(o)
+	tell(b, c.notes)
+	if errors.Is(err, ErrNothing) {
+		llmbench.Skip(b, err.Error())
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	if d, items := target.Dialect.(dialect.ItemsDialect); items && sc.items == nil {
+		llmbench.Skip(b, d.Name()+" generates no text")
+	}
+	s := connect(b, o, c.config, target, sc.asksLengths(o, cells), sc.items == nil)
+	if sc.study != nil {
+		sc.study.measure(b, s, cells)
+		return
+	}
+	sc.measure(b, s)
+}
+
+// asksLengths reports whether the scenario needs prompts of given lengths. Prompts from a file have the
+// lengths of their texts.
+func (sc Scenario) asksLengths(o Options, cells []cell) bool {
+	switch {
+	case sc.study != nil:
+		return o.Simulated || slices.ContainsFunc(cells, func(c cell) bool { return c.data.file == "" })
+	case sc.Name == "Accuracy":
+		return strings.HasPrefix(o.Dataset, "needle")
+	case slices.Contains(sc.reads, "LLMBENCH_DATASET"):
+		data, err := server{options: o}.dataset(0, 0)
+		_, isTrace := data.(benchdata.Trace)
+		_, path, _ := strings.Cut(o.Dataset, ":")
+		return err != nil || isTrace || path == "" || o.Input > 0
+	}
+	return true
+}
+
+// A resolved is what a scenario reads from the environment.
+type resolved struct {
+	config
+	notes []string // about variables that the scenario does not read
+}
+
+// resolve completes o from the environment, checks it, and returns the loads if the scenario is a study.
+func (sc Scenario) resolve(o Options) (Options, resolved, []cell, error) {
+	c, notes, err := sc.config()
+	from := resolved{c, notes}
+	if err != nil {
+		return o, from, nil, err
+	}
+	o = o.withEnvironment(c)
+	if sc.prepare != nil {
+		o, err = sc.prepare(o, c)
+	} else if o.Dataset != "" && slices.Contains(sc.reads, "LLMBENCH_DATASET") {
+		_, err = server{options: o}.dataset(0, 0)
+	}
+	if err = cmp.Or(err, o.check()); err != nil || sc.oneForm {
+		return o, from, nil, err
+	}
+	if err := checkFull(o.Full); err != nil {
+		return o, from, nil, err
+	}
+	if sc.study != nil {
+		cells, err := sc.study.cells(o)
+		return o, from, cells, err
+	}
+	if o.Full != "" && o.Full != "1" {
+		return o, from, nil, fmt.Errorf("%w: %s has no part in LLMBENCH_FULL=%s", ErrNothing, sc.Name, o.Full)
+	}
+	return o, from, nil, nil
+}
