@@ -91,7 +91,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/report", "llmbench/benchfile llmbench/compare llmbench/compat llmbench/gate llmbench/report/internal/answer llmbench/report/internal/chart llmbench/report/internal/pictures llmbench/report/internal/results llmbench/report/internal/systems llmbench/sample", ""},
 	{"llmbench/report/internal/answer", "llmbench/compare llmbench/gate llmbench/records llmbench/report/internal/chart llmbench/report/internal/human llmbench/report/internal/results llmbench/report/internal/systems", ""},
 	{"llmbench/report/internal/chart", "llmbench/redact gonum.org/v1/plot", ""},
-	{"llmbench/report/internal/human", "llmbench/report/internal/chart", ""},
+	{"llmbench/report/internal/human", "llmbench/report/internal/chart llmbench/sample", ""},
 	{"llmbench/report/internal/pictures", "llmbench/compare llmbench/gate llmbench/records llmbench/report/internal/answer llmbench/report/internal/chart llmbench/report/internal/human llmbench/report/internal/results llmbench/report/internal/systems llmbench/sample", ""},
 	{"llmbench/report/internal/results", "llmbench/benchfile llmbench/compare llmbench/gate llmbench/records llmbench/report/internal/human llmbench/resultfile llmbench/robust llmbench/sample", ""},
 	{"llmbench/report/internal/systems", "llmbench/benchfile llmbench/compare llmbench/report/internal/results llmbench/sample llmbench/search", ""},
