@@ -155,7 +155,7 @@ func (r *run) tellVerdict(v verdict) {
 		r.note(records.Note{Kind: records.NoteBursts, Doubt: true, Units: v.Hidden, Text: v.bursts})
 	}
 	if len(v.together) > 0 {
-		r.tell(records.Note{Kind: records.NoteTokens, Units: v.together}, "omitted, because the time would be 0: %s. Most deltas came together with the one before, as from an engine that sends several tokens at once; mean-itl-ns and the TPOT show the pace of the tokens", strings.Join(v.together, ", "))
+		r.tell(records.Note{Kind: records.NoteTokens, Units: v.together}, "omitted, because the time would be 0: %s. Most deltas came together with the one before, as from an engine that sends several tokens at once: means, where they are shown, tell the pace of the tokens", strings.Join(v.together, ", "))
 	}
 	if v.client.Unknown != "" {
 		r.tell(records.Note{Kind: records.NoteClient}, "the distortion by the client is unknown, and client-err-%% is left out: %s", v.client.Unknown)

@@ -29,7 +29,7 @@ var ErrUnread = errors.New("answers may have text that was not read")
 type verdict struct {
 	*judge.Figures
 	bursts   string            // describes how answers came in bursts; "" if they did not
-	together []string          // units of ITLs that are omitted because they are 0
+	together []string          // units of ITLs and TPOTs that are omitted because they are 0
 	unread   string            // describes text that may not have been read; "" if there is none
 	client   distortion.Report // says how much the client distorted metrics
 }
@@ -47,7 +47,7 @@ func (m *measurement) judge(metrics map[string]float64, f judge.Facts) (v verdic
 		return v, err
 	}
 	v.JudgeClient(v.client)
-	v.together = v.JudgeITL()
+	v.together = v.JudgeGaps()
 	m.end.Bounds = v.Bounds
 	for _, w := range v.Withheld {
 		switch {

@@ -45,10 +45,10 @@ commit '-ub 512' && git update-ref refs/remotes/origin/master HEAD && commit '-u
 
 	t.Setenv("PATH", tools+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	t.Setenv("LLMBENCH_CACHE", t.TempDir()) // of the builds
-	for name, value := range map[string]string{"CONCURRENCY": "1", "REQUESTS": "2", "WARMUP": "1", "INPUT": "16", "OUTPUT": "4", "CLIENT_BOUND": "report"} {
+	for name, value := range map[string]string{"CONCURRENCY": "1", "REQUESTS": "2", "WARMUP": "1", "INPUT": "16", "OUTPUT": "32", "CLIENT_BOUND": "report"} {
 		t.Setenv("LLMBENCH_"+name, value)
 	}
-	out := sh(t, engine, strings.Replace(recipe(t), " -max=25 ", " -n=6 -out=gate ", 1)+" || [ $? = 1 -o $? = 2 ]")
+	out := sh(t, engine, strings.Replace(recipe(t), " -max=25 ", " -n=7 -out=gate ", 1)+" || [ $? = 1 -o $? = 2 ]")
 	text, err := os.ReadFile(filepath.Join(engine, "gate", "report.json"))
 	assert.NilError(t, err, out)
 	var report struct {
@@ -57,7 +57,7 @@ commit '-ub 512' && git update-ref refs/remotes/origin/master HEAD && commit '-u
 		Rows     []struct{ Name, Unit string }
 	}
 	assert.NilError(t, json.Unmarshal(text, &report))
-	assert.Assert(t, report.Samples == 6 && len(report.Problems) == 0 && len(report.Rows) > 4, "%s", out)
+	assert.Assert(t, report.Samples == 7 && len(report.Problems) == 0 && len(report.Rows) > 4, "%s", out)
 	assert.Assert(t, strings.Contains(out, "; command: llama-server -m /models/m.gguf --port {port}"), out)
 }
 

@@ -131,10 +131,10 @@ func TestUnderstated(t *testing.T) {
 	}
 }
 
-// TestJudgeITL checks that ITLs of 0 are removed, and no other metric.
-func TestJudgeITL(t *testing.T) {
-	f := &Figures{Metrics: map[string]float64{"p50-itl-ns": 1, "p99-itl-ns": 5, "mean-itl-ns": 1, "p50-ttft-ns": 1, "output-tok/s": 1},
+// TestJudgeGaps checks that ITLs and TPOTs of 0 are removed, and no other metric.
+func TestJudgeGaps(t *testing.T) {
+	f := &Figures{Metrics: map[string]float64{"p50-itl-ns": 1, "p99-itl-ns": 5, "mean-itl-ns": 1, "p50-tpot-ns": 1, "mean-tpot-ns": 2, "p50-ttft-ns": 1, "output-tok/s": 1},
 		Units: sample.Units, Shown: func(u sample.Unit) bool { return u.Name != "mean-itl-ns" }}
-	assert.DeepEqual(t, f.JudgeITL(), []string{"p50-itl-ns"})
-	assert.DeepEqual(t, f.Metrics, map[string]float64{"p99-itl-ns": 5, "p50-ttft-ns": 1, "output-tok/s": 1})
+	assert.DeepEqual(t, f.JudgeGaps(), []string{"p50-tpot-ns", "p50-itl-ns"})
+	assert.DeepEqual(t, f.Metrics, map[string]float64{"p99-itl-ns": 5, "mean-tpot-ns": 2, "p50-ttft-ns": 1, "output-tok/s": 1})
 }

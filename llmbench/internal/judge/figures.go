@@ -66,12 +66,12 @@ func (f *Figures) JudgeBursts(b sample.Bursts, slo sample.SLO) string {
 	return fmt.Sprintf("answers come in bursts: %v: something between buffers the stream (nginx: proxy_buffering off), or lacks CPU\n  %s %s", b, strings.Join(f.Hidden, ", "), end)
 }
 
-// JudgeITL removes the statistics of ITLs that are 0: the deltas came together with the one before, in one segment or
-// one read, so that no clock could measure a time between them. It returns the units of a result that are removed. It
-// must be called after JudgeBursts and JudgeClient.
-func (f *Figures) JudgeITL() (units []string) {
+// JudgeGaps removes the statistics of ITLs and TPOTs that are 0: the deltas came together with the one before, in one
+// segment or one read, so that no clock could measure a time between them. It returns the units of a result that are
+// removed. It must be called after JudgeBursts and JudgeClient.
+func (f *Figures) JudgeGaps() (units []string) {
 	for _, u := range f.Units {
-		if v, known := f.Metrics[u.Name]; known && u.Family == sample.FamilyITL && v <= 1 { // benchstat needs at least 1
+		if v, known := f.Metrics[u.Name]; known && (u.Family == sample.FamilyITL || u.Family == sample.FamilyTPOT) && v <= 1 { // benchstat needs at least 1
 			delete(f.Metrics, u.Name)
 			units = append(units, u.Name)
 		}
