@@ -1,6 +1,7 @@
 package benchfile
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strconv"
@@ -30,15 +31,16 @@ const (
 // colour code, the time at which a CI system saw the line. The testing package prints the name of a benchmark
 // before it runs and the figures at the end, so output of the benchmark stands between them. The line with the name and
 // the line with the figures are both Torn then. A name alone on its line is Other, because go test -v prints such lines.
+// Lines in another encoding are Torn too: UTF-16 that was appended to UTF-8, and results within JSON, such as the output
+// of go test -json. The text of testing.B.Log is Other, whatever it says.
 func KindOf(line string) Kind {
 	line = strings.TrimRight(line, "\r")
-	plain := line
-	if strings.ContainsRune(line, '\x1b') {
-		plain = colour.ReplaceAllString(line, "")
-	}
+	plain := plainText(line)
 	kind := kindAtStart(plain)
 	switch {
-	case kind == Other && (holdsResult(plain) || holdsFigures(plain) || holdsUnit(plain)):
+	case logged.MatchString(line):
+		return Other
+	case kind == Other && (holdsResult(plain) || holdsFigures(plain) || holdsUnit(plain) || holdsJSON(plain)):
 		return Torn
 	case kind != Other && strings.ContainsFunc(behindName(line), control):
 		return Torn // a unit that ends with a colour code would be another unit
@@ -57,6 +59,14 @@ func behindName(line string) string {
 // colour matches the escape sequences of terminals for colours, and for the other uses of "Control Sequence Introducer"
 // (ECMA-48, section 5.4).
 var colour = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")
+
+// plainText returns a line without colours, and without the zero bytes that UTF-16 has.
+func plainText(line string) string {
+	return strings.ReplaceAll(colour.ReplaceAllString(line, ""), "\x00", "")
+}
+
+// logged matches the beginning of a line by testing.B.Log. Such a line ends where its text ends.
+var logged = regexp.MustCompile(`^ +\S+\.go:\d+: `)
 
 // control reports whether r is a control character that is not white space.
 func control(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }
@@ -110,7 +120,7 @@ func unitKind(fields []string) Kind {
 		return Torn
 	case settings == len(fields)-1 && (settings > 0 || unitLike(unit)):
 		return Unit
-	case slices.ContainsFunc(fields[1:], isSetting), unitLike(unit):
+	case slices.ContainsFunc(fields[1:], isSetting), unitLike(unit) && slices.ContainsFunc(settingKeys, func(key string) bool { return strings.HasPrefix(key, fields[1]) }):
 		return Torn
 	}
 	return Other // such as "Unit tests passed"
@@ -119,10 +129,13 @@ func unitKind(fields []string) Kind {
 // unitLike reports whether a word looks like a unit and not like a word of a sentence.
 func unitLike(s string) bool { return strings.ContainsAny(s, "/%") || strings.HasSuffix(s, "-ns") }
 
-// isSetting reports whether a field sets a key that Unit lines of benchstat or benchgate have.
+// settingKeys are the keys that Unit lines of benchstat or benchgate have.
+var settingKeys = []string{"better", "gate", "same", "of", "apart", "pairs", "assume"}
+
+// isSetting reports whether a field sets one of settingKeys.
 func isSetting(field string) bool {
 	key, _, ok := strings.Cut(field, "=")
-	return ok && slices.Contains([]string{"better", "gate", "same", "of", "apart", "pairs", "assume"}, key)
+	return ok && slices.Contains(settingKeys, key)
 }
 
 // isName reports whether a field is the name of a benchmark, with the prefix "Benchmark".
@@ -175,9 +188,13 @@ func holdsResult(line string) bool {
 // columns, and each value with its unit behind a tab (BenchmarkResult.String).
 var layout = regexp.MustCompile(`(?: {7}\d| {6}\d{2}| {5}\d{3}| {4}\d{4}| {3}\d{5}| {2}\d{6}| \d{7}|\d{8,})(?:\t *[0-9.e+-]+ \S+)+\s*$`)
 
-// holdsFigures reports whether a line ends with the figures of a result whose name is not in the line.
+// rest matches the end of a line that another line end divided within a result: a value with a unit that is rarely
+// anything but a result's, at the beginning of the line or behind a tab.
+var rest = regexp.MustCompile(`(?:^|\t) *[0-9.e+-]+ (?:ns/op|B/op|allocs/op|\S+-ns)\s*$`)
+
+// holdsFigures reports whether a line ends with the figures of a result, or with some of them, and has no name.
 func holdsFigures(line string) bool {
-	if strings.Contains(line, "\t") && layout.MatchString(line) {
+	if strings.Contains(line, "\t") && layout.MatchString(line) || rest.MatchString(line) {
 		return true
 	}
 	fields := strings.Fields(line)
@@ -190,7 +207,7 @@ func holdsFigures(line string) bool {
 	}
 	for i := first + 1; i < len(fields); i += 2 {
 		switch unit := fields[i]; {
-		case slices.Contains([]string{"ns/op", "MB/s", "B/op", "allocs/op"}, unit):
+		case slices.Contains([]string{"ns/op", "B/op", "allocs/op"}, unit):
 			return true
 		case first == 1 && (strings.Contains(unit, "/") || strings.HasSuffix(unit, "-ns")):
 			return true // nothing but figures
@@ -202,7 +219,24 @@ func holdsFigures(line string) bool {
 // unitInside matches a Unit line behind other text. Text in quotes is about such a line.
 var unitInside = regexp.MustCompile("(?:^|[^\"'`])Unit[ \t]+\\S+(?:[ \t]+\\S+)*?[ \t]+(?:better|gate|same|of|apart|pairs|assume)=\\S")
 
+// comment matches a comment. A line of a program that numbers its lines, such as "#12 3.4 text", is no comment.
+var comment = regexp.MustCompile(`^\s*#(?:\D|$)`)
+
 // holdsUnit reports whether a Unit line stands anywhere in a line that is no comment.
 func holdsUnit(line string) bool {
-	return strings.Contains(line, "Unit") && !strings.HasPrefix(strings.TrimSpace(line), "#") && unitInside.MatchString(line)
+	return strings.Contains(line, "Unit") && !comment.MatchString(line) && unitInside.MatchString(line)
+}
+
+// holdsJSON reports whether a line is a JSON object with a member that is a result, a Unit line or a part of them.
+func holdsJSON(line string) bool {
+	var members map[string]any
+	if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &members) != nil {
+		return false
+	}
+	for _, m := range members {
+		if text, ok := m.(string); ok && !strings.HasPrefix(text, "{") && KindOf(strings.TrimSuffix(text, "\n")) != Other {
+			return true
+		}
+	}
+	return false
 }

@@ -24,7 +24,7 @@ func TestKindOf(t *testing.T) {
 			"syncing 12 files... " + layout, "done." + layout, "\x1b[32m" + layout + "\x1b[0m", "\x1b[0m" + layout, " " + layout, "\t" + layout,
 			"2026-11-28T10:00:00.0000000Z " + layout, "2026/11/28 10:00:00 " + layout, "bench-1  | " + layout, "| " + layout, "[12:00:00] " + layout,
 			"note: BenchmarkA 1 2 s", "progress 10%\rprogress 100%\r" + layout, "\x1b[2K\x1b[1G" + layout, "# " + layout, "> BenchmarkA-2 1 5 req/s",
-			"    x_test.go:12: BenchmarkA-2 100 12 ns/op", "BenchmarkA BenchmarkB 1 2 s", "BenchmarkA-2 100 1 ns/opBenchmarkB-2 100 2 ns/op 3",
+			"#12 3.4 " + layout, "BenchmarkA BenchmarkB 1 2 s", "BenchmarkA-2 100 1 ns/opBenchmarkB-2 100 2 ns/op 3",
 			// Text within a result or behind it.
 			"BenchmarkSync-8   \tsyncing 12 files...     100\t  12345678 ns/op", "BenchmarkSync-8   \tsyncing 12 files...", "BenchmarkA\t",
 			"BenchmarkA-2 100 12 ns/op and more text", "BenchmarkA-2 100 12 ns/op done", "BenchmarkA-2 100 12 \x1b[1mns/op\x1b[0m",
@@ -34,13 +34,23 @@ func TestKindOf(t *testing.T) {
 			// Figures without a name.
 			"     100\t  12345678 ns/op", "syncing done     100\t  12345678 ns/op\t       2 allocs/op", "       1\t    20.50 req/s\t   7000000 p50-ttft-ns",
 			"100 12 ns/op", "1 20.5 req/s 7000000 p50-ttft-ns", "5 12.5 MB/s", "text12345678\t   5 x", "ready       1\t        41.00 out-tok/req",
+			// Figures behind a line end within a result.
+			"       12 ns/op", "  24 B/op\t       2 allocs/op", "s/op\t      24 B/op", "\t   7000000 p50-ttft-ns",
+			// Other encodings of a line.
+			"B\x00e\x00n\x00c\x00h\x00m\x00a\x00r\x00k\x00A\x00 \x001\x00 \x002\x00 \x00s\x00", "\x00U\x00n\x00i\x00t\x00 \x00s\x00 \x00g\x00a\x00t\x00e\x00=\x005\x00%",
+			`{"Action":"output","Package":"p","Output":"BenchmarkA-2 \t     100\t        12 ns/op\n"}`, `{"Action":"output","Output":"BenchmarkA-2 \t"}`,
+			`{"Action":"output","Output":"     100\t        12 ns/op\n"}`, `{"log":"Unit ns/op gate=5%\n","stream":"stdout"}`,
 			// Unit lines.
+			"#12 3.4 Unit ns/op gate=5%", "Unit ns/op bet",
 			"syncing... Unit p50-ttft-ns better=lower gate=5%", "done.Unit ns/op gate=5%", "\x1b[1mUnit ns/op gate=5%\x1b[0m", " Unit ns/op gate=5%",
 			"2026-11-28T10:00:00Z Unit ns/op gate=5%", "bench-1  | Unit out-tok/req same=2%", "Unit ns/op gate 5%", "Unit ns/op gate=5% done",
 			"Unit x better=higher gate = 5%", "Unit ns/op gate=5%\x1b[0m", "note: Unit ns/op gate=5%", "Unit ns/op gate", "Unit ns/op=5%",
 		}},
 		{Other, []string{
 			"", "PASS", "FAIL", "ok  \texample.com/p\t1.234s", "ok  \tp\t12.3s\tcoverage: 5.0% of statements", "goos: linux", "cpu: 13th Gen Intel(R) Core(TM) i7 @ 2.60GHz", "command: server -np 8 -c 100 12",
+			"    x_test.go:12: BenchmarkA-2 100 12 ns/op", "    x_test.go:12: 100 12 ns/op", "    x_test.go:12: Unit ns/op gate=5%", "progress: 100 20.5 MB/s", "12 MB/s",
+			`{"Action":"run","Test":"BenchmarkA"}`, `{"Action":"output","Output":"=== RUN   BenchmarkA\n"}`, `{"Action":"output","Output":"BenchmarkA\n"}`, `{"msg":"ran 100 requests","ns/op":12}`, `{"cut`,
+			"Unit req/s is requests per second",
 			"pkg: example.com/p", "--- BENCH: BenchmarkX-8", "    x_test.go:14: 100 iterations", "    x_test.go:14: BenchmarkX took 3 s", "--- SKIP: BenchmarkX", "=== RUN   BenchmarkX",
 			"BenchmarkX-8", "BenchmarkX-8\r", "BenchmarkX/a=b", "Benchmark", "Benchmark results below:", "Benchmarking 3 servers", "Benchmarking summary:",
 			"Benchmark Duration (sec),10.68", "Benchmark duration (s):                  10.68", "Benchmark 1: sleep 0.3", "Benchmark 3 of 5 has begun", "BenchmarkX is slow",

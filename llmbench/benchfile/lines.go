@@ -41,7 +41,7 @@ func whyTorn(line string) string {
 			return fmt.Sprintf("%s: %s", err.Msg, quoted(line))
 		}
 	}
-	if holdsUnit(colour.ReplaceAllString(line, "")) {
+	if holdsUnit(plainText(line)) {
 		return fmt.Sprintf("a Unit line that cannot be read: %s: want it at the beginning of a line of its own", quoted(line))
 	}
 	return fmt.Sprintf("a result, or a part of one, that cannot be read: %s: want it as the testing package prints it, without a log, a time or a colour on its line", quoted(line))
