@@ -237,6 +237,8 @@ func TestOneSided(t *testing.T) {
 	}{
 		{"added", runs(6, a), runs(6, a, b), Options{}, "pass: 1 row within its margin; new: B"},
 		{"added beside a regression", runs(6, a), runs(6, slow, b), Options{}, "regression: A ns/op: +100.00% (margin 5%); new: B"},
+		{"only added", runs(6, "BenchmarkA 1 3 x"), runs(6, a+" 3 x"), Options{},
+			"cannot judge: no gated row is in both files, so nothing can be judged: want old results that have one; new: A ns/op"},
 		{"added, not allowed", runs(6, a), runs(6, a, b), Options{FailAdded: true},
 			"cannot judge: new:4: B: missing in old (benchgate -added=allow accepts that)"},
 		{"removed", runs(6, a, b), runs(6, a), Options{},

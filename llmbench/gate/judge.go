@@ -35,6 +35,9 @@ func (m *matcher) report(o Options) *Report {
 		}
 	}
 	r.Cells = len(gated)
+	if r.Cells == 0 && len(r.Problems) == 0 && len(m.lost) == 0 && !o.EmptyOld && !o.AllowRemoved {
+		r.Problems = append(r.Problems, Problem{Message: "no gated row is in both files, so nothing can be judged: want old results that have one"})
+	}
 	plan := m.plan
 	alpha, looks := plan.Level(r.Samples)
 	r.Alpha, r.Max = rounded(alpha, 12), plan.Rounds

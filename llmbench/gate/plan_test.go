@@ -89,7 +89,7 @@ func TestSettled(t *testing.T) {
 			"pass after 8 of 10 rounds: 1 row within its margin"},
 		{"no worse is required, and samples are equal", allZero(10), allZero(10), Options{NewFirst: order(10), Planned: 10, RequireNoWorse: true}, true, Pass, NoWorse, ""},
 		{"no worse is required, and samples without pairs are equal", allZero(10), allZero(10), Options{RequireNoWorse: true}, true, Pass, NoWorse, ""},
-		{"answers of another length beside a unit that is new", runs(3, "BenchmarkA 1 100 tok"), "Unit tok same=2%\n" + runs(3, "BenchmarkA 1 103 tok 1 ns/op"), planned(3), true, Pass, NotGated,
+		{"answers of another length beside a unit that is new", runs(3, "BenchmarkA 1 100 tok"), "Unit tok same=2%\n" + runs(3, "BenchmarkA 1 103 tok 1 ns/op"), Options{NewFirst: order(3), Planned: 10, EmptyOld: true}, true, Pass, NotGated,
 			"pass: nothing was judged, because no gated row is in both files"},
 		{"no worse is required, and not shown", values(100, 101, 100, 101, 100, 101), values(105, 106, 103, 106, 104, 107), Options{RequireNoWorse: true}, true, CannotJudge, Pass,
 			"cannot judge: 1 of 1 row not shown to be within the margin: A ns/op: +4.98%, at worst +6.26% (margin 5%)"},
