@@ -62,7 +62,7 @@ func (w *walk) folder(path, real string) error {
 		if err != nil {
 			return err
 		}
-		name := path + strings.TrimPrefix(p, real)
+		name := filepath.Join(path, strings.TrimPrefix(p, real))
 		hidden := p != real && strings.HasPrefix(d.Name(), ".")
 		switch {
 		case hidden && d.IsDir():
