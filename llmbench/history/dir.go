@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
 
 // A Dir is the folder of a history. Several processes may add to the folder at once.
@@ -46,6 +48,9 @@ func (d Dir) Add(text []byte, about About, now time.Time) (string, error) {
 	whole := slices.Concat(head, []byte("\n"), text)
 	if !bytes.HasSuffix(whole, []byte("\n")) {
 		whole = append(whole, '\n')
+	}
+	if _, torn := benchfile.Lines(whole, name); len(torn) > 0 {
+		return "", torn[0]
 	}
 	if _, err := NewReader().Read(name, whole); err != nil {
 		return "", err

@@ -115,6 +115,16 @@ func TestAdd(t *testing.T) {
 	assert.Equal(t, runs[0].Cells[0].Value, 6.0)
 }
 
+// A log that has no results is no reason to refuse a run.
+func TestAddLog(t *testing.T) {
+	dir := Dir(t.TempDir())
+	_, err := dir.Add([]byte("Benchmark results below:\nUnit tests passed\nBenchmarkX 1 5 x\n"), some, someTime)
+	assert.NilError(t, err)
+	runs, err := NewReader().ReadAll(dir)
+	assert.NilError(t, err)
+	assert.Equal(t, len(runs[0].Cells), 1)
+}
+
 func TestAddRefuses(t *testing.T) {
 	ok := "BenchmarkX 1 5 x\n"
 	for _, c := range []struct {
@@ -131,6 +141,8 @@ func TestAddRefuses(t *testing.T) {
 		{"PASS\n", some, "no results"},
 		{"BenchmarkX 1 +Inf x\n", some, ".txt:7: x is +Inf: want a finite number"},
 		{"BenchmarkX 1 5\n", some, "missing units"},
+		{ok + "syncing... BenchmarkY 1 5 x\n", some, `.txt:8: a result, or a part of one, that cannot be read: "syncing... BenchmarkY 1 5 x"`},
+		{ok + "syncing... Unit x gate=5%\n", some, "a Unit line that cannot be read"},
 	} {
 		dir := Dir(t.TempDir())
 		_, err := dir.Add([]byte(c.text), c.about, someTime)
