@@ -12,7 +12,7 @@
 // night counts as at most three standard deviations from the baseline, and the test allows for outliers among
 // the k nights; their frequency is estimated from the past of all series. A single night is therefore never
 // enough for an alarm. The night is reported as suspect instead, and reruns are requested, which count as
-// further nights. After a slow night it is unknown whether the machine is still slow when series are rerun. So
+// further nights. Five suspect nights in a row are a change. After a slow night it is unknown whether the machine is still slow when series are rerun. So
 // series without a finding are rerun as well, and what these share is subtracted from all reruns. Without such
 // controls the whole shared part of the night is subtracted, which may hide a change.
 //

@@ -30,7 +30,13 @@ const overlap = 3.0
 
 // look judges the last night of a track, and reports whether there is a finding. If the night is suspect and
 // has reruns, the reruns decide, and the night's value becomes the median of all its values.
+//
+// The test allows for outliers, whose frequency a young baseline does not tell, so that a change would become a part of the
+// baseline before the test could find it. Outliers do not follow each other for long, though: a row of suspect nights is a
+// change.
 func (t test) look(tr *track, reruns []float64) (Finding, bool) {
+	suspects := tr.suspects
+	tr.suspects = 0
 	for _, sign := range []float64{+1, -1} {
 		for _, k := range windows {
 			if k >= len(tr.xs) {
@@ -49,6 +55,9 @@ func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 	}
 	f := Finding{before: b, Size: last - b.mean, First: tr.nights[len(tr.nights)-1], Last: tr.nights[len(tr.nights)-1], Reruns: 1}
 	f.P, f.Low, f.High = interval(b, f.Size, 1)
+	if tr.suspects = suspects + 1; tr.suspects >= enough && len(reruns) == 0 && !t.undecided {
+		return t.finding(tr, +1, f.P), true
+	}
 	f.P *= float64(len(windows)+1) / overlap
 	for math.Pow(t.outliers, float64(f.Reruns+1)) > t.each()/2 {
 		f.Reruns++
@@ -69,12 +78,17 @@ func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 		f.P = p * float64(len(windows)+1) / overlap
 		tr.restart(len(tr.xs) - 1)
 	case robust.Median(all)-b.mean < f.Size/2:
-		f.Kind = Cleared
+		f.Kind, tr.suspects = Cleared, 0
+	case tr.suspects >= enough && !t.undecided:
+		return t.finding(tr, +1, f.P*overlap/float64(len(windows)+1)), true
 	default:
 		f.Reruns = max(0, needed-len(reruns))
 	}
 	return f, true
 }
+
+// enough is the number of suspect nights in a row that are a change.
+const enough = 5
 
 // detectable returns the size of a change that seven nights would reveal with a probability of 80 %.
 func (t test) detectable(b base) float64 {

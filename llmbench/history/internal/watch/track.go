@@ -10,6 +10,7 @@ type track struct {
 	xs          []float64 // one value per night since the series last changed
 	nights      []int     // the night of each value in xs
 	outlier     []bool    // whether each value was far from the baseline when it was added
+	suspects    int       // number of nights in a row, up to the last one, that were suspect
 	seen, apart int       // number of values that had a baseline, and how many of them were outliers
 	bases       []base    // bases[k] omits the last k nights; empty until computed for the current xs
 	sorted      []float64 // the last baseline+longest values of xs; nil until computed for the current xs
@@ -63,7 +64,7 @@ func (tr *track) restart(i int) {
 	}
 	n := len(tr.xs) - i
 	tr.xs, tr.nights, tr.outlier = slices.Clone(tr.xs[i:]), slices.Clone(tr.nights[i:]), make([]bool, n)
-	tr.bases, tr.sorted = nil, nil
+	tr.suspects, tr.bases, tr.sorted = 0, nil, nil
 }
 
 // base returns the baseline of the values before the last k. If k exceeds longest, base uses longest. Values

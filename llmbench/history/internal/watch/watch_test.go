@@ -3,6 +3,7 @@ package watch
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -26,6 +27,33 @@ func TestAgreeingRerunsDoNotClear(t *testing.T) {
 		findings := one(math.Log(1.5), 25).Findings
 		assert.Equal(t, len(findings), 1)
 		assert.Assert(t, findings[0].Kind != Cleared && findings[0].Reruns == 0, "%+v", findings[0])
+	}
+}
+
+// A change directly after a new baseline is found, before it becomes a part of the baseline.
+func TestYoungBaseline(t *testing.T) {
+	for before := fewest; before <= 20; before++ {
+		for _, reruns := range []int{0, 2} {
+			rng := rand.New(rand.NewPCG(uint64(before), 4))
+			w := New(Options{Nights: 100, Min: 0.01})
+			one := func(level float64, reruns int) (kinds []Kind) {
+				v := Value{X: level + 0.01*rng.NormFloat64()}
+				for range reruns {
+					v.Reruns = append(v.Reruns, level+0.01*rng.NormFloat64())
+				}
+				for _, f := range w.Night([]Value{v}).Findings {
+					kinds = append(kinds, f.Kind)
+				}
+				return kinds
+			}
+			for range before {
+				one(0, 0)
+			}
+			nights := 1
+			for ; !slices.Contains(one(math.Log(1.5), reruns), Worse); nights++ {
+				assert.Assert(t, nights < enough, "%d nights before, %d reruns", before, reruns)
+			}
+		}
 	}
 }
 
