@@ -97,6 +97,19 @@ func TestInferencePerfConfig(t *testing.T) {
 	assert.DeepEqual(t, settingsOf(side.Files[0]), []string{"model=m", "api.type=chat", "server.base_url=/", "load.type=poisson"})
 }
 
+// A log before the results may begin like JSON, CSV or YAML.
+func TestLogBeforeResults(t *testing.T) {
+	for _, log := range []string{"[12:00:00] starting\n", "[1/3] building\n", `{"level":"info","msg":"starting"}` + "\n", "a,b\n", "version: 1\nrun: 2\n"} {
+		path := filepath.Join(t.TempDir(), "a.txt")
+		assert.NilError(t, os.WriteFile(path, []byte(log+"goos: linux\nBenchmarkA 1 5 ns/op\nPASS\n"), 0o666))
+		f, err := Read(path, Options{})
+		assert.NilError(t, err, "%q", log)
+		assert.Equal(t, f.Tool, "", "%q", log)
+	}
+	f := readText(t, "[12:00:00] goos: linux\n[12:00:01] BenchmarkA 1 5 ns/op\n") // the gate says that the line is torn
+	assert.Equal(t, f.Tool, "")
+}
+
 // TestIsGo checks which texts are in Go benchmark format.
 func TestIsGo(t *testing.T) {
 	for text, want := range map[string]bool{

@@ -38,7 +38,7 @@ func knownTools() string {
 type unknownError struct{}
 
 func (unknownError) Error() string {
-	return "no result file that is known: want Go benchmark format, or a file of " + knownTools()
+	return "no result file that is known: want Go benchmark format, by go test without -json, or a file of " + knownTools()
 }
 
 // isBeside reports whether an error says that a file is not a result, but may be in a folder with results.
@@ -75,6 +75,7 @@ func (f *File) read(in io.Reader, o Options) error {
 		return err
 	}
 	switch trimmed := bytes.TrimLeft(start, " \t\r\n"); {
+	case hasResult(start), bytes.HasPrefix(trimmed, []byte("[")) && isGo(start): // a log may begin like another format
 	case len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '['):
 		return f.readJSON(r, o)
 	case isYAML(start):
@@ -169,6 +170,16 @@ func (f *File) Whole() error {
 		return nil
 	}
 	return fmt.Errorf("%s:%d: the last line has no line end: was the file cut off?", f.Path, 1+bytes.Count(f.text, []byte("\n")))
+}
+
+// hasResult reports whether a text has a result line. JSON has none, since the line would have to begin with a quote.
+func hasResult(text []byte) bool {
+	for b := range bytes.Lines(text) {
+		if bytes.HasPrefix(b, []byte("Benchmark")) && benchfile.KindOf(string(bytes.TrimRight(b, "\r\n"))) == benchfile.Figure {
+			return true
+		}
+	}
+	return false
 }
 
 // isGo reports whether a text contains a line that Go's testing package prints, or a Unit line. A line that merely begins
