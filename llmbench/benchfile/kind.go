@@ -44,6 +44,8 @@ func KindOf(line string) Kind {
 		return Torn
 	case kind != Other && strings.ContainsFunc(behindName(line), control):
 		return Torn // a unit that ends with a colour code would be another unit
+	case kind == Figure && slices.ContainsFunc(strings.Fields(behindName(line)), odd):
+		return Torn
 	}
 	return kind
 }
@@ -68,8 +70,16 @@ func plainText(line string) string {
 // logged matches the beginning of a line by testing.B.Log. Such a line ends where its text ends.
 var logged = regexp.MustCompile(`^ +\S+\.go:\d+: `)
 
-// control reports whether r is a control character that is not white space.
-func control(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }
+// control reports whether r is a control character other than a tab.
+func control(r rune) bool { return unicode.IsControl(r) && r != '\t' }
+
+// odd reports whether a field behind a name is no unit that anybody has chosen: a part of a unit, or a unit with other
+// output behind it.
+func odd(field string) bool {
+	symbol := func(r rune) bool { return r == utf8.RuneError || r > '\u2190' && unicode.Is(unicode.So, r) }
+	return field != "" && strings.ContainsRune("/,;:", rune(field[len(field)-1])) || slices.Contains([]string{"ns/o", "B/o", "allocs/o"}, field) ||
+		strings.ContainsAny(field, "\"{}\\") || strings.ContainsFunc(field, symbol)
+}
 
 // kindAtStart returns the kind of a line by what the line begins with.
 func kindAtStart(line string) Kind {
@@ -188,13 +198,16 @@ func holdsResult(line string) bool {
 // columns, and each value with its unit behind a tab (BenchmarkResult.String).
 var layout = regexp.MustCompile(`(?: {7}\d| {6}\d{2}| {5}\d{3}| {4}\d{4}| {3}\d{5}| {2}\d{6}| \d{7}|\d{8,})(?:\t *[0-9.e+-]+ \S+)+\s*$`)
 
-// rest matches the end of a line that another line end divided within a result: a value with a unit that is rarely
-// anything but a result's, at the beginning of the line or behind a tab.
-var rest = regexp.MustCompile(`(?:^|\t) *[0-9.e+-]+ (?:ns/op|B/op|allocs/op|\S+-ns)\s*$`)
+// rest matches the end of a line that another line end divided within a result: values with their units, at the beginning
+// of the line or behind a tab, of which the first has a unit that is rarely anything but a result's.
+var rest = regexp.MustCompile(`(?:^|\t) *[0-9.e+-]+ (?:ns/op|B/op|allocs/op|\S+-ns)(?:\t *[0-9.e+-]+ \S+)*\s*$`)
+
+// wide matches a value with its unit behind a tab, in at least ten columns, at the end of a line.
+var wide = regexp.MustCompile(`\t(?: {9,}\d| {8,}[\d.]{2}| {7,}[\d.]{3}| {6,}[\d.]{4}| {5,}[\d.]{5}| {4,}[\d.]{6,}) \S+$`)
 
 // holdsFigures reports whether a line ends with the figures of a result, or with some of them, and has no name.
 func holdsFigures(line string) bool {
-	if strings.Contains(line, "\t") && layout.MatchString(line) || rest.MatchString(line) {
+	if strings.Contains(line, "\t") && (layout.MatchString(line) || wide.MatchString(line)) || rest.MatchString(line) {
 		return true
 	}
 	fields := strings.Fields(line)
@@ -222,9 +235,12 @@ var unitInside = regexp.MustCompile("(?:^|[^\"'`])Unit[ \t]+\\S+(?:[ \t]+\\S+)*?
 // comment matches a comment. A line of a program that numbers its lines, such as "#12 3.4 text", is no comment.
 var comment = regexp.MustCompile(`^\s*#(?:\D|$)`)
 
-// holdsUnit reports whether a Unit line stands anywhere in a line that is no comment.
+// settings matches settings of a Unit line whose beginning is missing or torn.
+var settings = regexp.MustCompile(`^[^"'\x60]*better=(?:higher|lower)\s+(?:gate|same|of|apart)=|^\s*(?:\S*=\S+\s+)*(?:better=(?:higher|lower)|gate=[0-9.]+(?:%|pp))\s*$`)
+
+// holdsUnit reports whether a Unit line or its settings stand anywhere in a line that is no comment.
 func holdsUnit(line string) bool {
-	return strings.Contains(line, "Unit") && !comment.MatchString(line) && unitInside.MatchString(line)
+	return strings.Contains(line, "=") && !comment.MatchString(line) && (unitInside.MatchString(line) || settings.MatchString(line))
 }
 
 // holdsJSON reports whether a line is a JSON object with a member that is a result, a Unit line or a part of them.

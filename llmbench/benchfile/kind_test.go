@@ -15,7 +15,7 @@ func TestKindOf(t *testing.T) {
 		lines []string
 	}{
 		{Figure, []string{
-			layout, layout + "\r", "Benchmark 1 2 s", "BenchmarkA 1 20.5 req/s 7000000 p50-ttft-ns", "Benchmark_a-2 1 NaN req/s",
+			layout, layout + "\r", "Benchmark 1 2 s", "BenchmarkA 1 20.5 req/s 7000000 p50-ttft-ns", "Benchmark_a-2 1 NaN req/s", "BenchmarkA 1 5 µs/op 6 °C 7 €/Mtok 8 % 9 out-tok/req[p99] 10 n²",
 			"BenchmarkÄ 1 +Inf x", "Benchmark2 1 1e9 ns/op", "BenchmarkA/b=c:-8\t1\t2 s", "BenchmarkA/b=\x1b[31mc 1 2 s",
 		}},
 		{Unit, []string{"Unit ns/op gate=5%", "Unit p50-ttft-ns better=lower gate=5%", "Unit x other=yes", "Unit ns/op", "Unit\tx same=2%"}},
@@ -36,6 +36,11 @@ func TestKindOf(t *testing.T) {
 			"100 12 ns/op", "1 20.5 req/s 7000000 p50-ttft-ns", "5 12.5 MB/s", "text12345678\t   5 x", "ready       1\t        41.00 out-tok/req",
 			// Figures behind a line end within a result.
 			"       12 ns/op", "  24 B/op\t       2 allocs/op", "s/op\t      24 B/op", "\t   7000000 p50-ttft-ns",
+			"eq/s\t   7000000 p50-ttft-ns\t        41.00 out-tok/req", "q\t        41.00 out-tok/req", "nit p50-ttft-ns better=lower gate=5%", "=lower gate=5%", " gate=5%",
+			"better=lower gate=2pp", "Unitdone p50-ttft-ns better=lower gate=5%",
+			// Units that nobody has chosen.
+			"BenchmarkA-2 100 12 ns/", "BenchmarkA-2 100 12 ns/o", "BenchmarkA-2 100 12 ns/op10% \r\t 5 B/op", "BenchmarkA-2 100 12 ns/op{\"a\":1}", "BenchmarkA-2 100 12 ns/op,",
+			"BenchmarkA-2 100 12 ns/op🚀", "BenchmarkA-2 100 12 n\xffs/op", "Unit x better=lower \rdone gate=5%",
 			// Other encodings of a line.
 			"B\x00e\x00n\x00c\x00h\x00m\x00a\x00r\x00k\x00A\x00 \x001\x00 \x002\x00 \x00s\x00", "\x00U\x00n\x00i\x00t\x00 \x00s\x00 \x00g\x00a\x00t\x00e\x00=\x005\x00%",
 			`{"Action":"output","Package":"p","Output":"BenchmarkA-2 \t     100\t        12 ns/op\n"}`, `{"Action":"output","Output":"BenchmarkA-2 \t"}`,
@@ -50,7 +55,7 @@ func TestKindOf(t *testing.T) {
 			"", "PASS", "FAIL", "ok  \texample.com/p\t1.234s", "ok  \tp\t12.3s\tcoverage: 5.0% of statements", "goos: linux", "cpu: 13th Gen Intel(R) Core(TM) i7 @ 2.60GHz", "command: server -np 8 -c 100 12",
 			"    x_test.go:12: BenchmarkA-2 100 12 ns/op", "    x_test.go:12: 100 12 ns/op", "    x_test.go:12: Unit ns/op gate=5%", "progress: 100 20.5 MB/s", "12 MB/s",
 			`{"Action":"run","Test":"BenchmarkA"}`, `{"Action":"output","Output":"=== RUN   BenchmarkA\n"}`, `{"Action":"output","Output":"BenchmarkA\n"}`, `{"msg":"ran 100 requests","ns/op":12}`, `{"cut`,
-			"Unit req/s is requests per second",
+			"Unit req/s is requests per second", "level=info gate=open", "level=info msg=x same=yes", "name\t12 files", "disk0\t 120 MB/s", "want better=lower or better=higher", "        second line 100 20.5 req/s",
 			"pkg: example.com/p", "--- BENCH: BenchmarkX-8", "    x_test.go:14: 100 iterations", "    x_test.go:14: BenchmarkX took 3 s", "--- SKIP: BenchmarkX", "=== RUN   BenchmarkX",
 			"BenchmarkX-8", "BenchmarkX-8\r", "BenchmarkX/a=b", "Benchmark", "Benchmark results below:", "Benchmarking 3 servers", "Benchmarking summary:",
 			"Benchmark Duration (sec),10.68", "Benchmark duration (s):                  10.68", "Benchmark 1: sleep 0.3", "Benchmark 3 of 5 has begun", "BenchmarkX is slow",
@@ -74,6 +79,10 @@ backend: mock
 Benchmark results below:
 BenchmarkChat-2
 BenchmarkChat-2 1 20.5 req/s
+--- BENCH: BenchmarkChat-2
+    a_test.go:5: the last results were
+        BenchmarkChat-2 1 20.5 req/s
+        Unit req/s gate=5%
 `
 	all, err := Read(strings.NewReader(log), "a.txt")
 	assert.NilError(t, err)
@@ -83,9 +92,9 @@ BenchmarkChat-2 1 20.5 req/s
 
 	_, torn := Lines([]byte(log+"syncing... BenchmarkChat-2 1 30 req/s\nsyncing... Unit req/s gate=5%\nBenchmarkChat-2 1 2\n"), "a.txt")
 	assert.Equal(t, fmt.Sprint(torn), `[`+
-		`a.txt:7: a result, or a part of one, that cannot be read: "syncing... BenchmarkChat-2 1 30 req/s": want it as the testing package prints it, without a log, a time or a colour on its line `+
-		`a.txt:8: a Unit line that cannot be read: "syncing... Unit req/s gate=5%": want it at the beginning of a line of its own `+
-		`a.txt:9: missing units: "BenchmarkChat-2 1 2"]`)
+		`a.txt:11: a result, or a part of one, that cannot be read: "syncing... BenchmarkChat-2 1 30 req/s": want it as the testing package prints it, without a log, a time or a colour on its line `+
+		`a.txt:12: a Unit line that cannot be read: "syncing... Unit req/s gate=5%": want it at the beginning of a line of its own `+
+		`a.txt:13: missing units: "BenchmarkChat-2 1 2"]`)
 }
 
 func TestText(t *testing.T) {

@@ -16,11 +16,13 @@ func Lines(text []byte, file string) (*benchfmt.Reader, []*benchfmt.SyntaxError)
 	var kept bytes.Buffer
 	kept.Grow(len(text))
 	var torn []*benchfmt.SyntaxError
-	n := 0
+	n, logging := 0, false // logging: the line is text of testing.B.Log, whose further lines are indented by eight columns
 	for b := range bytes.Lines(text) {
 		n++
 		line := string(bytes.TrimRight(b, "\r\n"))
+		logging = logged.MatchString(line) || logging && strings.HasPrefix(line, "        ")
 		switch kind := KindOf(line); {
+		case logging:
 		case len(b) >= bufio.MaxScanTokenSize: // the reader says that the line is too long
 		case kind == Torn:
 			torn = append(torn, &benchfmt.SyntaxError{FileName: file, Line: n, Msg: whyTorn(line)})
