@@ -64,6 +64,9 @@ var colour = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")
 
 // plainText returns a line without colours, and without the zero bytes that UTF-16 has.
 func plainText(line string) string {
+	if !strings.ContainsAny(line, "\x1b\x00") {
+		return line
+	}
 	return strings.ReplaceAll(colour.ReplaceAllString(line, ""), "\x00", "")
 }
 
@@ -207,7 +210,8 @@ var wide = regexp.MustCompile(`\t(?: {9,}\d| {8,}[\d.]{2}| {7,}[\d.]{3}| {6,}[\d
 
 // holdsFigures reports whether a line ends with the figures of a result, or with some of them, and has no name.
 func holdsFigures(line string) bool {
-	if strings.Contains(line, "\t") && (layout.MatchString(line) || wide.MatchString(line)) || rest.MatchString(line) {
+	if strings.Contains(line, "\t") && (layout.MatchString(line) || wide.MatchString(line)) ||
+		(strings.Contains(line, "/op") || strings.Contains(line, "-ns")) && rest.MatchString(line) {
 		return true
 	}
 	fields := strings.Fields(line)
@@ -240,7 +244,8 @@ var settings = regexp.MustCompile(`^[^"'\x60]*better=(?:higher|lower)\s+(?:gate|
 
 // holdsUnit reports whether a Unit line or its settings stand anywhere in a line that is no comment.
 func holdsUnit(line string) bool {
-	return strings.Contains(line, "=") && !comment.MatchString(line) && (unitInside.MatchString(line) || settings.MatchString(line))
+	return strings.Contains(line, "=") && slices.ContainsFunc(settingKeys, func(key string) bool { return strings.Contains(line, key+"=") }) &&
+		!comment.MatchString(line) && (unitInside.MatchString(line) || settings.MatchString(line))
 }
 
 // holdsJSON reports whether a line is a JSON object with a member that is a result, a Unit line or a part of them.

@@ -328,7 +328,8 @@
 //     values is 0 and higher is better;
 //   - Unit lines contradict each other, or a margin, direction or tolerance is invalid;
 //   - there are too few samples;
-//   - no unit is gated, and the results have no unit with a default margin.
+//   - no unit is gated, and the results have no unit with a default margin;
+//   - no gated row is in both files, unless Options.EmptyOld or Options.AllowRemoved is set.
 //
 // Rows are never pooled. If lower is better, a baseline of 0 allows only 0: a fail-% that goes from 0 to 3
 // is a regression.
