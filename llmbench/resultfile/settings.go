@@ -24,7 +24,7 @@ const maxValue = 160
 // identities are the keys that say of any tool's run which one it was: its number, the draw of its random numbers, when
 // it ran, what it was called with, and where its output went. They are patterns of [path.Match]; see stated.
 var identities = []string{
-	"*seed", "seed.*", "*timestamp*", "*start_time", "*end_time", "id", "id_", "*run_id", "*benchmark_id", "*sweep_id", "*experiment_id", "*job_id", "*session_id", "*uid", "*uuid", "cmd", "*.cmd", "*command_line", "*cli_command",
+	"*seed", "seed.*", "*timestamp*", "*start_time", "*start_time_unix", "*end_time", "*end_time_unix", "id", "id_", "*run_id", "*benchmark_id", "*sweep_id", "*experiment_id", "*job_id", "*session_id", "*uid", "*uuid", "cmd", "*.cmd", "*command_line", "*cli_command",
 	"*output_dir", "*outputs_dir", "*output_path", "*output_file", "*log_dir", "*log_file", "*artifact_dir*", "*result_dir", "*result_filename",
 }
 
@@ -49,7 +49,7 @@ func (r *reading) state(n *document.Node, key string, apart []string) {
 	}
 	name := key[strings.LastIndexByte(key, '.')+1:]
 	switch items := n.Items(); {
-	case r.known[n], slices.ContainsFunc(identities, matches), slices.ContainsFunc(apart, matches), isSecret(name), isSecret(n.Get("name").Text()):
+	case r.known[n], slices.ContainsFunc(identities, matches), slices.ContainsFunc(apart, matches), isSecret(name, spell(n)), isSecret(n.Get("name").Text(), spell(n.Get("value"))):
 	case n.Object():
 		for _, inner := range n.Names() {
 			r.state(n.Get(inner), key+"."+inner, apart)
@@ -141,7 +141,7 @@ var number = regexp.MustCompile(`^\d+$`)
 // isPlace reports whether a value without a scheme is an address or a part of one. name is the last part of the value's key.
 func isPlace(name, value string) bool {
 	switch name = strings.ToLower(name); {
-	case !notPlaces.addresses.MatchString(name):
+	case !notPlaces.addresses.MatchString(name), isTruth(value): // llama-bench's no_host is a truth value
 		return false
 	case number.MatchString(value):
 		return strings.HasSuffix(name, "port")
@@ -166,7 +166,8 @@ func placeless(name, value string) string {
 	case isPlace(name, value):
 		return ""
 	case holdsSecret.MatchString(value):
-		return "(left out, because it may hold a secret)"
+		rest := secretWord.ReplaceAllString(value, "$1")
+		return fmt.Sprintf("(left out, because it may hold a secret; the rest has the checksum %08x)", crc32.ChecksumIEEE([]byte(rest)))
 	case notPlaces.files.MatchString(name) && (filepath.IsAbs(value) || strings.HasPrefix(value, ".") || strings.HasPrefix(value, "~")):
 		return filepath.Base(value)
 	}
@@ -176,14 +177,25 @@ func placeless(name, value string) string {
 // holdsSecret matches a text with a secret inside, such as the arguments of a command.
 var holdsSecret = regexp.MustCompile(`(?i)(api.?key|secret|passw|bearer|authorization|[-_]token[ =:"'])`)
 
+// secretWord matches the words up to a secret in such a text, and the secret.
+var secretWord = regexp.MustCompile(`(?i)((?:api.?key|secret|passw|bearer|authorization|token)[\w-]*["']?[\s=:]+(?:["']?(?:bearer|basic)\s+)?)("[^"]*"|'[^']*'|\S+)`)
+
 // isSecret reports whether the value of a key may be a secret, or have a secret in it. Such a value is neither compared
-// nor printed.
-func isSecret(key string) bool {
+// nor printed. A truth value is no secret, nor is a short number under a key such as max_token.
+func isSecret(key, value string) bool {
 	key = strings.ToLower(key)
+	if isTruth(value) {
+		return false
+	}
 	for _, part := range []string{"secret", "passw", "credential", "auth", "cookie", "header", "bearer", "apikey"} {
 		if strings.Contains(key, part) {
 			return true
 		}
 	}
-	return strings.HasSuffix(key, "key") || strings.HasSuffix(key, "token")
+	return strings.HasSuffix(key, "key") || strings.HasSuffix(key, "token") && !(len(value) < 8 && number.MatchString(value))
+}
+
+// isTruth reports whether a value is true or false.
+func isTruth(value string) bool {
+	return strings.EqualFold(value, "true") || strings.EqualFold(value, "false")
 }

@@ -106,7 +106,15 @@ func TestStated(t *testing.T) {
 		{in(vllm, `"HF_TOKEN": "hf_1"`), "no hf_token"},
 		{in(vllm, `"extra_headers": {"x": "Bearer 1"}`), "no extra_headers.x"},
 		{in(vllm, `"env": [{"name": "OPENAI_API_KEY", "value": "sk-1"}]`), "no env[0].value"},
-		{in(vllm, `"arguments": "serve m --api-key sk-1"`), "arguments=(left out, because it may hold a secret)"},
+		{in(vllm, `"arguments": "serve m --api-key sk-1"`), "arguments=(left out, because it may hold a secret; the rest has the checksum 7c895e42)"},
+		{in(vllm, `"access_token": {"value": "sk-1"}`), "no access_token.value"},
+		{in(vllm, `"no_host": true`), "no_host=true"},
+		{in(vllm, `"ignore_eos_token": true`), "ignore_eos_token=true"},
+		{in(vllm, `"num_draft_token": 3`), "num_draft_token=3"},
+		{in(vllm, `"disable_auth": false`), "disable_auth=false"},
+		{in(vllm, `"spec_decode_method": "eagle"`), "spec_decode_method=eagle"},
+		{in(vllm, `"request_goodput:": 3.5`), "no request_goodput_"},
+		{in(vllm, `"benchmark_start_time_unix": 1700000000.5`), "no benchmark_start_time_unix"},
 		{in(sglang, `"server_info": {"tp_size": 4, "random_seed": 3, "nccl_port": 4, "max_total_num_tokens": 12345, "version": "0.5", "internal_states": [{"last_gen_throughput": 3.5}]}`), "tp_size=4"},
 		{in(sglang, `"server_info": {"tp_size": 4, "random_seed": 3, "nccl_port": 4}`), "no random_seed"},
 		{in(sglang, `"server_info": {"nccl_port": 4}`), "no nccl_port"},
@@ -125,6 +133,22 @@ func TestStated(t *testing.T) {
 		for _, secret := range []string{"sk-1", "hf_1", "Bearer", "me:pw"} {
 			assert.Check(t, !strings.Contains(written, secret), "%s: %s", c.want, written)
 		}
+	}
+}
+
+// TestSettingsBesideSecrets checks that texts with secrets differ if the rest differs, and only then.
+func TestSettingsBesideSecrets(t *testing.T) {
+	vllm := string(examples(t)["vllm.json"])
+	value := func(arguments string) string {
+		f := readText(t, strings.Replace(vllm, "{", `{"arguments": "`+arguments+`", `, 1))
+		return benchfile.Lookup(f.Results[0].Settings, "arguments")
+	}
+	for _, secret := range []string{"--api-key %s", "--api-key=%s", "--api-key '%s'", "OPENAI_API_KEY=%s", "-H 'Authorization: Bearer %s'", "--hf-token %s", "--password: %s"} {
+		with := func(key, more string) string {
+			return value("serve m " + strings.ReplaceAll(secret, "%s", key) + " " + more)
+		}
+		assert.Check(t, with("sk-1", "--tp 2") == with("other-2", "--tp 2"), secret)
+		assert.Check(t, with("sk-1", "--tp 2") != with("sk-1", "--tp 4"), secret)
 	}
 }
 

@@ -46,9 +46,9 @@ var vllmTableFields = []field{
 // vllmApart are the keys of results, and of the runs from which medians were computed. All other keys are settings: those
 // that the tool writes itself, and those of --metadata.
 var vllmApart = []string{
-	"completed", "failed", "duration", "total_input_*", "total_output_*", "total_token_throughput", "total_audio_*", "total_video_*", "total_image_*", "*_throughput", "request_goodput",
+	"completed", "failed", "duration", "total_input_*", "total_output_*", "total_token_throughput", "total_audio_*", "total_video_*", "total_image_*", "*_throughput", "request_goodput", "request_goodput:", // some releases wrote the colon, too
 	"max_output_tokens_per_s", "max_concurrent_requests", "rtfx", "mean_*", "median_*", "std_*", "p[0-9]*_*", "percentiles_*", "audio_*",
-	"probe_*", "spec_decode_*", "diffusion_*", "rps_change_events", "steady_state_*",
+	"probe_*", "spec_decode_acceptance_*", "spec_decode_num_drafts", "spec_decode_*_tokens", "spec_decode_per_position_*", "diffusion_*", "rps_change_events", "steady_state_*",
 	"input_lens", "output_lens", "ttfts", "itls", "latencies", "start_times", "queue_times", "generated_texts", "errors",
 	"aggregation_method", "aggregated_repetitions", "individual_result_files",
 }
