@@ -54,7 +54,7 @@ func TestReason(t *testing.T) {
 }
 
 func TestIsSecret(t *testing.T) {
-	for _, secret := range []string{"api_key=1", "--api-keys=a", "HF_TOKEN=abc", "bos-token=12345678", "password=x", "Authorization=x", "apiKey=x", "clientSecret=x", "oauth.accessToken=abc", "APIKey_=x"} {
+	for _, secret := range []string{"api_key=1", "--api-keys=a", "HF_TOKEN=abc", "bos-token=12345678", "password=x", "Authorization=x", "REDIS_AUTH=x", "_auth=x", "apiKey=x", "clientSecret=x", "oauth.accessToken=abc", "APIKey_=x"} {
 		name, value, _ := strings.Cut(secret, "=")
 		assert.Assert(t, IsSecret(name, value), secret)
 	}

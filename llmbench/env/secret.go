@@ -50,7 +50,7 @@ func IsSecret(name, value string) bool {
 }
 
 // secretWords are the last words of names whose values are credentials, except for TOKEN.
-var secretWords = []string{"KEY", "KEYS", "PASS", "PASSPHRASE", "PAT", "CREDENTIAL", "CREDENTIALS", "AUTHORIZATION", "BEARER", "COOKIE"}
+var secretWords = []string{"KEY", "KEYS", "PASS", "PASSPHRASE", "PAT", "CREDENTIAL", "CREDENTIALS", "AUTH", "AUTHORIZATION", "BEARER", "COOKIE"}
 
 // lastWord returns the last word of a name such as api_key, api-key, API_KEY or apiKey, in upper case.
 func lastWord(name string) string {

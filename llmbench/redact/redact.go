@@ -30,7 +30,8 @@ const (
 //
 // A secret is found in base64, also within a longer text that is encoded, such as user:password, and in
 // hexadecimal digits. Each character of these forms and of the secret itself may be escaped as in JSON, in a
-// URL, in HTML or in a string of Go, up to three times over. A form may continue on the next line.
+// URL, in HTML or in a string of Go, up to three times over. An apostrophe of the secret may be written as in a shell.
+// A form may continue on the next line.
 type Secrets struct{ *set }
 
 // A set has the forms of secrets.
@@ -72,6 +73,10 @@ func New(texts []string) Secrets {
 			}
 			add(line, false)
 			add(string([]rune(line)), false) // as in JSON, if some bytes are not UTF-8
+			// as between apostrophes in a shell
+			for _, quote := range []string{`'\''`, `'"'"'`} {
+				add(strings.ReplaceAll(line, "'", quote), false)
+			}
 			for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 				for before := range 3 {
 					add(inBase64(encoding, line, before), true)

@@ -55,6 +55,8 @@ var encodings = map[string]func(text string) string{
 	"base64 of a user": func(text string) string { return base64.StdEncoding.EncodeToString([]byte("user:" + text)) },
 	"base64 in more":   func(text string) string { return base64.StdEncoding.EncodeToString([]byte("ab" + text + "cde")) },
 	"hexadecimal":      func(text string) string { return hex.EncodeToString([]byte(text)) },
+	"shell":            func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" },
+	"shell, quotes":    func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'"'"'`) + "'" },
 	"HTML, names": func(text string) string {
 		return strings.NewReplacer("+", "&plus;", "/", "&sol;", "=", "&equals;", "&", "&amp;", "<", "&lt;", ":", "&colon;").Replace(text)
 	},
@@ -66,7 +68,7 @@ func TestEncodings(t *testing.T) {
 		s := New([]string{secret})
 		for inner, one := range encodings {
 			for outer, two := range encodings {
-				if binary(outer) { // an encoding of an escaped secret has other bytes
+				if binary(outer) || strings.HasPrefix(outer, "shell") { // an encoding of an escaped secret has other bytes
 					continue
 				}
 				encoded := two(one(secret))
