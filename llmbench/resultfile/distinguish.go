@@ -126,7 +126,7 @@ func distinguishSettings(ignore []string, sides []*Side) {
 				chosen, count = with, n
 			}
 		}
-		noteSettings(row, sides, chosen)
+		noteSettings(row, sides, chosen, keys)
 		for i, r := range results {
 			for _, key := range chosen {
 				value := cmp.Or(facts[i][key], "not set")
@@ -137,10 +137,12 @@ func distinguishSettings(ignore []string, sides []*Side) {
 	}
 }
 
-// noteSettings adds to the first side whose results of a benchmark differ in a setting a note that they are apart.
-func noteSettings(row [][]*Result, sides []*Side, chosen []string) {
-	for _, key := range chosen {
-		for i, results := range row {
+// noteSettings adds a note to the first side whose results of a benchmark differ in the first of the chosen settings: that
+// the results are apart. keys are all settings in which they differ.
+func noteSettings(row [][]*Result, sides []*Side, chosen, keys []string) {
+	for i, results := range row {
+		var texts []string
+		for _, key := range chosen {
 			var values []string
 			for _, r := range results {
 				if v := cmp.Or(r.facts()[key], "not set"); !slices.Contains(values, v) {
@@ -148,10 +150,13 @@ func noteSettings(row [][]*Result, sides []*Side, chosen []string) {
 				}
 			}
 			if len(values) > 1 {
-				sides[i].Notes = append(sides[i].Notes, fmt.Sprintf("%s: %s: %s is %s, so these are different benchmarks (benchgate -ignore=%s makes them samples of one)",
-					sides[i].Path, results[0].Name, key, some(values), key))
-				break
+				texts = append(texts, key+" is "+some(values))
 			}
+		}
+		if len(texts) > 0 {
+			sides[i].Notes = append(sides[i].Notes, fmt.Sprintf("%s: %s: %s, so these are different benchmarks (benchgate -ignore=%s makes them samples of one)",
+				sides[i].Path, results[0].Name, strings.Join(texts, "; "), strings.Join(keys, ",")))
+			return
 		}
 	}
 }

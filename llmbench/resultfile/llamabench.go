@@ -15,6 +15,9 @@ const llamabenchFigure = "avg_ts"
 // llamabenchApart are the keys of results, and of the version that is measured.
 var llamabenchApart = []string{"avg_*", "stddev_*", "samples_*", "test_time", "build_commit", "build_number"}
 
+// llamabenchNamed are settings that are in the names of benchmarks, unless users ignore them.
+var llamabenchNamed = []string{"n_batch", "n_ubatch", "n_threads", "n_gpu_layers"}
+
 var llamabenchFormats = []format{
 	{tool: "llama-bench", base: "LlamaBench", is: func(n *document.Node) bool { return isLlamaBench(n) || isLlamaBench(first(n)) }, read: each(readLlamaBench)},
 	{tool: "llama-bench", base: "LlamaBench", isTable: func(rows [][]string) bool {
@@ -32,8 +35,13 @@ func readLlamaBench(r *reading) {
 	r.config("model", "model_type")
 	r.config("backend", "backends")
 	r.config("gpu", "gpu_info")
-	for _, key := range []string{"n_prompt", "n_gen", "n_depth", "n_batch", "n_ubatch", "n_threads", "n_gpu_layers"} {
+	for _, key := range []string{"n_prompt", "n_gen", "n_depth"} {
 		r.load(key, key)
+	}
+	for _, key := range llamabenchNamed {
+		if !slices.Contains(r.options.Ignore, key) {
+			r.load(key, key)
+		}
 	}
 	unit := "total-tok/s"
 	switch prompt, gen := r.node.Get("n_prompt").Text(), r.node.Get("n_gen").Text(); {

@@ -2,6 +2,7 @@ package resultfile
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -188,7 +189,7 @@ func TestDistinguish(t *testing.T) {
 		{"equal files", [2][][]string{{same, same}, {same, same}}, [2][]string{{""}, {""}}, ""},
 		{"two values", [2][][]string{{{`"n": 0, `}, {`"n": 20, `}}, {{`"n": 0, `}, {`"n": 20, `}}}, [2][]string{{"/n=0", "/n=20"}, {"/n=0", "/n=20"}}, "n is 0, 20, so these are different benchmarks (benchgate -ignore=n makes"},
 		{"a key that some files lack", [2][][]string{{{`"n": 0, `}, {``}}, {{`"n": 0, `}, {``}}}, [2][]string{{"/n=0", "/n=not_set"}, {"/n=0", "/n=not_set"}}, "n is 0, not set"},
-		{"keys that go together", [2][][]string{{{`"a": 1, "b": 2, `}, {`"a": 3, "b": 4, `}}, {{`"a": 1, "b": 2, `}}}, [2][]string{{"/a=1", "/a=3"}, {"/a=1"}}, "a is 1, 3"},
+		{"keys that go together", [2][][]string{{{`"a": 1, "b": 2, `}, {`"a": 3, "b": 4, `}}, {{`"a": 1, "b": 2, `}}}, [2][]string{{"/a=1", "/a=3"}, {"/a=1"}}, "a is 1, 3, so these are different benchmarks (benchgate -ignore=a,b makes"},
 		{"sides that differ", [2][][]string{{{`"n": 0, `}}, {{`"n": 20, `}}}, [2][]string{{""}, {""}}, ""},
 		{"an ignored key", [2][][]string{{{`"commit": "a", `}, {`"commit": "b", `}}, {same}}, [2][]string{{""}, {""}}, ""},
 		{"two lengths of prompts", [2][][]string{{{``, "102400"}, {``, "409600"}}, {{``, "102400"}, {``, "409600"}}}, [2][]string{{"/in-tok=512", "/in-tok=2048"}, {"/in-tok=512", "/in-tok=2048"}}, ""},
@@ -250,5 +251,37 @@ func TestUnequal(t *testing.T) {
 		}
 		assert.ErrorContains(t, err, c.want, c.name)
 		assert.ErrorContains(t, err, "(benchgate -ignore="+c.want[6:7]+" allows others)", c.name)
+	}
+}
+
+// TestIgnoreAll checks that what an error says users may ignore is all that keeps two sides apart.
+func TestIgnoreAll(t *testing.T) {
+	llama := func(more string) []byte {
+		return []byte(strings.ReplaceAll(string(examples(t)["llamabench.json"]), `"n_ubatch": 512, `, more))
+	}
+	vllm := func(more string) []byte { return []byte(variant(t, more, "102400", "201000")) }
+	for _, c := range []struct {
+		old, new [][]byte
+		ignore   string
+	}{
+		{[][]byte{llama(`"n_ubatch": 512, `)}, [][]byte{llama(`"n_ubatch": 1024, `)}, "n_ubatch"},
+		{[][]byte{vllm(`"v": 0.12, "w": 1, `), vllm(`"v": 0.13, "w": 2, `)}, [][]byte{vllm(`"v": 0.14, "w": 3, `), vllm(`"v": 0.15, "w": 4, `)}, "v,w"},
+	} {
+		dir := t.TempDir()
+		var paths []string
+		for _, side := range [][][]byte{c.old, c.new} {
+			paths = append(paths, filepath.Join(dir, itoa(len(paths))))
+			assert.NilError(t, os.Mkdir(paths[len(paths)-1], 0o777))
+			for i, text := range side {
+				assert.NilError(t, os.WriteFile(filepath.Join(paths[len(paths)-1], itoa(i)), text, 0o666))
+			}
+		}
+		_, _, err := ReadSides(paths, Options{})
+		assert.ErrorContains(t, err, "(benchgate -ignore="+c.ignore+" allows others)")
+		_, _, err = ReadSides(paths, Options{Ignore: strings.Split(c.ignore, ",")})
+		assert.NilError(t, err)
+		_, notes, err := ReadTogether(paths, Options{})
+		assert.NilError(t, err)
+		assert.Check(t, !slices.ContainsFunc(notes, func(n string) bool { return strings.HasPrefix(n, ":") }), "%q", notes)
 	}
 }

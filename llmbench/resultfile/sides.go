@@ -72,7 +72,7 @@ func ReadSides(paths []string, o Options) (sides []*Side, texts []*Text, err err
 // ReadTogether reads several paths as [ReadSide] does, and returns all their results as one text in Go
 // benchmark format, with the notes about the files. It is an error if a file is not [File.Whole].
 func ReadTogether(paths []string, o Options) (text []byte, notes []string, err error) {
-	all := &Side{}
+	all := &Side{Path: strings.Join(paths, " ")}
 	for _, path := range paths {
 		s, err := ReadSide(path, o)
 		if err != nil {

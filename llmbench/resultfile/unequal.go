@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 )
@@ -38,8 +39,10 @@ func Unequal(old, new *Side) error {
 				continue
 			}
 			d, want := slices.Concat(loads, settings)[0], "equal loads on both sides"
-			if len(loads) == 0 {
-				want = fmt.Sprintf("equal settings on both sides (benchgate -ignore=%s allows others)", d.key)
+			if name := d.key[strings.LastIndexByte(d.key, '.')+1:]; slices.Contains(llamabenchNamed, name) {
+				want = fmt.Sprintf("equal settings on both sides (benchgate -ignore=%s allows others)", name)
+			} else if len(loads) == 0 {
+				want = fmt.Sprintf("equal settings on both sides (benchgate -ignore=%s allows others)", strings.Join(o.result.unlike(n.result), ","))
 			}
 			least = count
 			nearest = &Error{Path: n.file.Path, Key: n.file.Tool + ": " + d.key, Text: fmt.Sprintf("is %s, but %s in %s: want %s", d.is, d.was, o.file.Path, want)}
@@ -49,6 +52,14 @@ func Unequal(old, new *Side) error {
 		return nil
 	}
 	return nearest
+}
+
+// unlike returns the keys of the configuration and the settings in which two results differ.
+func (r *Result) unlike(other *Result) (keys []string) {
+	for _, d := range differ(slices.Concat(r.Config, r.Settings), slices.Concat(other.Config, other.Settings)) {
+		keys = append(keys, d.key)
+	}
+	return keys
 }
 
 // A benchmark is the first result of a benchmark in a side.
