@@ -72,7 +72,7 @@ func (s *Side) Text(units []string) *Text {
 	slices.SortStableFunc(files, func(a, b *File) int { return strings.Compare(a.process(), b.process()) })
 	set := map[string]bool{} // keys of configuration lines in force
 	for i, f := range files {
-		if f.text != nil {
+		if f.Tool == "" {
 			write(unset(set, nil))
 			t.starts = append(t.starts, start{lines + 1, f.Path, true})
 			write(string(f.text))

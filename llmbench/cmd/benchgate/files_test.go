@@ -286,3 +286,12 @@ func TestConvert(t *testing.T) {
 	status, text = gateFiles("convert")
 	assert.Assert(t, status == exitCannotJudge && strings.Contains(text, "no files"), "%d\n%s", status, text)
 }
+
+// TestConvertEmpty checks that an empty file does not become a process that passed.
+func TestConvertEmpty(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "empty.txt")
+	assert.NilError(t, os.WriteFile(path, nil, 0o666))
+	var stdout, stderr bytes.Buffer
+	assert.Equal(t, run([]string{"convert", path}, &stdout, &stderr), 0)
+	assert.Equal(t, stdout.String(), "")
+}

@@ -64,4 +64,10 @@ func TestLinkedFolder(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, d.Rows[0].Samples(), 1)
 	assert.Assert(t, slices.Contains(d.Sources, Source{filepath.Join(dir, "b"), "not read: " + filepath.Join(dir, "a") + " is the same folder"}), "%q", d.Sources)
+	var notes []string
+	for _, doubt := range d.Rows[0].Doubts {
+		notes = append(notes, doubt.Text)
+	}
+	all := strings.Join(notes, "\n")
+	assert.Check(t, strings.Contains(all, "b: left out, because ") && !strings.Contains(all, "no results"), all)
 }

@@ -74,7 +74,7 @@ func (d *Data) read(path string) error {
 	case len(found) == 0:
 		return err
 	}
-	return d.files(path, found)
+	return d.files(path, found, nil)
 }
 
 // extensions are the extensions of the files that are read in folders.
@@ -86,9 +86,6 @@ func (d *Data) folder(path string) error {
 	if err != nil {
 		return err
 	}
-	for _, l := range left {
-		d.notRead(l.Path, l.Why)
-	}
 	var found []string
 	for _, p := range paths {
 		if slices.Contains(extensions, filepath.Ext(p)) {
@@ -97,7 +94,13 @@ func (d *Data) folder(path string) error {
 			d.notRead(p, "none of "+strings.Join(extensions, " "))
 		}
 	}
-	return d.files(path, found)
+	if err := d.files(path, found, left); err != nil {
+		return err
+	}
+	for _, l := range left {
+		d.notRead(l.Path, l.Why)
+	}
+	return nil
 }
 
 // notRead begins the kind of a source that was not read.
@@ -111,8 +114,8 @@ func (d *Data) notRead(path, why string) {
 // tools controls how files of other tools are read: failed requests are shown, not refused.
 var tools = resultfile.Options{MaxFail: 1, Ignore: gate.Ignored()}
 
-// files reads the files of a folder or a pattern.
-func (d *Data) files(path string, paths []string) error {
+// files reads the files of a folder or a pattern. What was left out besides them becomes notes.
+func (d *Data) files(path string, paths []string, left []resultfile.Left) error {
 	side, err := resultfile.ReadFiles(path, paths, tools)
 	if err != nil {
 		return err
@@ -144,8 +147,11 @@ func (d *Data) files(path string, paths []string) error {
 			return err
 		}
 	}
-	if left := d.left(path); len(left) > 0 {
-		samples.Notes = append(samples.Notes, resultfile.LeftOut(path, left))
+	if others := d.left(path); len(others) > 0 {
+		samples.Notes = append(samples.Notes, resultfile.LeftOut(path, others))
+	}
+	for _, l := range left {
+		samples.Notes = append(samples.Notes, l.String())
 	}
 	return d.samples(&samples)
 }
