@@ -225,3 +225,25 @@ func TestFolder(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, fmt.Sprint(paths, left), fmt.Sprintf("[%s %s] []", filepath.Join(alias, "1.json"), filepath.Join(alias, "sub/2.json")))
 }
+
+// TestSameFile checks that a file counts once if a pattern matches a link to it, and if it is named beside its folder.
+func TestSameFile(t *testing.T) {
+	dir := write(t, map[string]string{"a.json": string(examples(t)["vllm.json"])})
+	file := filepath.Join(dir, "a.json")
+	if err := os.Symlink(file, filepath.Join(dir, "link.json")); err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct {
+		paths []string
+		note  string
+	}{
+		{[]string{filepath.Join(dir, "*.json")}, filepath.Join(dir, "link.json") + ": left out, because " + file + " is the same file"},
+		{[]string{dir, file}, file + ": counts once, although it was named twice"},
+		{[]string{file, filepath.Join(dir, "link.json")}, filepath.Join(dir, "link.json") + ": left out, because " + file + " is the same file"},
+	} {
+		text, notes, err := ReadTogether(c.paths, Options{})
+		assert.NilError(t, err)
+		assert.Equal(t, strings.Count(string(text), "\nBenchmark"), 1, "%q", c.paths)
+		assert.Check(t, slices.Contains(notes, c.note), "%q", notes)
+	}
+}

@@ -73,6 +73,7 @@ func ReadSides(paths []string, o Options) (sides []*Side, texts []*Text, err err
 // benchmark format, with the notes about the files. It is an error if a file is not [File.Whole].
 func ReadTogether(paths []string, o Options) (text []byte, notes []string, err error) {
 	all := &Side{Path: strings.Join(paths, " ")}
+	seen := map[string]string{}
 	for _, path := range paths {
 		s, err := ReadSide(path, o)
 		if err != nil {
@@ -82,8 +83,15 @@ func ReadTogether(paths []string, o Options) (text []byte, notes []string, err e
 			if err := f.Whole(); err != nil {
 				return nil, nil, err
 			}
+			real, err := realPath(f.Path)
+			if err == nil && seen[real] != "" {
+				all.Notes = append(all.Notes, sameFile(f.Path, seen[real]))
+				continue
+			}
+			seen[real] = f.Path
+			all.Files = append(all.Files, f)
 		}
-		all.Files, all.Notes = append(all.Files, s.Files...), append(all.Notes, s.Notes...)
+		all.Notes = append(all.Notes, s.Notes...)
 	}
 	Distinguish(o, all)
 	return all.Text(UnitLines(all.Files)).Bytes, all.AllNotes(), nil
@@ -106,12 +114,27 @@ func dropEqual(sides []*Side) {
 	}
 }
 
+// sameFile returns a note that a file was found already, perhaps under another name.
+func sameFile(path, earlier string) string {
+	if path == earlier {
+		return path + ": counts once, although it was named twice"
+	}
+	return Left{path, earlier + " is the same file"}.String()
+}
+
 // ReadFiles reads the files of a folder or a pattern. Files that are no results are in Others. It returns the
 // errors of all files that are no samples.
 func ReadFiles(path string, paths []string, o Options) (*Side, error) {
 	s := &Side{Path: path}
 	var wrong []error
+	seen := map[string]string{} // the path under which a file was found, by its real path
 	for _, p := range paths {
+		if real, err := realPath(p); err == nil && seen[real] != "" { // a pattern may match a link and its file
+			s.Notes = append(s.Notes, sameFile(p, seen[real]))
+			continue
+		} else if err == nil {
+			seen[real] = p
+		}
 		f, err := Read(p, o)
 		switch {
 		case err != nil && isBeside(err), err == nil && f.Tool == "" && len(f.text) == 0:

@@ -71,3 +71,12 @@ func TestLinkedFolder(t *testing.T) {
 	all := strings.Join(notes, "\n")
 	assert.Check(t, strings.Contains(all, "b: left out, because ") && !strings.Contains(all, "no results"), all)
 }
+
+// TestNamedTwice checks that a tool's file counts once if it is named beside its folder.
+func TestNamedTwice(t *testing.T) {
+	dir := folders + "guidellm"
+	d, err := Read(filepath.Join(dir, "benchmarks.json"), dir)
+	assert.NilError(t, err)
+	assert.Equal(t, len(d.Rows), 1)
+	assert.Equal(t, d.Rows[0].Samples(), 1)
+}

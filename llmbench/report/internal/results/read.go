@@ -124,9 +124,9 @@ func (d *Data) files(path string, paths []string, left []resultfile.Left) error 
 	samples.Files = nil
 	benchmarks := map[string]*resultfile.File{} // in Go benchmark format, by path
 	for _, f := range side.Files {
-		if f.Tool != "" {
+		if f.Tool != "" && !d.has(f.Path) {
 			samples.Files = append(samples.Files, f)
-		} else {
+		} else if f.Tool == "" {
 			benchmarks[f.Path] = f
 		}
 	}
