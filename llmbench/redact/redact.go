@@ -30,8 +30,8 @@ const (
 //
 // A secret is found in base64, also within a longer text that is encoded, such as user:password, and in
 // hexadecimal digits. Each character of these forms and of the secret itself may be escaped as in JSON, in a
-// URL, in HTML or in a string of Go, up to three times over. An apostrophe of the secret may be written as in a shell.
-// A form may continue on the next line.
+// URL, in HTML or in a string of Go, up to three times over. An apostrophe of the secret may be written as in a
+// shell, and its bytes may be read as Latin-1. A form may continue on the next line.
 type Secrets struct{ *set }
 
 // A set has the forms of secrets.
@@ -67,7 +67,11 @@ func New(texts []string) Secrets {
 	}
 	for _, text := range texts {
 		lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
-		for _, line := range append(lines, text) {
+		lines = append(lines, text)
+		for _, line := range lines {
+			lines = append(lines, inLatin1(line))
+		}
+		for _, line := range lines {
 			if len(line) < Least || strings.Contains(Hidden, line) {
 				continue
 			}
@@ -91,6 +95,15 @@ func New(texts []string) Secrets {
 		return Secrets{}
 	}
 	return Secrets{s}
+}
+
+// inLatin1 returns text as a program reads it that takes each byte for a character, as many do in header fields.
+func inLatin1(text string) string {
+	runes := make([]rune, len(text))
+	for i := range len(text) {
+		runes[i] = rune(text[i])
+	}
+	return string(runes)
 }
 
 // inBase64 returns the characters in the base64 form of a longer text that depend on nothing but the secret.

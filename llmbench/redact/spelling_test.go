@@ -55,6 +55,7 @@ var encodings = map[string]func(text string) string{
 	"base64 of a user": func(text string) string { return base64.StdEncoding.EncodeToString([]byte("user:" + text)) },
 	"base64 in more":   func(text string) string { return base64.StdEncoding.EncodeToString([]byte("ab" + text + "cde")) },
 	"hexadecimal":      func(text string) string { return hex.EncodeToString([]byte(text)) },
+	"Latin-1":          inLatin1,
 	"shell":            func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" },
 	"shell, quotes":    func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'"'"'`) + "'" },
 	"HTML, names": func(text string) string {
@@ -68,7 +69,7 @@ func TestEncodings(t *testing.T) {
 		s := New([]string{secret})
 		for inner, one := range encodings {
 			for outer, two := range encodings {
-				if binary(outer) || strings.HasPrefix(outer, "shell") { // an encoding of an escaped secret has other bytes
+				if binary(outer) || outer == "Latin-1" || strings.HasPrefix(outer, "shell") { // an encoding of an escaped secret has other bytes
 					continue
 				}
 				encoded := two(one(secret))
