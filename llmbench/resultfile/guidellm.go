@@ -142,17 +142,26 @@ func readGuideLLMTable(r *reading, rows [][]string) {
 	})
 }
 
-// guidellmCells adds the settings of a row of the CSV, whose columns of the group Run Info are JSON texts.
+// guidellmCells adds the settings of a row of the CSV, whose columns of the groups Run Info and Runtime Info are JSON texts.
 func (r *reading) guidellmCells(header, row []string) {
 	for i, name := range header {
 		group, column, _ := strings.Cut(name, ".")
-		if i >= len(row) || group != "Run Info" && name != "Benchmark.Constraints" || !strings.HasPrefix(row[i], "{") {
+		if i >= len(row) || group != "Run Info" && group != "Runtime Info" && name != "Benchmark.Constraints" || !strings.HasPrefix(row[i], "{") {
 			continue
 		}
 		document.JSON(strings.NewReader(row[i]), func(n *document.Node) error { // a text that is not JSON states nothing
-			if column == "Backend" {
+			switch column {
+			case "Backend":
 				r.know(n.Get("model"))
 				r.configIs("model", n.Get("model").Text())
+			case "Metadata":
+				r.stated(n, "version")
+				return nil
+			case "Arguments":
+				r.know(n.Get("spec.backend.model"))
+				r.stated(n.Get("spec"), guidellmApart...)
+				r.stated(n, slices.Concat(guidellmApart, []string{"spec", "benchmarks"})...)
+				return nil
 			}
 			settings := document.NewObject()
 			settings.Set(strings.ToLower(column), n)

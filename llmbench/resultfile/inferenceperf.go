@@ -59,7 +59,7 @@ func readInferencePerf(r *reading) {
 	if v, _ := r.number("successes.token_count_mismatches"); v > 0 {
 		r.notef("successes.token_count_mismatches: in %v requests the client's token count differs from the server's", v)
 	}
-	r.stated(r.node, "load_summary", "successes", "failures", "benchmark_time_seconds", "by_label*", "*goodput*")
+	r.stated(r.node, "load_summary.count", "load_summary.*duration*", "load_summary.achieved_*", "load_summary.*delay*", "successes", "failures", "benchmark_time_seconds", "by_label*", "*goodput*")
 	if about := r.sibling(inferenceperfConfig, "the model and the server are not known"); about != nil {
 		r.know(about.Get("server.model_name"))
 		r.configIs("model", about.Get("server.model_name").Text())

@@ -2,6 +2,7 @@ package resultfile
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -134,6 +135,24 @@ func TestStated(t *testing.T) {
 		for _, secret := range []string{"sk-1", "hf_1", "Bearer", "me:pw"} {
 			assert.Check(t, !strings.Contains(written, secret), "%s: %s", c.want, written)
 		}
+	}
+}
+
+// TestSettingsOfRuns checks settings in parts of files that also have results.
+func TestSettingsOfRuns(t *testing.T) {
+	csv, err := os.ReadFile("testdata/folders/guidellm/benchmarks.csv")
+	assert.NilError(t, err)
+	perf := string(examples(t)["inferenceperf.json"])
+	for _, c := range []struct{ text, old, new, want string }{
+		{string(csv), `""prompt_tokens"":64`, `""prompt_tokens"":2048`, "data[0].prompt_tokens=2048"},
+		{string(csv), `""guidellm_version"":""0.8.1""`, `""guidellm_version"":""0.9""`, "guidellm_version=0.9"},
+		{perf, `"load_summary": {`, `"load_summary": {"load_type": "poisson", "schedule_delay": {"mean": 0.5},`, "load_summary.load_type=poisson"},
+	} {
+		text := strings.ReplaceAll(c.text, c.old, c.new)
+		assert.Assert(t, text != c.text, c.old)
+		all := settingsOf(readText(t, text))
+		assert.Check(t, slices.Contains(all, c.want), "%s: %q", c.want, all)
+		assert.Check(t, !strings.Contains(fmt.Sprint(all), "delay."), "%q", all)
 	}
 }
 
