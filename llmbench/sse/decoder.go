@@ -148,10 +148,10 @@ func (d *Decoder) Buffered() int {
 }
 
 // Ignored returns the beginning of the last line of the stream, so far, that Next ignored because the name of its
-// field is unknown. The line is empty if there is no such line. The result looksLikeData says that the line has a
-// brace, a bracket or a quotation mark, as data of inference servers has: a line that lost its "data:" is such a
-// line. A line that looks like data is not replaced by a line that does not. The bytes are valid until the next
-// call of Next or Reset.
+// field is unknown, or the line "event: error" if no data came with it. The line is empty if there is no such line;
+// lines of white space do not count. The result looksLikeData says that the line has a brace or a quotation mark, as
+// the documents of inference servers have: a document that lost its "data:" is such a line. A line that looks like
+// data is not replaced by a line that does not. The bytes are valid until the next call of Next or Reset.
 func (d *Decoder) Ignored() (line []byte, looksLikeData bool) { return d.ignored, d.lost }
 
 // maxIgnored is the maximum number of bytes that are kept of a line that was ignored.
@@ -159,8 +159,8 @@ const maxIgnored = 256
 
 // ignore keeps the beginning of a line that is ignored.
 func (d *Decoder) ignore(line []byte) {
-	lost := bytes.ContainsAny(line, `{}[]"`)
-	if lost || !d.lost {
+	lost := bytes.ContainsAny(line, `{}"`)
+	if lost || !d.lost && len(bytes.TrimSpace(line)) > 0 {
 		d.ignored, d.lost = append(d.ignored[:0], line[:min(len(line), maxIgnored)]...), lost
 	}
 }
@@ -207,6 +207,9 @@ func (d *Decoder) Next() (e Event, err error) {
 		d.lastID = append(d.lastID[:0], d.id...)
 		if d.hasData {
 			break
+		}
+		if string(d.typ) == "error" {
+			d.ignore([]byte("event: error"))
 		}
 		d.typ = d.typ[:0]
 	}

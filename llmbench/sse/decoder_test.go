@@ -338,7 +338,9 @@ func TestIgnored(t *testing.T) {
 		{"event: a\nid: 1\nretry: x\n: {comment}\ndata: x\ndata\n\n", "", false},
 		{"data: x\n\nupstream error: read ECONNRESET\n\n", "upstream error: read ECONNRESET", false},
 		{"data: x\n\n{\"text\":\"y\"}\n\nbye\n", `{"text":"y"}`, true},
-		{"hello\nata: [DONE]\n\n", "ata: [DONE]", true},
+		{"hello\nata: [DONE]\n\n", "ata: [DONE]", false},
+		{"hello\n \n\t\n\n", "hello", false},
+		{"data: x\n\nevent: error\n\nevent: ping\n\n", "event: error", false},
 		{"one\ntwo", "two", false},
 		{"data: x\n\n" + strings.Repeat("y", 1000) + "\n\n", strings.Repeat("y", 256), false},
 	} {
