@@ -16,8 +16,9 @@ const (
 )
 
 // MixedUp returns a text if answers have the length that other requests asked for, and more than their own request
-// allowed: the server, or something before it, has then given answers to the wrong requests. It returns "" if
-// nothing shows that. Only requests that allow different lengths can show it.
+// allowed, while other answers are too short in the same way: the server, or something before it, has then given
+// answers to the wrong requests. It returns "" if nothing shows that. Only requests that allow different lengths can
+// show it. If all answers have the same length, whatever was asked for, the server ignores the limit.
 func MixedUp(samples iter.Seq[*sample.Sample]) string {
 	asked := map[int]bool{}
 	longest := 0
@@ -26,8 +27,9 @@ func MixedUp(samples iter.Seq[*sample.Sample]) string {
 		longest = max(longest, s.MaxTokens)
 	}
 	var first *sample.Sample
-	mixed, judged := 0, 0
+	mixed, judged, short := 0, 0, false
 	for s := range samples {
+		short = short || s.OutputTokens < s.MaxTokens && asked[s.OutputTokens]
 		if s.MaxTokens == 0 || s.OutputTokens == 0 || s.MaxTokens+overrun >= longest {
 			continue
 		}
@@ -39,7 +41,7 @@ func MixedUp(samples iter.Seq[*sample.Sample]) string {
 			}
 		}
 	}
-	if mixed < 2 || float64(mixed) < manyMixed*float64(judged) {
+	if mixed < 2 || !short || float64(mixed) < manyMixed*float64(judged) {
 		return ""
 	}
 	return fmt.Sprintf("the answers are mixed up: %d of %d are longer than their request allows and as long as another request allows; the first is request %d %s, with %d output tokens of at most %d. Look for a gateway that gives answers to the wrong requests", mixed, judged, first.Request, first.ID, first.OutputTokens, first.MaxTokens)

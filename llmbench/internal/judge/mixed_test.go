@@ -21,6 +21,7 @@ func TestMixedUp(t *testing.T) {
 		{"the end token counts", [][2]int{{8, 9}, {6, 7}, {7, 8}, {6, 7}}, ""},
 		{"one length", [][2]int{{8, 8}, {8, 8}, {8, 8}}, ""},
 		{"limits are ignored", [][2]int{{8, 20}, {6, 20}, {8, 20}, {6, 20}}, ""},
+		{"all have the length of the longest", [][2]int{{8, 8}, {6, 8}, {8, 8}, {6, 8}}, ""},
 		{"one answer", [][2]int{{8, 8}, {6, 8}, {8, 8}, {6, 6}}, ""},
 		{"off by one", [][2]int{{8, 8}, {6, 8}, {8, 6}, {6, 8}}, "2 of 2 are longer"},
 		{"off by one, many lengths", [][2]int{{8, 3}, {6, 8}, {9, 6}, {3, 9}}, "2 of 2 are longer"},
