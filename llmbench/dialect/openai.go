@@ -152,6 +152,7 @@ func (p *openAIParser) choiceMember(name []byte) {
 		p.in = "message."
 		p.w.Object(p.messageMember)
 	case "text":
+		p.contentSeen = true // Together sends the same text again in the delta
 		p.d.Text = p.w.Text(p.d.Text[:p.choiceStart.text])
 	case "finish_reason":
 		p.reason = p.reasonWord()

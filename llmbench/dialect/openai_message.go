@@ -7,14 +7,14 @@ type openAIMessage struct {
 	memoParser
 	choiceStart mark   // where the text of the choice begins
 	in          string // where the members of the message are: "delta." or "message."
-	contentSeen bool   // the message has the member content
+	contentSeen bool   // the message has the member content, or the choice has the member text
 }
 
 // messageMember reads a member of a message or of a delta.
 func (p *openAIMessage) messageMember(name []byte) {
 	switch string(name) {
 	case "content":
-		if p.contentSeen { // if there are two members "content", the second is used
+		if p.contentSeen { // of two members with the text, the second is used
 			p.d.Text = p.d.Text[:p.choiceStart.text]
 		}
 		p.contentSeen = true
@@ -35,7 +35,7 @@ func (p *openAIMessage) messageMember(name []byte) {
 	case "role", "name", "index", "logprobs", "token_ids", "annotations", "tool_call_id", "metadata", "prefix", // OpenAI, vLLM, Mistral
 		"context", "end_turn", "content_filter_results", // Azure
 		"provider_specific_fields", "extra_content", "signature", "thought_signature", "reasoning_signature", "encrypted_content", "reasoning_opaque", // LiteLLM, Gemini, OpenRouter
-		"citations", "executed_tools", "audio_content", "phase": // Perplexity, Groq, MiniMax
+		"citations", "executed_tools", "channel", "audio_content", "phase": // Perplexity, Groq (two), MiniMax
 	default:
 		p.unknownMember(p.in, name)
 	}

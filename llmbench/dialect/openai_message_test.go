@@ -24,7 +24,7 @@ func TestMessageMembers(t *testing.T) {
 		{`"content":null,"refusal":"no"`, want{text: "no"}},
 		{`"refusal":"no","content":""`, want{text: "no"}},
 		{`"content":"y","content":"a"`, want{text: "a"}},
-		{`"reasoning":"hm"`, want{reasoning: "hm"}},
+		{`"channel":"analysis","reasoning":"hm"`, want{reasoning: "hm"}},
 		{`"reasoning":{"text":"hm"}`, want{reasoning: "hm"}},
 		{`"reasoning":{"content":[{"type":"text","text":"hm"}],"effort":"low"}`, want{reasoning: "hm"}},
 		{`"reasoning_content":"hm","content":null`, want{reasoning: "hm"}},
@@ -49,6 +49,9 @@ func TestMessageMembers(t *testing.T) {
 		assert.Equal(t, want{whole.Text, whole.Reasoning, whole.ToolCall, whole.ToolName}, c.want, c.members)
 		assert.Equal(t, whole.Unread, "", c.members)
 	}
+	// Together sends the text twice.
+	got := forms[0].read(`{"choices":[{"text":"a","delta":{"token_id":9,"content":"a"},"finish_reason":null}]}`, `{"choices":[{"delta":{"content":"b"},"text":"b"}]}`, ends(forms[0].end, `"stop"`))
+	assert.Equal(t, got.Text, "ab")
 	// A part or a thought with an unknown member.
 	for members, want := range map[string]string{
 		`"content":[{"type":"novel","novel":"x"}]`:                       "content[].novel",
