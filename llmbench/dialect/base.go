@@ -73,9 +73,15 @@ func (p *baseParser) Reset() {
 	}
 }
 
-// errorMember reads the next value as an error, unless it is null, false, or empty.
+// errorMember reads the next value as an error, unless it is null, false, 0, or empty. If the value is true or a
+// number, the message is elsewhere in the document.
 func (p *baseParser) errorMember() {
-	if text := faultMessage(p.w.Raw()); text != "" {
+	v := p.w.Raw()
+	switch text := faultMessage(v); {
+	case text == "":
+	case text == "true", '1' <= v[0] && v[0] <= '9':
+		p.isError = true
+	default:
 		p.d.Fault = text
 	}
 }

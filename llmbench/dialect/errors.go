@@ -1,13 +1,16 @@
 package dialect
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // otherMember reads a top-level member that is not part of an answer. In every dialect, a server may report an
 // error in a member "error", or with a document that is itself an error.
 func (p *baseParser) otherMember(name []byte) {
 	p.others++
 	switch string(name) {
-	case "error":
+	case "error", "Error":
 		p.errorMember()
 	case "base_resp": // MiniMax, https://platform.minimax.io/docs/api-reference/errorcode
 		p.object(p.baseRespMember)
@@ -15,10 +18,14 @@ func (p *baseParser) otherMember(name []byte) {
 		if v := p.w.Raw(); string(v) == `"error"` {
 			p.isError = true
 		}
-	case "message", "Message", "detail", "errors", "msg", "error_message", "error_msg", "errmsg", "err_msg", "errorMessage", "error_description", "exception", "fault":
+	case "message", "Message", "detail", "errors", "msg", "error_message", "error_msg", "err", "errmsg", "err_msg", "errorMessage", "error_description", "exception", "fault":
 		p.messageOf(name)
-	case "status", "code", "status_code", "error_code", "errcode", "success":
-		p.code(p.w.Raw())
+	case "status", "status_code", "success", "code":
+		p.code(p.w.Raw(), string(name) == "code")
+	case "error_code", "errcode":
+		v := p.w.Raw()
+		p.code(v, true)
+		p.errorLike = p.errorLike || len(v) > 0 && '1' <= v[0] && v[0] <= '9' // 0 is success
 	case "id", "created", "created_at", "model", "system_fingerprint", "service_tier", "request_id", "index", "provider":
 	default:
 		p.keepUnknown("", name, true)
@@ -46,14 +53,20 @@ func (p *baseParser) messageOf(name []byte) {
 }
 
 // code judges the value of a status or a code. A document with a status that says that something failed is an
-// error, unless it has a member of an answer.
-func (p *baseParser) code(v []byte) {
-	switch string(v) {
-	case `"error"`, `"ERROR"`, `"fail"`, `"failed"`, `"failure"`, "false":
-		p.errorLike = true
+// error, unless it has a member of an answer. So is one with a code that is a word, such as "Throttling", if the
+// word does not mean success.
+func (p *baseParser) code(v []byte, words bool) {
+	text := string(v)
+	if isWord(v) {
+		text = word(v)
 	}
-	if n, err := strconv.Atoi(string(v)); err == nil && (n < 0 || n >= 400) {
+	n, err := strconv.Atoi(text)
+	switch strings.ToLower(text) {
+	case "error", "fail", "failed", "failure", "false":
 		p.errorLike = true
+	case "success", "succeeded", "ok":
+	default:
+		p.errorLike = p.errorLike || err == nil && (n < 0 || n >= 400) || err != nil && words && isWord(v)
 	}
 }
 

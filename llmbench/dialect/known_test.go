@@ -106,6 +106,16 @@ func TestFinishReasons(t *testing.T) {
 				assert.Assert(t, got.end() == "clean" && got.Finish == reason && got.UnknownFinish, "%s, %s, %s: %+v", name, how, reason, got)
 			}
 		}
+		if name != "openai-responses" && name != "sglang" { // there, an object has the reason
+			for _, reason := range []string{`3`, `true`, `["stop"]`, `{"kind":"stop"}`} {
+				for how, got := range map[string]read{"stream": f.read(f.text, ends(f.end, reason)), "whole": readBody(f.d, ends(f.whole, reason))} {
+					if name == "lmdeploy" && reason[0] == '{' {
+						continue
+					}
+					assert.Assert(t, got.end() == "clean" && got.Finish == reason && got.UnknownFinish, "%s, %s, %s: %+v", name, how, reason, got)
+				}
+			}
+		}
 		if slices.Contains([]string{"ollama", "ollama-generate", "llamacpp", "tgi", "openai-responses"}, name) {
 			continue // the document is the end marker, too
 		}
@@ -210,6 +220,13 @@ func TestErrorShapes(t *testing.T) {
 		{`{"base_resp":{"status_code":1002,"status_msg":"boom"}}`, "boom"},
 		{`{"object":"error","message":"boom"}`, "boom"},
 		{`{"type":"error","message":"boom"}`, "boom"},
+		{`{"Error":{"Message":"boom"}}`, "boom"},
+		{`{"err":"boom"}`, "boom"},
+		{`{"error":true,"message":"boom"}`, "boom"},
+		{`{"error":true,"reason":"boom"}`, `{"error":true,"reason":"boom"}`},
+		{`{"error":500,"message":"boom"}`, "boom"},
+		{`{"code":"Throttling","request_id":"r"}`, `{"code":"Throttling","request_id":"r"}`},
+		{`{"error_code":5}`, `{"error_code":5}`},
 		{`{"type":"error","why":"boom"}`, `{"type":"error","why":"boom"}`},
 	} {
 		for _, d := range others {
@@ -251,7 +268,7 @@ func TestStrange(t *testing.T) {
 	assert.Assert(t, got.end() == "clean" && got.Strange == `{"id":"c","event":"stage","why":"x"}` && got.Unread == "event", "%+v", got)
 	got = f.read(f.text, ends(f.end, `"stop"`), `{"trace":"x"}`)
 	assert.Assert(t, got.end() == "clean" && got.Strange == `{"trace":"x"}` && got.Unread == "", "%+v", got)
-	for _, quiet := range []string{`{}`, `null`, `{"type":"ping"}`, `{"id":"x","object":"chat.completion.chunk","created":1,"model":"m"}`, `{"choices":[],"prompt_filter_results":[{"a":"b"}]}`, `{"object":"x","cost":0.5}`} {
+	for _, quiet := range []string{`{}`, `null`, `{"type":"ping"}`, `{"error":0,"errno":0}`, `{"code":0,"status":"queued"}`, `{"code":"200"}`, `{"id":"x","object":"chat.completion.chunk","created":1,"model":"m"}`, `{"choices":[],"prompt_filter_results":[{"a":"b"}]}`, `{"object":"x","cost":0.5}`} {
 		got = f.read(quiet, f.text, ends(f.end, `"stop"`))
 		assert.Assert(t, got.end() == "clean" && got.Strange == "" && got.Unread == "", "%s: %+v", quiet, got)
 	}

@@ -206,7 +206,7 @@ func (p *responsesParser) responseMember(name []byte) {
 		v := p.w.Raw()
 		if p.wholeBody { // other documents have a status, too
 			p.others++
-			p.code(v)
+			p.code(v, false)
 		}
 		if isWord(v) && (p.status == "" || p.status == incomplete) {
 			p.status = word(v)

@@ -118,14 +118,18 @@ func (p *baseParser) finishReason() {
 }
 
 // reasonWord reads the next value as a finish reason. It returns "" if there is none yet, and shortens a reason that
-// is much longer than a word.
+// is much longer than a word. A number or an object is a reason, too, but no dialect knows its meaning.
 func (p *baseParser) reasonWord() string {
 	v := p.w.Raw()
 	switch {
-	case !isWord(v):
-		return ""
 	case len(v) > 100:
 		return excerpt(v)
+	case !isWord(v):
+		switch string(v) {
+		case "null", `""`, "false", "0", "{}", "[]":
+			return ""
+		}
+		return string(v)
 	}
 	if reason := word(v); !isPending(reason) {
 		return reason

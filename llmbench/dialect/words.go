@@ -22,10 +22,10 @@ func excerpt(text []byte) string {
 }
 
 // faultMessage returns the message in v, the value of a member "error": the member "message" if v is an
-// object that has one, and otherwise v itself. It returns "" for null, false and "".
+// object that has one, and otherwise v itself. It returns "" for null, false, 0 and "".
 func faultMessage(v []byte) string {
 	switch string(v) {
-	case "null", "false", `""`:
+	case "null", "false", "0", `""`:
 		return ""
 	}
 	var object struct{ Message string }
