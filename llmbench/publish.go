@@ -193,7 +193,7 @@ func (r *run) entry(v verdict, measured map[string]float64) *screen.Entry {
 	e := &screen.Entry{Benchmark: r.name, Figures: v.Metrics, Doubted: v.client.Units(), Notes: r.notes}
 	for _, w := range v.Withheld {
 		for _, unit := range w.Units {
-			one := screen.Withheld{Unit: unit}
+			one := screen.Withheld{Unit: unit, Unread: w.Unread}
 			if !w.Bursts && !w.Unread {
 				one.Value, one.Most = measured[unit], v.client.Most(unit)
 				one.Capped = one.Most >= distortion.MaxShare

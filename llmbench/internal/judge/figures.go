@@ -61,6 +61,7 @@ func (f *Figures) JudgeBursts(b sample.Bursts, slo sample.SLO) string {
 	end := "have no meaning"
 	if !f.Reported {
 		f.withhold(Withholding{Units: f.Hidden, Bursts: true})
+		f.remove(sample.OfDeltas(f.Units, slo))
 		end = "have no meaning and are omitted"
 	}
 	return fmt.Sprintf("answers come in bursts: %v: something between buffers the stream (nginx: proxy_buffering off), or lacks CPU\n  %s %s", b, strings.Join(f.Hidden, ", "), end)
@@ -102,11 +103,21 @@ func (f *Figures) known() []sample.Unit {
 	})
 }
 
+// remove removes metrics. It returns the units of those that the result would have shown: the table at the end of a
+// run also shows others.
+func (f *Figures) remove(units []string) (shown []string) {
+	for _, unit := range units {
+		if _, known := f.Metrics[unit]; known {
+			delete(f.Metrics, unit)
+			shown = append(shown, unit)
+		}
+	}
+	return f.Named(shown)
+}
+
 // withhold removes the metrics of a withholding.
 func (f *Figures) withhold(w Withholding) {
-	for _, unit := range w.Units {
-		delete(f.Metrics, unit)
-	}
+	f.remove(w.Units)
 	f.Withheld = append(f.Withheld, w)
 }
 

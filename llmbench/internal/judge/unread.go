@@ -47,14 +47,14 @@ func countName(counts map[string]int, name string) {
 
 // JudgeUnread withholds the metrics that have no meaning if answers may have text that was not read: the times to
 // deltas, between deltas and per token. The metrics that depend on the number of tokens are among them if the
-// client counted the tokens, and the E2E latencies if text may have come after the last delta. It returns a text about these metrics, or "". It must be called before JudgeBursts
-// and JudgeClient, which would otherwise blame something else for these metrics.
+// client counted the tokens, and the E2E latencies if text may have come after the last delta. It returns a text about
+// these metrics, or "". It must be called before JudgeBursts and JudgeClient, which would otherwise blame something
+// else for these metrics.
 func (f *Figures) JudgeUnread(u Unread, slo sample.SLO) string {
 	if len(u.Members) == 0 {
 		return ""
 	}
-	units := sample.OfDeltas(f.known(), slo)
-	units = append(units, "hidden-tok/req") // the reasoning may have been in the member
+	units := append(sample.OfDeltas(f.Units, slo), "hidden-tok/req") // the reasoning may have been in the member
 	if u.Counted {
 		units = append(units, f.OfTokens()...)
 	}
@@ -63,12 +63,12 @@ func (f *Figures) JudgeUnread(u Unread, slo sample.SLO) string {
 			units = append(units, unit.Name)
 		}
 	}
-	units = slices.DeleteFunc(units, func(unit string) bool { _, known := f.Metrics[unit]; return !known })
+	units = f.remove(units)
 	slices.Sort(units)
 	if units = slices.Compact(units); len(units) == 0 {
 		return ""
 	}
 	f.Unread = units
-	f.withhold(Withholding{Units: units, Unread: true})
+	f.Withheld = append(f.Withheld, Withholding{Units: units, Unread: true})
 	return fmt.Sprintf("%s are omitted: of %d streams, some have a member that this release does not know, with possible text before or between the text that was read (streams by member: %s): switch the member off at the server or with LLMBENCH_BODY, or report its name", strings.Join(units, ", "), u.Streams, tally(u.Members))
 }

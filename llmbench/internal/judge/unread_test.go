@@ -53,8 +53,8 @@ func TestJudgeUnread(t *testing.T) {
 		facts := FindFacts(sample.All(c.samples...), time.Second, 0, c.slo, Tolerated{})
 		f := Figures{
 			Metrics: facts.Summary.Metrics, Reported: true,
-			Units: sample.Named("mean-ttft-ns", "mean-tpot-ns", "mean-e2e-ns", "req/s", "good-req/s", "output-tok/s", "user-tok/s", "out-tok/req", "hidden-tok/req"),
-			Shown: func(sample.Unit) bool { return true },
+			Units: sample.Named("mean-ttft-ns", "mean-tpot-ns", "mean-e2e-ns", "req/s", "good-req/s", "output-tok/s", "user-tok/s", "out-tok/req", "hidden-tok/req", "p50-itl-ns"),
+			Shown: func(u sample.Unit) bool { return u.Name != "p50-itl-ns" },
 		}
 		text := f.JudgeUnread(facts.Unread, c.slo)
 		assert.Equal(t, text != "", c.units != nil, c.name)
@@ -69,6 +69,8 @@ func TestJudgeUnread(t *testing.T) {
 			_, has := f.Metrics[unit]
 			assert.Assert(t, !has, unit)
 		}
+		_, itl := f.Metrics["p50-itl-ns"] // only the table shows it
+		assert.Assert(t, !itl || c.units == nil, c.name)
 		_, rate := f.Metrics["req/s"]
 		_, e2e := f.Metrics["mean-e2e-ns"]
 		assert.Assert(t, rate && e2e == (c.name != "text may have come last") || c.name == "a failed request, and one that was not streamed", c.name)

@@ -25,6 +25,7 @@ type Withheld struct {
 	Value  float64 // the measured value
 	Most   float64 // the share by which Value may be wrong: 0.1 means 10 %; 0 means that Value has no meaning
 	Capped bool    // Value may be wrong by more than Most
+	Unread bool    // Value has no meaning because answers may have text that was not read, and not because of bursts
 }
 
 // An Overview has the entries of the benchmarks of a process. The zero value has none.

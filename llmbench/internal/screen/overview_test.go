@@ -35,7 +35,7 @@ func example() *Overview {
 	o.Add(Entry{
 		Benchmark: "BenchmarkChat/backend=url/concurrency=16",
 		Figures:   map[string]float64{"output-tok/s": 12.34, "req/s": 0.0999, "p50-e2e-ns": 12.3e9},
-		Withheld:  []Withheld{{Unit: "p50-ttft-ns"}, {"p99-itl-ns", 14.5e6, 0.101, false}},
+		Withheld:  []Withheld{{Unit: "p50-ttft-ns"}, {"p99-itl-ns", 14.5e6, 0.101, false, false}},
 		Notes: []string{
 			"answers come in bursts: something between the server and the client buffers the stream (nginx: proxy_buffering off)",
 			"3 of 64 requests failed, 10% are tolerated: http 2, truncated 1\n  request 7 c-7: http: 429 Too Many Requests: \x1b[31mslow down\a",
@@ -77,7 +77,7 @@ func TestReport(t *testing.T) {
 			Benchmark: fmt.Sprintf("BenchmarkServe/backend=mock/concurrency=%d", c), Next: "measure a server that runs",
 			Figures:  map[string]float64{"output-tok/s": 590, "p50-ttft-ns": 25.7e6, "mean-tpot-ns": 1.5e6, "p50-e2e-ns": 216e6, "p99-itl-ns": 4e6},
 			True:     map[string]float64{"p50-ttft-ns": 25.2e6 + float64(i)*1e6, "mean-tpot-ns": 1.51e6, "p50-e2e-ns": 215e6, "p99-itl-ns": 2e6},
-			Withheld: []Withheld{{"p99-ttft-ns", 30e6, 0.1, false}, {"p90-ttft-ns", 29e6, 0.2, false}}[:i+1], Doubted: []string{"p99-itl-ns"},
+			Withheld: []Withheld{{"p99-ttft-ns", 30e6, 0.1, false, false}, {"p90-ttft-ns", 29e6, 0.2, false, false}}[:i+1], Doubted: []string{"p99-itl-ns"},
 		})
 	}
 	golden.Assert(t, o.Report(80), "true80.txt")
@@ -86,11 +86,18 @@ func TestReport(t *testing.T) {
 	assert.Assert(t, !strings.Contains(o.Report(80), "next:"))
 }
 
+// TestSummaryUnread checks the reason that the summary names for figures that mean nothing.
+func TestSummaryUnread(t *testing.T) {
+	var o Overview
+	o.Add(Entry{Benchmark: "BenchmarkServe", Withheld: []Withheld{{Unit: "p50-ttft-ns", Unread: true}, {Unit: "mean-tpot-ns", Unread: true}}})
+	assert.Equal(t, o.summary(), "0 results, 0 skipped; withheld: 2 figures (p50-ttft-ns of Serve, mean-tpot-ns of Serve), because answers may have text that was not read")
+}
+
 func TestWithheld(t *testing.T) {
 	for want, w := range map[string]Withheld{
 		"p50-ttft":                           {Unit: "p50-ttft-ns"},
-		"p99-itl 14.5 ms, up to 10.1 % off":  {"p99-itl-ns", 14.5e6, 0.101, false},
-		"p99-itl 542 µs, 1000 % off or more": {"p99-itl-ns", 542e3, 10, true},
+		"p99-itl 14.5 ms, up to 10.1 % off":  {"p99-itl-ns", 14.5e6, 0.101, false, false},
+		"p99-itl 542 µs, 1000 % off or more": {"p99-itl-ns", 542e3, 10, true, false},
 	} {
 		assert.Equal(t, w.String(), want)
 	}

@@ -48,7 +48,10 @@ func (o *Overview) summary() string {
 		for _, w := range r.withheld {
 			withheld = append(withheld, w.Unit+" of "+r.short())
 			because := "the client may have changed them"
-			if w.Most == 0 {
+			switch {
+			case w.Unread:
+				because = "answers may have text that was not read"
+			case w.Most == 0:
 				because = "answers came in bursts"
 			}
 			why = appendNew(why, because)
