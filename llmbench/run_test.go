@@ -52,6 +52,7 @@ func init() { // as the initializer of helpers, this would be an initialization 
 		"Undecided":      helperUndecided,
 		"NothingDecided": helperNothingDecided,
 		"FailsBefore":    helperFailsBefore,
+		"FailsBelow":     helperFailsBelow,
 		"Fixed":          helperFixed,
 		"Fresh":          helperFresh,
 		"Good":           helperGood,
@@ -560,6 +561,7 @@ func TestTerminal(t *testing.T) {
 	}{
 		{"Fixed", false, []string{"Helper\n  Fixed\n    medians of 2 samples\n    own 1.50 ms, 120 samples\n"}},
 		{"FailsBefore", false, []string{"failed: no server\n"}},
+		{"FailsBelow", false, []string{"FailsBelow\n  concurrency=1\n    failed: no file\n", "0 results, 0 skipped, 1 failed"}},
 		{"Good", true, []string{"tok/s", "TTFT p50", "Helper\n  Good", "medians of 2 samples", "20.0 samples"}},
 		{"Tolerates", true, []string{"2 of 20 requests failed, 10% are tolerated: truncated 2\n    request ", "truncated: "}},
 		{"SecondFails", true, []string{"failed: pass 0: 2 of 20 requests failed, 0% are tolerated: truncated 2\n    request "}},
@@ -612,7 +614,6 @@ func helperFixed(b *testing.B) {
 	b.ReportMetric(1.5e6, "own-ns")
 }
 
-// helperFailsBefore fails before Run.
 // helperUndecided runs a benchmark that cannot be judged, and then one with a result.
 func helperUndecided(b *testing.B) {
 	b.Run("of=rate", helperNothingDecided)
@@ -648,9 +649,16 @@ func TestCannotJudge(t *testing.T) {
 	}
 }
 
+// helperFailsBefore fails before Run.
 func helperFailsBefore(b *testing.B) {
 	Watch(b)
 	b.Fatal("no server")
+}
+
+// helperFailsBelow fails before Run, in a sub-benchmark of the benchmark that is watched.
+func helperFailsBelow(b *testing.B) {
+	Watch(b)
+	b.Run("concurrency=1", func(b *testing.B) { b.Fatal("no file") })
 }
 
 // TestTable checks where the table is printed without a terminal: on standard error, or as comments on

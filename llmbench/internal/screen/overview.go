@@ -105,11 +105,19 @@ func (o *Overview) AddFigure(benchmark, unit string, v float64) {
 // FailedUnknown is the note on a benchmark that failed for a reason that is not known here; see [Overview.Failed].
 const FailedUnknown = "failed: standard output says why"
 
-// Failed says why a benchmark failed, if its row has the note FailedUnknown.
+// Failed says why a benchmark failed, if its row has the note FailedUnknown, or if neither the benchmark nor one of its
+// sub-benchmarks has a row.
 func (o *Overview) Failed(benchmark, why string) {
+	if why == "" {
+		return
+	}
+	why = "failed: " + why
+	if !o.Has(benchmark) {
+		o.Add(Entry{Benchmark: benchmark, Notes: []string{why}})
+	}
 	for _, r := range o.rows {
-		if i := slices.Index(r.notes, FailedUnknown); i >= 0 && why != "" && r.name == strings.TrimPrefix(benchmark, "Benchmark") {
-			r.notes[i] = "failed: " + why
+		if i := slices.Index(r.notes, FailedUnknown); i >= 0 && r.name == strings.TrimPrefix(benchmark, "Benchmark") {
+			r.notes[i] = why
 		}
 	}
 }
