@@ -44,6 +44,26 @@ func TestBaseOfFolders(t *testing.T) {
 	assert.Assert(t, strings.Contains(text, "Regression: in 1 of 1 figure with a margin"), "%s", text)
 }
 
+// TestSamplesInFolders checks that each of several folders is one system, whose files are samples.
+func TestSamplesInFolders(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for folder, tpot := range map[string]float64{"a": 2e6, "b": 3e6} {
+		assert.NilError(t, os.Mkdir(folder, 0o777))
+		for i := range 5 {
+			assert.NilError(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.txt", i)), []byte(goTest(tpot+float64(1000*i))), 0o600))
+		}
+	}
+	for _, args := range [][]string{{"a", "b"}, {"a/*.txt", "b/*.txt"}} {
+		var stdout, stderr bytes.Buffer
+		assert.Equal(t, run(append([]string{"-o=-", "-format=text"}, args...), &stdout, &stderr), 0, "%s", &stderr)
+		assert.Assert(t, strings.Contains(stdout.String(), "5 runs"), "%s", &stdout)
+		assert.Assert(t, !strings.Contains(stdout.String(), "1.txt"), "%s", &stdout)
+	}
+	var stdout, stderr bytes.Buffer // a lone folder may have a file for each system
+	assert.Equal(t, run([]string{"-o=-", "-format=text", "a"}, &stdout, &stderr), 0, "%s", &stderr)
+	assert.Assert(t, strings.Contains(stdout.String(), "1.txt"), "%s", &stdout)
+}
+
 // TestOneEstimate checks that the report has the same change as benchgate ab for the samples that benchgate ab took.
 func TestOneEstimate(t *testing.T) {
 	const rounds = 10

@@ -33,11 +33,11 @@ type Source struct{ Path, Kind string }
 // Read reads benchmark files, result files of other tools and files of records. A path is a file, a
 // pattern of [filepath.Match] or a folder; what a file is shows in its contents. In folders only files with an
 // extension of such files are read; the others, and files of other kinds, are listed in Sources. The files of another tool in one folder, or of one
-// pattern, are samples. It is an error if a file cannot be read completely, or if there is nothing to report.
+// pattern, are samples. So are benchmark files if there are several paths: their rows then have the path as their File. It is an error if a file cannot be read completely, or if there is nothing to report.
 func Read(paths ...string) (*Data, error) {
 	d := &Data{}
 	for _, path := range paths {
-		if err := d.read(path); err != nil {
+		if err := d.read(path, len(paths) > 1); err != nil {
 			return nil, err
 		}
 	}
@@ -58,12 +58,12 @@ func Read(paths ...string) (*Data, error) {
 	return d, nil
 }
 
-// read reads what a path names.
-func (d *Data) read(path string) error {
+// read reads what a path names. If samples is true, the benchmark files of a folder or a pattern are samples.
+func (d *Data) read(path string, samples bool) error {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return d.folder(path)
+		return d.folder(path, samples)
 	case err == nil:
 		return d.file(path)
 	}
@@ -74,14 +74,14 @@ func (d *Data) read(path string) error {
 	case len(found) == 0:
 		return err
 	}
-	return d.files(path, found, nil)
+	return d.files(path, found, nil, samples)
 }
 
 // extensions are the extensions of the files that are read in folders.
 var extensions = []string{".jsonl", ".txt", ".bench", ".json", ".csv", ".yaml", ".yml"}
 
 // folder reads the files of a folder.
-func (d *Data) folder(path string) error {
+func (d *Data) folder(path string, samples bool) error {
 	paths, left, err := resultfile.Folder(path)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (d *Data) folder(path string) error {
 			d.notRead(p, "none of "+strings.Join(extensions, " "))
 		}
 	}
-	if err := d.files(path, found, left); err != nil {
+	if err := d.files(path, found, left, samples); err != nil {
 		return err
 	}
 	for _, l := range left {
@@ -114,8 +114,9 @@ func (d *Data) notRead(path, why string) {
 // tools controls how files of other tools are read: failed requests are shown, not refused.
 var tools = resultfile.Options{MaxFail: 1, Ignore: gate.Ignored()}
 
-// files reads the files of a folder or a pattern. What was left out besides them becomes notes.
-func (d *Data) files(path string, paths []string, left []resultfile.Left) error {
+// files reads the files of a folder or a pattern. What was left out besides them becomes notes. If asSamples is true,
+// benchmark files are samples.
+func (d *Data) files(path string, paths []string, left []resultfile.Left, asSamples bool) error {
 	side, err := resultfile.ReadFiles(path, paths, tools)
 	if err != nil {
 		return err
@@ -130,11 +131,23 @@ func (d *Data) files(path string, paths []string, left []resultfile.Left) error 
 			benchmarks[f.Path] = f
 		}
 	}
+	if asSamples && len(benchmarks) > 1 {
+		var all []*resultfile.File
+		for _, p := range paths {
+			if f := benchmarks[p]; f != nil {
+				all = append(all, f)
+			}
+		}
+		clear(benchmarks)
+		if err := d.benchmarks(path, all...); err != nil {
+			return err
+		}
+	}
 	for _, p := range paths {
 		other, err := slices.Contains(side.Others, p), error(nil)
 		switch f := benchmarks[p]; {
 		case f != nil:
-			err = d.benchmarks(f)
+			err = d.benchmarks(p, f)
 		case other && filepath.Ext(p) == ".jsonl":
 			if err = d.file(p); errors.Is(err, records.ErrForeign) {
 				d.notRead(p, "neither a result file that is known nor records of llmbench")
@@ -210,7 +223,7 @@ func (d *Data) file(path string) error {
 	case f.Tool != "":
 		return d.samples(&resultfile.Side{Path: path, Files: []*resultfile.File{f}})
 	}
-	return d.benchmarks(f)
+	return d.benchmarks(path, f)
 }
 
 // has reports whether the file was already read.
@@ -218,25 +231,29 @@ func (d *Data) has(path string) bool {
 	return slices.ContainsFunc(d.Sources, func(s Source) bool { return filepath.Clean(s.Path) == filepath.Clean(path) })
 }
 
-// benchmarks adds the results of a file in Go benchmark format, unless the file was already read.
-func (d *Data) benchmarks(f *resultfile.File) error {
-	path := f.Path
-	if d.has(path) {
-		return nil
+// benchmarks adds the results of files in Go benchmark format, which are samples of the rows of path. Files that were
+// already read are left out.
+func (d *Data) benchmarks(path string, files ...*resultfile.File) error {
+	files = slices.DeleteFunc(files, func(f *resultfile.File) bool { return d.has(f.Path) })
+	for _, f := range files {
+		if err := f.Whole(); err != nil {
+			return err
+		}
+		data := (&resultfile.Side{Files: []*resultfile.File{f}}).Text(nil).Bytes
+		rows, failed, err := Parse(data, f.Path)
+		if err != nil {
+			return err
+		}
+		if gate.Failed(data) {
+			d.Failed = append(d.Failed, f.Path)
+		}
+		d.Sources = append(d.Sources, Source{f.Path, fmt.Sprintf("results of %d benchmarks", len(rows)) + without(len(failed))})
 	}
-	if err := f.Whole(); err != nil {
-		return err
-	}
-	data := (&resultfile.Side{Path: path, Files: []*resultfile.File{f}}).Text(nil).Bytes
-	rows, failed, err := Parse(data, path)
+	rows, failed, err := Parse((&resultfile.Side{Files: files}).Text(nil).Bytes, path)
 	if err != nil {
 		return err
 	}
 	d.Rows, d.Broken = append(d.Rows, rows...), append(d.Broken, failed...)
-	if gate.Failed(data) {
-		d.Failed = append(d.Failed, path)
-	}
-	d.Sources = append(d.Sources, Source{path, fmt.Sprintf("results of %d benchmarks", len(rows)) + without(len(failed))})
 	return nil
 }
 
