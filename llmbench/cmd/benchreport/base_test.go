@@ -53,7 +53,7 @@ func TestSamplesInFolders(t *testing.T) {
 			assert.NilError(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.txt", i)), []byte(goTest(tpot+float64(1000*i))), 0o600))
 		}
 	}
-	for _, args := range [][]string{{"a", "b"}, {"a/*.txt", "b/*.txt"}} {
+	for _, args := range [][]string{{"a", "b"}, {"a/*.txt", "b/*.txt"}, {"a/*.txt"}} {
 		var stdout, stderr bytes.Buffer
 		assert.Equal(t, run(append([]string{"-o=-", "-format=text"}, args...), &stdout, &stderr), 0, "%s", &stderr)
 		assert.Assert(t, strings.Contains(stdout.String(), "5 runs"), "%s", &stdout)

@@ -33,7 +33,8 @@ type Source struct{ Path, Kind string }
 // Read reads benchmark files, result files of other tools and files of records. A path is a file, a
 // pattern of [filepath.Match] or a folder; what a file is shows in its contents. In folders only files with an
 // extension of such files are read; the others, and files of other kinds, are listed in Sources. The files of another tool in one folder, or of one
-// pattern, are samples. So are benchmark files if there are several paths: their rows then have the path as their File. It is an error if a file cannot be read completely, or if there is nothing to report.
+// pattern, are samples. So are the benchmark files of a pattern and, if there are several paths, of a folder: their rows
+// have the path as their File. It is an error if a file cannot be read completely, or if there is nothing to report.
 func Read(paths ...string) (*Data, error) {
 	d := &Data{}
 	for _, path := range paths {
@@ -58,7 +59,8 @@ func Read(paths ...string) (*Data, error) {
 	return d, nil
 }
 
-// read reads what a path names. If samples is true, the benchmark files of a folder or a pattern are samples.
+// read reads what a path names. If samples is true, the benchmark files of a folder are samples, as those of a pattern
+// always are.
 func (d *Data) read(path string, samples bool) error {
 	info, err := os.Stat(path)
 	switch {
@@ -74,7 +76,7 @@ func (d *Data) read(path string, samples bool) error {
 	case len(found) == 0:
 		return err
 	}
-	return d.files(path, found, nil, samples)
+	return d.files(path, found, nil, true)
 }
 
 // extensions are the extensions of the files that are read in folders.
