@@ -67,7 +67,7 @@ func (sc Scenario) config() (c config, notes []string, err error) {
 		if why == nil {
 			continue
 		}
-		environ = append(environ, name+"=") // which counts as not set
+		environ = slices.DeleteFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 		if taken, without := selected(name, value); len(taken) > 0 {
 			notes = append(notes, fmt.Sprintf("%s=%s is read by %s, and not by %s, which run without it", name, value, strings.Join(taken, ", "), strings.Join(without, ", ")))
 		} else {
