@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -21,13 +22,19 @@ func loadVariables() (all []string) {
 	return slices.Compact(all)
 }
 
-// takes returns nil if the scenario reads the value of a load variable. Otherwise it returns why it does not.
-func (sc Scenario) takes(name, value string) error {
-	if !slices.Contains(sc.reads, name) {
+// takes returns nil if the scenario reads the value of a load variable, given the values of all variables. Otherwise it
+// returns why it does not.
+func (sc Scenario) takes(name string, value func(name string) string) error {
+	full := value("LLMBENCH_FULL")
+	switch {
+	case !slices.Contains(sc.reads, name):
 		return fmt.Errorf("%s does not read it; it is for %s", sc.Name, readers(name))
-	}
-	if name == "LLMBENCH_DATASET" && sc.fits != nil {
-		return sc.fits(value)
+	case name == "LLMBENCH_DATASET" && sc.fits != nil:
+		return sc.fits(value(name))
+	case sc.Name == "Accuracy" && slices.Contains(lengths, name) && (value("LLMBENCH_DATASET") == "" || sc.fits(value("LLMBENCH_DATASET")) != nil):
+		return errors.New("Accuracy reads it only for a data set with answers in LLMBENCH_DATASET, such as needle")
+	case sc.study != nil && full != "" && full != "0" && slices.Contains([]string{"LLMBENCH_CONCURRENCY", "LLMBENCH_REQUESTS"}, name):
+		return fmt.Errorf("%s sends published loads as they are, because LLMBENCH_FULL is %s", sc.Name, full)
 	}
 	return nil
 }
@@ -63,12 +70,12 @@ func (sc Scenario) config() (c config, notes []string, err error) {
 		if value == "" {
 			continue
 		}
-		why := sc.takes(name, value)
+		why := sc.takes(name, r.Value)
 		if why == nil {
 			continue
 		}
 		environ = slices.DeleteFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
-		if taken, without := selected(name, value); len(taken) > 0 {
+		if taken, without := selected(name, r.Value); len(taken) > 0 {
 			notes = append(notes, fmt.Sprintf("%s=%s is read by %s, and not by %s, which run without it", name, value, strings.Join(taken, ", "), strings.Join(without, ", ")))
 		} else {
 			r.Errorf("%s=%s: %w", name, value, why)
@@ -82,8 +89,8 @@ func (sc Scenario) config() (c config, notes []string, err error) {
 }
 
 // selected returns the scenarios among the benchmarks that the process runs: those that take the value of a load
-// variable, and those that do not.
-func selected(name, value string) (taken, without []string) {
+// variable, given the values of all variables, and those that do not.
+func selected(name string, value func(name string) string) (taken, without []string) {
 	running := llmbench.Benchmarks()
 	for _, sc := range everyScenario() {
 		switch {

@@ -58,6 +58,11 @@ func TestVariables(t *testing.T) {
 			if name == "LLMBENCH_BURSTINESS" {
 				t.Setenv("LLMBENCH_RATE", "2")
 			}
+			if sc.Name == "Accuracy" && slices.Contains(lengths, name) {
+				_, _, err := sc.config()
+				assert.ErrorContains(t, err, name+"="+value+": Accuracy reads it only for a data set with answers in LLMBENCH_DATASET, such as needle")
+				t.Setenv("LLMBENCH_DATASET", "needle")
+			}
 			with, notes, err := sc.config()
 			if slices.Contains(sc.reads, name) {
 				assert.NilError(t, err, "%s of %s", name, sc.Name)
@@ -69,6 +74,7 @@ func TestVariables(t *testing.T) {
 			assert.Equal(t, len(notes), 0)
 			t.Setenv(name, "")
 			t.Setenv("LLMBENCH_RATE", "")
+			t.Setenv("LLMBENCH_DATASET", "")
 		}
 	}
 	for dataset, scenarios := range map[string]string{"random": "Trace Accuracy", "sharegpt:x": "Trace Accuracy", "arithmetic": "Trace", "mooncake:x": "Accuracy"} {
@@ -125,8 +131,9 @@ func TestVariablesMeasured(t *testing.T) {
 		{"SLO", "LLMBENCH_REQUESTS=5 LLMBENCH_WARMUP=1", 1, []string{"LLMBENCH_REQUESTS=5: SLO does not read it; it is for all scenarios but ColdStart, ", "LLMBENCH_WARMUP=1: SLO does not read it; it is for Serve\n"}},
 		{"GatewayOverhead", "LLMBENCH_DATASET=random", 1, []string{"LLMBENCH_DATASET=random: GatewayOverhead does not read it; "}},
 		{"ColdStart", "LLMBENCH_INPUT=3", 1, []string{"LLMBENCH_INPUT=3: ColdStart does not read it; "}},
-		{"(Accuracy|Interference|Serve|Trace)", "LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json LLMBENCH_MAX_FAIL=0.1", 0, []string{"/workload=sharegpt/stream=true/concurrency=8", "/workload=arithmetic/", "/workload=bursts/",
+		{"(Accuracy|Interference|Serve|Trace)", "LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json LLMBENCH_OUTPUT=3 LLMBENCH_MAX_FAIL=0.1", 0, []string{"/workload=sharegpt/stream=true/concurrency=8", "/workload=arithmetic/", "/workload=bursts/", " 100.0 accuracy-%",
 			"# BenchmarkAccuracy/backend=mock/model=mock: LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json is read by Serve, and not by Accuracy, Interference, Trace, which run without it\n"}},
+		{"Decode", "LLMBENCH_FULL=1 LLMBENCH_REQUESTS=4", 1, []string{"LLMBENCH_REQUESTS=4: Decode sends published loads as they are, because LLMBENCH_FULL is 1\n"}},
 		{"(Decode|Prefill|Serve)", "LLMBENCH_RATE=500 LLMBENCH_REQUESTS=4", 0, []string{"LLMBENCH_RATE=500 is read by Serve, and not by Decode, Prefill, which run without it\n", "BenchmarkDecode/", "/rate=500"}},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -139,7 +146,8 @@ func TestVariablesMeasured(t *testing.T) {
 		for _, want := range c.want {
 			assert.Equal(t, strings.Count(string(out), want) > 0, true, "%s %s: no %q in\n%s", c.bench, c.environ, want, out)
 		}
-		assert.Equal(t, strings.Count(string(out), "which run without it"), map[bool]int{true: 1, false: 0}[strings.HasPrefix(c.bench, "(")], "%s", out)
+		assert.Equal(t, strings.Contains(string(out), "which run without it"), strings.HasPrefix(c.bench, "("), "%s", out)
+		assert.Equal(t, strings.Count(string(out), "is read by Serve, and not by Decode"), map[bool]int{true: 1, false: 0}[strings.HasPrefix(c.bench, "(Decode")], "%s", out)
 		assert.Equal(t, strings.Contains(string(out), "\nUnit "), c.status == 0, "%s", out)
 	}
 }
