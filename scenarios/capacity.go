@@ -100,7 +100,7 @@ func (c *capacity) search(b *testing.B, h search.Highest, start func(ctx context
 		})
 		switch {
 		case err != nil && spoilt == nil && !someMet: // the server is too slow, or fails
-			b.Fatalf("SLO %v: no load keeps it: %v", c.slo, err)
+			b.Fatalf("SLO %v: no load keeps it: %s", c.slo, reason(b, err))
 		case err != nil:
 			c.end(b, err)
 		}
@@ -123,11 +123,16 @@ func (c *capacity) search(b *testing.B, h search.Highest, start func(ctx context
 // end ends a search without a result. If err says that the search cannot be judged, b is skipped.
 func (c *capacity) end(b *testing.B, err error) {
 	b.Helper()
-	text := fmt.Sprintf("SLO %v: %v", c.slo, err)
+	text := fmt.Sprintf("SLO %v: %s", c.slo, reason(b, err))
 	if errors.Is(err, search.ErrCannotJudge) {
-		llmbench.CannotJudge(b, strings.Replace(text, search.ErrCannotJudge.Error()+": ", "", 1))
+		llmbench.CannotJudge(b, text)
 	}
 	b.Fatal(text)
+}
+
+// reason returns the text of an error of b's search without what is said beside it: b's name, and that b cannot be judged.
+func reason(b *testing.B, err error) string {
+	return strings.NewReplacer(search.ErrCannotJudge.Error()+": ", "", b.Name()+"/", "").Replace(err.Error())
 }
 
 // noStart is the start of a search that has no guess.

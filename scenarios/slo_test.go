@@ -539,3 +539,15 @@ func TestSLOEnds(t *testing.T) {
 		assert.Equal(t, skipped, c.skipped, c.name)
 	}
 }
+
+// TestReason checks that the reason why a search ends repeats neither the benchmark's name nor the verdict.
+func TestReason(t *testing.T) {
+	onePass(t, func(b *testing.B) {
+		err := fmt.Errorf("%w: %s/rate=7: the client is the limit", search.ErrCannotJudge, b.Name())
+		assert.Equal(b, reason(b, err), "rate=7: the client is the limit")
+	})
+	onePass(t, func(b *testing.B) {
+		err := fmt.Errorf("%w: the lowest load, 1, misses (1 missed)", search.ErrCannotJudge)
+		assert.Equal(b, reason(b, err), "the lowest load, 1, misses (1 missed)")
+	})
+}
