@@ -185,11 +185,10 @@ func (o *servers) benchmarks(ctx context.Context, s suite, base string) ([]binar
 	out := o.folder.join("bench-bin")
 	switch o.from {
 	case "head":
-		var all []binary
-		err := hasModule(ctx)
-		if err == nil {
-			all, err = s.compileHead(ctx, out)
+		if err := hasModule(ctx); err != nil {
+			return nil, err
 		}
+		all, err := s.compileHead(ctx, out)
 		if err != nil && ctx.Err() == nil {
 			err = fmt.Errorf("%w\nbenchmarks of another module: -bench-from=FOLDER, or a test binary", err)
 		}

@@ -354,8 +354,9 @@ func TestBuildKey(t *testing.T) {
 func TestBenchmarksElsewhere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	args := []string{"ab", "-base-url=http://127.0.0.1:1", "-head-url=http://127.0.0.1:2", "--", "-bench=Serve"}
-	status, stdout, _ := benchgate(args...)
+	status, stdout, stderr := benchgate(args...)
 	assert.Equal(t, status, exitCannotJudge)
+	assert.Assert(t, !strings.Contains(stderr, "benchmarks of another module"), stderr) // which says the same again
 	assert.Equal(t, stdout, "cannot judge: the working tree cannot be built: it is in no Go module: "+
 		"want -bench-from=FILE, the program llmbench of a release or another test binary, or -bench-from=FOLDER, a folder of a module\n")
 	t.Setenv("PATH", t.TempDir())

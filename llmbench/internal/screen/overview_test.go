@@ -71,6 +71,10 @@ func TestReport(t *testing.T) {
 	golden.Assert(t, o.Report(80), "report.txt")
 	assert.Equal(t, new(Overview).Report(80), "")
 
+	o = &Overview{Results: 1}
+	o.Add(Entry{Benchmark: "BenchmarkServe", Withheld: []Withheld{{"p99-itl-ns", 30e6, 0.1, false}}})
+	assert.Assert(t, strings.HasSuffix(o.Report(80), "; withheld: 1 figure (p99-itl-ns of Serve), because the client may have changed it\n"), o.Report(80))
+
 	o = &Overview{Results: 2}
 	for i, c := range []int{1, 8} {
 		o.Add(Entry{
@@ -113,6 +117,19 @@ func TestWidths(t *testing.T) {
 			assert.Assert(t, !strings.ContainsAny(line, "\x1b\a\t\r"), "%q", line)
 		}
 	}
+}
+
+// TestFailed checks which row says why a benchmark failed.
+func TestFailed(t *testing.T) {
+	o := &Overview{}
+	o.Add(Entry{Benchmark: "BenchmarkServe/concurrency=1", Notes: []string{FailedUnknown}})
+	o.Failed("BenchmarkServe/concurrency=1", "")
+	assert.Assert(t, strings.Contains(o.String(80), FailedUnknown))
+	o.Failed("BenchmarkServe/concurrency=1", "no server")
+	o.Failed("BenchmarkServe", "a sub-benchmark has a row")
+	o.Failed("BenchmarkTrace/speed=1", "no file")
+	o.Failed("BenchmarkTrace", "")
+	assert.Equal(t, o.String(80), "Serve\n  concurrency=1\n    failed: no server\nTrace\n  speed=1\n    failed: no file\n")
 }
 
 func TestHas(t *testing.T) {

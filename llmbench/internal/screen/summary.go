@@ -70,6 +70,9 @@ func (o *Overview) summary() string {
 		parts = append(parts, fmt.Sprintf("largest error against the server's own log %s %% (%s)", number(100*worst.share), worst.of))
 	}
 	if n := len(withheld); n > 0 {
+		if n == 1 {
+			why[0] = strings.Replace(why[0], "changed them", "changed it", 1)
+		}
 		if n > mostNamed {
 			withheld = append(withheld[:mostNamed:mostNamed], fmt.Sprintf("and %d more", n-mostNamed))
 		}

@@ -20,7 +20,7 @@ func fourRuns(units string) string {
 				name := fmt.Sprintf("BenchmarkServe/backend=%s/concurrency=%d-2", backend, users)
 				fmt.Fprintf(&b, "%s 1 %.4f output-tok/s %.4f req/s %.4f good-req/s 20000000 p50-ttft-ns\n", name, 10*speed, speed, good)
 				if run == 2 && i == 0 && users == 64 && units != "" {
-					fmt.Fprintf(&b, "--- BENCH: %s\n    run.go:1: llmbench warns (client: %s): the client may distort these figures by more than 5%%: %s 9%%\n", name, units, units)
+					fmt.Fprintf(&b, "--- BENCH: %s\n    run.go:1: llmbench warns (client: %s): the client may distort these figures by more than 5%%: %s 9%%.\n", name, units, units)
 				}
 			}
 		}

@@ -41,9 +41,9 @@ func warnings(d *results.Data) (warn, notes []string) {
 		for _, doubt := range r.Doubts {
 			switch {
 			case !doubt.Note && doubt.Kind == records.NoteClient: // such texts begin with the units
-				add(1, doubt.Kind, doubt.Text+part(r, &doubt), i)
+				add(1, doubt.Kind, strings.TrimSuffix(doubt.Text, ".")+part(r, &doubt), i)
 			case !doubt.Note:
-				add(1, key(doubt.Text), doubt.Text+part(r, &doubt), i)
+				add(1, key(doubt.Text), strings.TrimSuffix(doubt.Text, ".")+part(r, &doubt), i)
 			case doubt.Kind != "":
 				add(2, key(doubt.Text), doubt.Text, i)
 			default:
@@ -62,7 +62,7 @@ func warnings(d *results.Data) (warn, notes []string) {
 		for _, w := range kind {
 			said := human.Capital(w.text)
 			if len(w.about) > 1 {
-				said = fmt.Sprintf("%s (the first of %d such %s)", said, len(w.about), what)
+				said = fmt.Sprintf("%s (the first of %d such %s)", strings.TrimSuffix(said, "."), len(w.about), what)
 			}
 			*to = append(*to, strings.TrimSuffix(said, ".")+". About: "+named(w.about))
 		}
