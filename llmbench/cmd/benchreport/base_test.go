@@ -44,6 +44,17 @@ func TestBaseOfFolders(t *testing.T) {
 	assert.Assert(t, strings.Contains(text, "Regression: in 1 of 1 figure with a margin"), "%s", text)
 }
 
+// TestKeyOfSetting checks that a sentence that begins with the key of a setting keeps the spelling of the key.
+func TestKeyOfSetting(t *testing.T) {
+	var files []string
+	for _, profile := range []string{"fast", "slow"} {
+		files = append(files, filepath.Join(t.TempDir(), profile+".txt"))
+		assert.NilError(t, os.WriteFile(files[len(files)-1], []byte(strings.Repeat("mock-profile: "+profile+"\n"+goTest(2e6), 8)), 0o600))
+	}
+	text := reportText(t, files[0], files[1])
+	assert.Assert(t, strings.Contains(text, "\nmock-profile is slow, but fast in ") || strings.Contains(text, ". mock-profile is slow, but fast in "), "%s", text)
+}
+
 // TestSamplesInFolders checks that each of several folders is one system, whose files are samples.
 func TestSamplesInFolders(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -53,7 +64,7 @@ func TestSamplesInFolders(t *testing.T) {
 			assert.NilError(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.txt", i)), []byte(goTest(tpot+float64(1000*i))), 0o600))
 		}
 	}
-	for _, args := range [][]string{{"a", "b"}, {"a/*.txt", "b/*.txt"}, {"a/*.txt"}} {
+	for _, args := range [][]string{{"a", "b"}, {"a/*.txt", "b/*.txt"}, {"a/*.txt"}, {"a", "a"}} {
 		var stdout, stderr bytes.Buffer
 		assert.Equal(t, run(append([]string{"-o=-", "-format=text"}, args...), &stdout, &stderr), 0, "%s", &stderr)
 		assert.Assert(t, strings.Contains(stdout.String(), "5 runs"), "%s", &stdout)

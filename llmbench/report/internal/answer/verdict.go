@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
@@ -41,7 +42,11 @@ func judged(r *gate.Report) (all []string) {
 	seen := map[string]bool{}
 	for _, p := range r.Problems {
 		if !seen[p.Message] && len(seen) < maxNamed {
-			all = append(all, human.Capital(p.Message)+".")
+			said := p.Message
+			if !strings.Contains(said, "(benchgate -ignore=") { // which begins with the key of a setting
+				said = human.Capital(said)
+			}
+			all = append(all, said+".")
 		}
 		seen[p.Message] = true
 	}

@@ -251,6 +251,9 @@ func (d *Data) benchmarks(path string, files ...*resultfile.File) error {
 		}
 		d.Sources = append(d.Sources, Source{f.Path, fmt.Sprintf("results of %d benchmarks", len(rows)) + without(len(failed))})
 	}
+	if len(files) == 0 {
+		return nil
+	}
 	rows, failed, err := Parse((&resultfile.Side{Files: files}).Text(nil).Bytes, path)
 	if err != nil {
 		return err
