@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,6 +130,8 @@ func TestSimulated(t *testing.T) {
 	real := "BenchmarkA/backend=vllm 1 5 req/s\n"
 	assert.DeepEqual(t, answerOf(t, real+"BenchmarkA/backend=mock 1 5 req/s\n", nil).Measured[1], Fact{"Simulated", "a mock server; the others are real"})
 	assert.DeepEqual(t, answerOf(t, real, nil).Measured[0], Fact{"Systems", "vllm"})
+	other := "BenchmarkA/backend=mock 1 5 req/s\nBenchmarkA/backend=fleet 1 5 req/s\n# the server is simulated: TTFT 1ms\nBenchmarkError/tokens=spread 1 5 req/s\n"
+	assert.Assert(t, slices.Contains(answerOf(t, other, nil).Measured, Fact{"Simulated", "a mock server"}))
 }
 
 // TestVerdict checks the words in which verdicts of package gate are given.

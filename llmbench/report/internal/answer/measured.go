@@ -69,7 +69,8 @@ func measured(d *results.Data, groups []*systems.Group, slo func(*systems.Group)
 func simulated(rows []*results.Row) (all []string) {
 	real := false
 	for _, r := range rows {
-		if r.Key("backend") != "mock" && r.Setting("backend") != "mock" {
+		backend := cmp.Or(r.Key("backend"), r.Setting("backend"))
+		if backend != "mock" && backend != "fleet" && (backend != "" || r.Truth == "") {
 			real = true
 			continue
 		}
