@@ -18,9 +18,9 @@
 // listens at a free port of 127.0.0.1. With -addr, it listens elsewhere: everybody who
 // reaches the address can then read the records.
 //
-// What a file shows is in its contents. A path may also be a pattern in quotes. The files of another tool in
-// one folder, or of one pattern, are samples, and files in Go benchmark format are systems of their own. The
-// report lists the files of folders that were not read. The flags are:
+// What a file shows is in its contents. A path may also be a pattern in quotes. The files of one folder, or of one
+// pattern, are samples of one system; but if a folder is the only path, each of its files in Go benchmark format is a
+// system of its own. The report lists the files of folders that were not read. The flags are:
 //
 //	-o file            write the report here (report.html); - is stdout
 //	-format format     html, or the answer alone, in fewer than 60 lines, as text or md
