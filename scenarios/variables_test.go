@@ -126,7 +126,7 @@ func TestVariablesMeasured(t *testing.T) {
 		{"Trace", "LLMBENCH_DATASET=mooncake:" + kinds + "/mooncake.jsonl?speed=1000 LLMBENCH_REQUESTS=4", 0, []string{"/workload=mooncake/stream=true/speed=1000", "dataset: mooncake.jsonl?speed=1000\n"}},
 		{"Trace", "LLMBENCH_DATASET=sharegpt:x", 1, []string{`LLMBENCH_DATASET=sharegpt:x: dataset "sharegpt:x" is no trace`}},
 		{"MultiTurn", "LLMBENCH_INPUT=40 LLMBENCH_OUTPUT=5 LLMBENCH_CONCURRENCY=2 LLMBENCH_REQUESTS=3", 0, []string{"/workload=turns-5x40-40x5/stream=true/concurrency=2"}},
-		{"Sweep", "LLMBENCH_INPUT=20 LLMBENCH_OUTPUT=4", 0, []string{"/workload=random-20x4/stream=true/concurrency=8"}},
+		{"Sweep", "LLMBENCH_INPUT=20 LLMBENCH_OUTPUT=4", 0, []string{"/workload=random-20x4/stream=true/concurrency=1"}},
 		{"Sweep", "LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json LLMBENCH_SLO=e2e=1s", 0, []string{"/workload=sharegpt/stream=true/concurrency=1", " good-req/s", "dataset: sharegpt.json\n"}},
 		{"SLO", "LLMBENCH_REQUESTS=5 LLMBENCH_WARMUP=1", 1, []string{"LLMBENCH_REQUESTS=5: SLO does not read it; it is for all scenarios but ColdStart, ", "LLMBENCH_WARMUP=1: SLO does not read it; it is for Serve\n"}},
 		{"GatewayOverhead", "LLMBENCH_DATASET=random", 1, []string{"LLMBENCH_DATASET=random: GatewayOverhead does not read it; "}},
