@@ -30,14 +30,14 @@ func TestNoSecretIsShown(t *testing.T) {
 	spec := specOf(t, backends.OpenLLM{Container: backends.Container{Image: image, Model: "m", LogDir: dir, Args: []string{"--api-key", key}}})
 	spec.Cmd = []string{"-profile=" + token + "{'api_key': '" + key + "'}"}
 	_, err := start(t.Context(), spec, logf)
-	assert.ErrorContains(t, err, `profile "[secret]{'api_key': '[secret]'}": not known`)
+	assert.ErrorContains(t, err, `profile "[redacted]{'api_key': '[redacted]'}": not known`)
 	fmt.Fprintln(&shown, err)
 
 	m := backends.MockContainer{Container: backends.Container{Image: image, Env: map[string]string{"MY_API_KEY": token, "NOTE": token}, LogDir: dir}}
 	i, err := start(t.Context(), specOf(t, m), logf)
 	assert.NilError(t, err)
 	assert.NilError(t, i.stop())
-	assert.Equal(t, i.target.Config["env-note"], "[secret]")
+	assert.Equal(t, i.target.Config["env-note"], "[redacted]")
 	fmt.Fprintln(&shown, i.target)
 
 	logs, err := filepath.Glob(filepath.Join(dir, "*.log"))

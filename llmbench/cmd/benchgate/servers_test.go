@@ -152,7 +152,7 @@ func TestBuild(t *testing.T) {
 	}
 	commit(t)
 	_, _, stderr, _ = ab(buildCopy)
-	assert.Assert(t, strings.Contains(stderr, "the working tree cannot be built: ") && strings.Contains(stderr, "\nbenchmarks of another module: -bench-from=FOLDER, or a test binary"), stderr)
+	assert.Assert(t, strings.Contains(stderr, "the working tree cannot be built: it is in no Go module: want -bench-from=FILE") && strings.Contains(stderr, "or -bench-from=FOLDER, a folder of a module"), stderr)
 	for _, from := range []string{"base", other, binary} {
 		status, stdout, stderr, _ = ab(buildCopy, "-bench-from="+from)
 		assert.Equal(t, status, 0, "%s%s", stdout, stderr)

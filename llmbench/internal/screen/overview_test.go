@@ -72,7 +72,7 @@ func TestReport(t *testing.T) {
 	assert.Equal(t, new(Overview).Report(80), "")
 
 	o = &Overview{Results: 1}
-	o.Add(Entry{Benchmark: "BenchmarkServe", Withheld: []Withheld{{"p99-itl-ns", 30e6, 0.1, false}}})
+	o.Add(Entry{Benchmark: "BenchmarkServe", Withheld: []Withheld{{Unit: "p99-itl-ns", Value: 30e6, Most: 0.1}}})
 	assert.Assert(t, strings.HasSuffix(o.Report(80), "; withheld: 1 figure (p99-itl-ns of Serve), because the client may have changed it\n"), o.Report(80))
 
 	o = &Overview{Results: 2}
