@@ -25,7 +25,7 @@ func TestLongAnswer(t *testing.T) {
 	body, err := fetch()
 	assert.NilError(t, err)
 	assert.Equal(t, len(body), maxAnswer)
-	for _, length = range []int{maxAnswer + 1, 1 << 40} {
+	for _, length = range []int{maxAnswer + 1, 1 << 30} {
 		body, err = fetch()
 		assert.Error(t, err, "GET /metrics: an answer of more than 16777216 bytes")
 		assert.Equal(t, len(body), 0)

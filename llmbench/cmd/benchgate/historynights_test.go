@@ -40,8 +40,6 @@ func newNightly(t *testing.T) *nightly {
 	return &nightly{T: t, dir: t.TempDir(), last: map[string]time.Time{}, rng: rand.New(rand.NewPCG(7, 7))}
 }
 
-const nightRows = 7
-
 // results returns the results of a night.
 func (h *nightly) results(n night, rows ...int) string {
 	var b strings.Builder
