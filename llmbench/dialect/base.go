@@ -18,7 +18,7 @@ type baseParser struct {
 	needsReason bool             // each answer has a finish reason, or an end marker that replaces it
 	w           *jsonwalk.Walker // reads the current documents
 	d           *Delta           // the delta of the current event
-	text        []byte           // the current documents
+	input       []byte           // the current documents
 	wholeBody   bool             // the current answer is not streamed
 
 	finished      bool // the server reported why generation ended
@@ -31,7 +31,7 @@ type baseParser struct {
 
 	// The current document.
 	start     mark   // where the document's text begins in d
-	from      int    // where the document begins in text
+	from      int    // where the document begins in input
 	endsHere  bool   // the document has the finish reason
 	members   int    // number of top-level members
 	others    int    // number of top-level members that are not part of an answer

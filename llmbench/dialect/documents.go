@@ -92,11 +92,11 @@ func (p *baseParser) reasonSeen(name string) error {
 // documents parses text into d. The text is usually one JSON document, but some gateways send several in a
 // row. If a document is malformed, its generated text is dropped.
 func (p *baseParser) documents(text []byte, d *Delta) error {
-	p.d, p.w, p.text = d, walkers.Get().(*jsonwalk.Walker), text
+	p.d, p.w, p.input = d, walkers.Get().(*jsonwalk.Walker), text
 	defer walkers.Put(p.w)
 	p.beginDocument(0)
 	err := p.w.Objects(text, p.readMember, p.endDocument)
-	p.text = nil
+	p.input = nil
 	p.onlyText.from, p.onlyText.to = p.w.OnlyText()
 	if err != nil {
 		d.rewind(p.start)
@@ -104,7 +104,7 @@ func (p *baseParser) documents(text []byte, d *Delta) error {
 	return err
 }
 
-// beginDocument prepares for the document that begins at text[from].
+// beginDocument prepares for the document that begins at input[from].
 func (p *baseParser) beginDocument(from int) {
 	p.start, p.from = p.d.mark(), from
 	p.endsHere, p.members, p.others = false, 0, 0
@@ -130,7 +130,7 @@ func (p *baseParser) endDocument() {
 		p.w = outer
 	}
 	to := p.w.Offset()
-	document := p.text[min(p.from, to):to]
+	document := p.input[min(p.from, to):to]
 	understood := p.others < p.members // a member is part of an answer
 	if (p.isError || p.errorLike && !understood) && p.d.Fault == "" {
 		p.d.Fault = cmp.Or(excerpt(p.errorText), excerpt(bytes.TrimSpace(document)), "an error without a message")

@@ -6,7 +6,6 @@ import "github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
 // form. The parser reads only the candidate with index 0, because a request never asks for more than one.
 type geminiParser struct {
 	baseParser
-	textSeen     bool // there was a response with generated text
 	thoughtSeen  bool // there was a response with the text of thoughts
 	runningCount bool // the first response with text had a token count, so all responses have one
 
@@ -32,7 +31,7 @@ func newGeminiParser(dialect string) *geminiParser {
 
 func (p *geminiParser) Reset() {
 	p.baseParser.Reset()
-	p.textSeen, p.thoughtSeen, p.runningCount = false, false, false
+	p.thoughtSeen, p.runningCount = false, false
 }
 
 // End requires a finish reason, because the format has no end marker. Some gateways add [DONE].
@@ -171,7 +170,7 @@ func (p *geminiParser) end() {
 		total += p.thoughts
 	}
 	if !p.textSeen {
-		p.textSeen, p.runningCount = true, total > 0
+		p.runningCount = total > 0
 	}
 	if p.runningCount {
 		p.countTo(total)

@@ -41,7 +41,7 @@ type generateParser struct {
 	dialectMode textMode // the mode that the dialect prescribes, or unknownTexts
 	mode        textMode // the mode of the current answer
 	seen        []byte   // the text so far
-	textSeen    bool     // there was a document with text
+	begun       bool     // there was a document with the member of the text
 
 	// The current document.
 	text            []byte
@@ -61,7 +61,7 @@ func newGenerateParser(dialect string, mode textMode) *generateParser {
 
 func (p *generateParser) Reset() {
 	p.baseParser.Reset()
-	p.mode, p.textSeen, p.seen = p.dialectMode, false, p.seen[:0]
+	p.mode, p.begun, p.seen = p.dialectMode, false, p.seen[:0]
 }
 
 func (p *generateParser) begin() {
@@ -126,7 +126,7 @@ func (p *generateParser) end() {
 	}
 	if p.hasText {
 		p.d.Text = append(p.d.Text, p.newText()...)
-		p.textSeen = true
+		p.begun = true
 	}
 	if !p.wholeBody {
 		p.countTo(p.count)
@@ -141,7 +141,7 @@ func (p *generateParser) newText() []byte {
 	if p.wholeBody || p.mode == newTexts {
 		return p.text
 	}
-	if p.textSeen {
+	if p.begun {
 		switch {
 		case p.hasIDs && p.count > 0 && p.tokenIDs < p.count:
 			p.mode = newTexts

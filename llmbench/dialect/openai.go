@@ -64,7 +64,7 @@ func newOpenAIBody(q Query) openAIBody {
 type openAIParser struct {
 	openAIMessage
 
-	textSeen     bool          // there was a document with generated text
+	countAsked   bool          // there was a document with text that could have had a count of tokens, which sets runningCount
 	perStep      time.Duration // TensorRT-LLM's mean number of tokens per step, stored as seconds
 	runningCount bool          // the first document with text had a token count, so all documents have one
 
@@ -87,7 +87,7 @@ func newOpenAIParser(dialect string) *openAIParser {
 
 func (p *openAIParser) Reset() {
 	p.memoParser.Reset()
-	p.textSeen, p.runningCount = false, false
+	p.countAsked, p.runningCount = false, false
 	p.perStep = 0
 }
 
@@ -222,8 +222,8 @@ func (p *openAIParser) end() {
 		return
 	}
 	total := p.d.Usage.OutputTokens
-	if !p.textSeen {
-		p.textSeen, p.runningCount = true, total > 0
+	if !p.countAsked {
+		p.countAsked, p.runningCount = true, total > 0
 	}
 	if p.runningCount {
 		p.countTo(total)

@@ -46,15 +46,13 @@ func (p *openAIMessage) messageMember(name []byte) {
 func (p *openAIMessage) content() {
 	switch p.w.Kind() {
 	case '[':
-		p.w.Array(p.contentPart)
+		p.w.Array(p.content)
 	case '{':
 		p.w.Object(p.partMember)
 	default:
 		p.d.Text = p.w.Text(p.d.Text)
 	}
 }
-
-func (p *openAIMessage) contentPart() { p.content() }
 
 // partMember reads a member of a part of the content. The part is a text, a thought or a refusal.
 func (p *openAIMessage) partMember(name []byte) {
