@@ -237,13 +237,17 @@ func (d *Data) has(path string) bool {
 // already read are left out.
 func (d *Data) benchmarks(path string, files ...*resultfile.File) error {
 	files = slices.DeleteFunc(files, func(f *resultfile.File) bool { return d.has(f.Path) })
+	if len(files) == 0 {
+		return nil
+	}
+	var rows, failed []*Row
 	for _, f := range files {
 		if err := f.Whole(); err != nil {
 			return err
 		}
 		data := (&resultfile.Side{Files: []*resultfile.File{f}}).Text(nil).Bytes
-		rows, failed, err := Parse(data, f.Path)
-		if err != nil {
+		var err error
+		if rows, failed, err = Parse(data, f.Path); err != nil {
 			return err
 		}
 		if gate.Failed(data) {
@@ -251,12 +255,11 @@ func (d *Data) benchmarks(path string, files ...*resultfile.File) error {
 		}
 		d.Sources = append(d.Sources, Source{f.Path, fmt.Sprintf("results of %d benchmarks", len(rows)) + without(len(failed))})
 	}
-	if len(files) == 0 {
-		return nil
-	}
-	rows, failed, err := Parse((&resultfile.Side{Files: files}).Text(nil).Bytes, path)
-	if err != nil {
-		return err
+	if path != files[0].Path {
+		var err error
+		if rows, failed, err = Parse((&resultfile.Side{Files: files}).Text(nil).Bytes, path); err != nil {
+			return err
+		}
 	}
 	d.Rows, d.Broken = append(d.Rows, rows...), append(d.Broken, failed...)
 	return nil
