@@ -80,3 +80,31 @@ func TestNamedTwice(t *testing.T) {
 	assert.Equal(t, len(d.Rows), 1)
 	assert.Equal(t, d.Rows[0].Samples(), 1)
 }
+
+// TestFolderBesideAnother checks that a report says of each folder what was left out there, even if the name of one folder
+// begins with the name of the other, or a path has more than it needs.
+func TestFolderBesideAnother(t *testing.T) {
+	dir := t.TempDir()
+	result, err := os.ReadFile(folders + "guidellm/benchmarks.json")
+	assert.NilError(t, err)
+	for _, name := range []string{"run", "run2"} {
+		assert.NilError(t, os.Mkdir(filepath.Join(dir, name), 0o777))
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, name, "benchmarks.json"), result, 0o666))
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, name, name+".log"), []byte("text\n"), 0o666))
+	}
+	t.Chdir(dir)
+	d, err := Read("run2", "./run")
+	assert.NilError(t, err)
+	var notes []string
+	for _, row := range d.Rows {
+		for _, doubt := range row.Doubts {
+			if strings.Contains(doubt.Text, "no results") {
+				notes = append(notes, doubt.Text)
+			}
+		}
+	}
+	assert.DeepEqual(t, notes, []string{
+		"run2: left out, because they are no results: run2.log",
+		"./run: left out, because they are no results: run.log",
+	})
+}

@@ -174,7 +174,8 @@ func (d *Data) files(path string, paths []string, left []resultfile.Left, asSamp
 // left returns the files in a folder that were not read.
 func (d *Data) left(folder string) (paths []string) {
 	for _, s := range d.Sources {
-		if strings.HasPrefix(s.Kind, notRead) && strings.HasPrefix(s.Path, folder) {
+		inside, err := filepath.Rel(folder, s.Path)
+		if strings.HasPrefix(s.Kind, notRead) && err == nil && filepath.IsLocal(inside) {
 			paths = append(paths, s.Path)
 		}
 	}
