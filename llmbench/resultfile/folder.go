@@ -17,7 +17,7 @@ func (l Left) String() string { return l.Path + ": left out, because " + l.Why }
 // list. Symbolic links are followed, to files and to folders. What was found under another name already is left out,
 // because it would count twice.
 func Folder(path string) (paths []string, left []Left, err error) {
-	w := &walk{seen: map[string]string{}}
+	w := &walk{seen: found{}}
 	real, err := realPath(path)
 	if err != nil {
 		return nil, nil, err
@@ -48,12 +48,32 @@ func realPath(path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
+// A found has the path under which each file or folder was found, by its real path.
+type found map[string]string
+
+// again returns a note if a file was found before, perhaps under another name. Otherwise it remembers the file, and
+// returns "".
+func (f found) again(path string) string {
+	real, err := realPath(path)
+	if err != nil {
+		return "" // reading the file fails too, or it cannot be compared with others
+	}
+	switch f[real] {
+	case "":
+		f[real] = path
+		return ""
+	case path:
+		return path + ": counts once, although it was named twice"
+	}
+	return Left{path, f[real] + " is the same file"}.String()
+}
+
 // A walk is a walk through a folder.
 type walk struct {
 	paths []string
 	left  []Left
-	links []string          // symbolic links that are not followed yet
-	seen  map[string]string // the path under which a file or folder was found, by its real path
+	links []string // symbolic links that are not followed yet
+	seen  found
 }
 
 // folder adds the files of a folder, whose real path has no links.

@@ -30,12 +30,14 @@ func ReadSide(path string, o Options) (*Side, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, l := range left {
-		s.Notes = slices.Insert(s.Notes, i, l.String())
-	}
+	var notes []string
 	if len(s.Others) > 0 {
-		s.Notes = slices.Insert(s.Notes, 0, LeftOut(path, s.Others))
+		notes = append(notes, LeftOut(path, s.Others))
 	}
+	for _, l := range left {
+		notes = append(notes, l.String())
+	}
+	s.Notes = append(notes, s.Notes...)
 	if len(s.Files) == 0 {
 		return nil, &Error{Path: path, Text: "no result file: want Go benchmark format, or a file of " + knownTools()}
 	}
@@ -73,7 +75,7 @@ func ReadSides(paths []string, o Options) (sides []*Side, texts []*Text, err err
 // benchmark format, with the notes about the files. It is an error if a file is not [File.Whole].
 func ReadTogether(paths []string, o Options) (text []byte, notes []string, err error) {
 	all := &Side{Path: strings.Join(paths, " ")}
-	seen := map[string]string{}
+	seen := found{}
 	for _, path := range paths {
 		s, err := ReadSide(path, o)
 		if err != nil {
@@ -83,12 +85,10 @@ func ReadTogether(paths []string, o Options) (text []byte, notes []string, err e
 			if err := f.Whole(); err != nil {
 				return nil, nil, err
 			}
-			real, err := realPath(f.Path)
-			if err == nil && seen[real] != "" {
-				all.Notes = append(all.Notes, sameFile(f.Path, seen[real]))
+			if note := seen.again(f.Path); note != "" {
+				all.Notes = append(all.Notes, note)
 				continue
 			}
-			seen[real] = f.Path
 			all.Files = append(all.Files, f)
 		}
 		all.Notes = append(all.Notes, s.Notes...)
@@ -114,26 +114,16 @@ func dropEqual(sides []*Side) {
 	}
 }
 
-// sameFile returns a note that a file was found already, perhaps under another name.
-func sameFile(path, earlier string) string {
-	if path == earlier {
-		return path + ": counts once, although it was named twice"
-	}
-	return Left{path, earlier + " is the same file"}.String()
-}
-
 // ReadFiles reads the files of a folder or a pattern. Files that are no results are in Others. It returns the
 // errors of all files that are no samples.
 func ReadFiles(path string, paths []string, o Options) (*Side, error) {
 	s := &Side{Path: path}
 	var wrong []error
-	seen := map[string]string{} // the path under which a file was found, by its real path
+	seen := found{}
 	for _, p := range paths {
-		if real, err := realPath(p); err == nil && seen[real] != "" { // a pattern may match a link and its file
-			s.Notes = append(s.Notes, sameFile(p, seen[real]))
+		if note := seen.again(p); note != "" { // a pattern may match a link and its file
+			s.Notes = append(s.Notes, note)
 			continue
-		} else if err == nil {
-			seen[real] = p
 		}
 		f, err := Read(p, o)
 		switch {
