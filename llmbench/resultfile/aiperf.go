@@ -70,11 +70,10 @@ func readAIPerf(r *reading) {
 	r.when("start_time", "2006-01-02T15:04:05.999999", "2006-01-02T15:04:05.999999Z07:00")
 	model := firstOf(n, "input_config.endpoint.model_names", "input_config.models.items", "input_config.model")
 	if m := first(n.Get(model)); m.Object() {
-		r.know(m.Get("name"))
-		r.configIs("model", m.Get("name").Text())
+		r.configOf("model", m.Get("name"))
 	} else if m != nil {
 		r.know(n.Get(model))
-		r.configIs("model", m.Text())
+		r.configOf("model", m)
 	} else {
 		r.config("model", model)
 	}

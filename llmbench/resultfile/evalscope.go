@@ -93,8 +93,7 @@ func readEvalscope(r *reading) {
 		r.failf(firstOf(summary, "Output Throughput (tok/s)", "Output token throughput (tok/s)"), "is 0 or missing: want output tokens")
 	}
 	if about := r.sibling(evalscopeArgs, "the model and the settings are not known"); about != nil {
-		r.know(about.Get("model"))
-		r.configIs("model", about.Get("model").Text())
+		r.configOf("model", about.Get("model"))
 		r.stated(about, evalscopeArgsApart...)
 	}
 	if streamed && r.err == nil {

@@ -70,8 +70,7 @@ func readGenAIBench(r *reading) {
 	r.fields(genaibenchTimes(unit), plainStatistics)
 	r.stated(r.node, genaibenchApart...)
 	if about := r.sibling(genaibenchMetadata, "the model and the server are not known"); about != nil {
-		r.know(about.Get("model"))
-		r.configIs("model", about.Get("model").Text())
+		r.configOf("model", about.Get("model"))
 		r.stated(about, genaibenchMetadataApart...)
 	}
 	r.end()

@@ -74,8 +74,7 @@ func readGuideLLM(r *reading) {
 		r.whenUnix("start_time")
 		for _, n := range []string{"config.spec.backend.model", "config.backend.model", "args.model"} {
 			if top.Has(n) {
-				r.know(top.Get(n))
-				r.configIs("model", spell(top.Get(n)))
+				r.configOf("model", top.Get(n))
 				break
 			}
 		}
@@ -152,8 +151,7 @@ func (r *reading) guidellmCells(header, row []string) {
 		document.JSON(strings.NewReader(row[i]), func(n *document.Node) error { // a text that is not JSON states nothing
 			switch column {
 			case "Backend":
-				r.know(n.Get("model"))
-				r.configIs("model", n.Get("model").Text())
+				r.configOf("model", n.Get("model"))
 			case "Metadata":
 				r.stated(n, "version")
 				return nil

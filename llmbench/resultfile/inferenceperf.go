@@ -61,8 +61,7 @@ func readInferencePerf(r *reading) {
 	}
 	r.stated(r.node, "load_summary.count", "load_summary.*duration*", "load_summary.achieved_*", "load_summary.*delay*", "successes", "failures", "benchmark_time_seconds", "by_label*", "*goodput*")
 	if about := r.sibling(inferenceperfConfig, "the model and the server are not known"); about != nil {
-		r.know(about.Get("server.model_name"))
-		r.configIs("model", about.Get("server.model_name").Text())
+		r.configOf("model", about.Get("server.model_name"))
 		r.stated(about, inferenceperfConfigApart...)
 	}
 }

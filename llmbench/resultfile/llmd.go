@@ -62,9 +62,8 @@ func readLLMD(r *reading) {
 	r.when("run.time.start", "2006-01-02T15:04:05Z07:00")
 	for i, part := range top.Get("scenario.stack").Items() {
 		if part.Has("standardized.model.name") && i < 64 {
-			r.know(part.Get("standardized.model.name"), part.Get("standardized.accelerator.model"))
-			r.configIs("model", part.Get("standardized.model.name").Text())
-			r.configIs("gpu", part.Get("standardized.accelerator.model").Text())
+			r.configOf("model", part.Get("standardized.model.name"))
+			r.configOf("gpu", part.Get("standardized.accelerator.model"))
 			break
 		}
 	}

@@ -281,8 +281,10 @@ func (r *reading) loadIs(name, key, value string) {
 }
 
 // config adds a configuration line. If the file does not have the value, config does nothing.
-func (r *reading) config(name, key string) {
-	n := r.node.Get(key)
+func (r *reading) config(name, key string) { r.configOf(name, r.node.Get(key)) }
+
+// configOf adds a configuration line with the scalar in n, which need not be in the object that is being read.
+func (r *reading) configOf(name string, n *document.Node) {
 	r.know(n)
 	r.configIs(name, spell(n))
 }
