@@ -110,10 +110,9 @@ func distinguishSettings(ignore []string, sides []*Side) {
 		if len(keys) == 0 {
 			continue
 		}
-		results := slices.Concat(row...)
-		facts := make([]map[string]string, len(results))
-		for i, r := range results {
-			facts[i] = r.facts()
+		facts := map[*Result]map[string]string{}
+		for _, r := range slices.Concat(row...) {
+			facts[r] = r.facts()
 		}
 		var chosen []string
 		count, all := 1, combinations(facts, keys)
@@ -126,10 +125,10 @@ func distinguishSettings(ignore []string, sides []*Side) {
 				chosen, count = with, n
 			}
 		}
-		noteSettings(row, sides, chosen, keys)
-		for i, r := range results {
+		noteSettings(row, facts, sides, chosen, keys)
+		for r, of := range facts {
 			for _, key := range chosen {
-				value := cmp.Or(facts[i][key], "not set")
+				value := cmp.Or(of[key], "not set")
 				r.Name += "/" + word(key) + "=" + word(value)
 				r.apart = append(r.apart, benchfile.Setting{Key: key, Value: value})
 			}
@@ -137,15 +136,15 @@ func distinguishSettings(ignore []string, sides []*Side) {
 	}
 }
 
-// noteSettings adds a note to the first side whose results of a benchmark differ in the first of the chosen settings: that
-// the results are apart. keys are all settings in which they differ.
-func noteSettings(row [][]*Result, sides []*Side, chosen, keys []string) {
+// noteSettings adds a note to the first side whose results of a benchmark differ in a chosen setting: the note says that
+// these results become different benchmarks. keys are all settings in which results of a side differ.
+func noteSettings(row [][]*Result, facts map[*Result]map[string]string, sides []*Side, chosen, keys []string) {
 	for i, results := range row {
 		var texts []string
 		for _, key := range chosen {
 			var values []string
 			for _, r := range results {
-				if v := cmp.Or(r.facts()[key], "not set"); !slices.Contains(values, v) {
+				if v := cmp.Or(facts[r][key], "not set"); !slices.Contains(values, v) {
 					values = append(values, v)
 				}
 			}
@@ -189,7 +188,7 @@ func varying(results []*Result) (keys []string) {
 }
 
 // combinations returns how many combinations of the values of keys there are.
-func combinations(facts []map[string]string, keys []string) int {
+func combinations(facts map[*Result]map[string]string, keys []string) int {
 	seen := map[string]bool{}
 	for _, f := range facts {
 		id := ""
