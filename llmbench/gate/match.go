@@ -39,16 +39,14 @@ func (p pair) either() *samples {
 	return p.new
 }
 
-// sides returns both sides of p, which must not be nil, with their files.
-func (p pair) sides(m *matcher) [2]struct {
+// A side is what one file has of a pair.
+type side struct {
 	f *results
 	s *samples
-} {
-	return [2]struct {
-		f *results
-		s *samples
-	}{{m.old, p.old}, {m.new, p.new}}
 }
+
+// sides returns the old and the new side of p, neither of which may be nil.
+func (m *matcher) sides(p pair) [2]side { return [2]side{{m.old, p.old}, {m.new, p.new}} }
 
 // match pairs the rows, first in the order of the old file, and finds the problems that prevent rows from
 // being compared.
@@ -78,7 +76,7 @@ func (m *matcher) match() {
 			}
 		}
 		if judged {
-			for _, side := range p.sides(m) {
+			for _, side := range m.sides(p) {
 				m.checkStarts(side.f, side.s)
 				m.checkRuns(side.f, side.s)
 			}
@@ -207,7 +205,7 @@ func (m *matcher) checkGated(p pair, unit string) {
 		m.onlyOld(p.old, unit)
 		return
 	}
-	for _, side := range p.sides(m) {
+	for _, side := range m.sides(p) {
 		values := side.s.values[unit]
 		if side.s.missing(unit) > 0 && ruleOf(m.rules, unit).points {
 			m.problemf(side.f, side.s, unit, "in %d of %s: want a value in each", len(values), plural(side.s.expected(), "result"))
