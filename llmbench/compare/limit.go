@@ -105,7 +105,7 @@ func (r *reach) says(key string, everyone, first bool) string {
 	case everyone && n > 2:
 		who, s = "all", ""
 	case n > 1:
-		who, s = strings.Join(r.names[:n-1], ", ")+" and "+who, ""
+		who, s = enumerate(r.names), ""
 	}
 	es, what := "", "it"
 	if s != "" {

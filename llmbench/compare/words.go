@@ -29,7 +29,7 @@ func (p *pair) where(at []int) string {
 	for _, i := range at[:n-1] {
 		said = append(said, number(p.loads[i]))
 	}
-	return "at " + strings.Join(said, ", ") + " and " + high
+	return "at " + enumerate(append(said, high))
 }
 
 // Load spells a load: "16 users", or "0.5 req/s". The key is one of the keys that [Of] takes, except "".
