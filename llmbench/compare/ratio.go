@@ -7,10 +7,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
-// An Interval is a ratio, and the range in which it probably is.
+// An Interval is a figure, such as a ratio, and the range in which it probably is.
 type Interval struct {
 	Mid, Low, High float64
-	Confident      bool // the range has the ratio with 95 % confidence; otherwise it holds the ratios of all pairs
+	Confident      bool // the range has the figure with 95 % confidence; otherwise Low and High of a ratio span the ratios of all pairs
 }
 
 // RatioOf returns the ratio of the medians of two systems' runs. The interval inverts the test of Mann and Whitney
