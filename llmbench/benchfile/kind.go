@@ -76,8 +76,8 @@ var logged = regexp.MustCompile(`^ +\S+\.go:\d+: `)
 // control reports whether r is a control character other than a tab.
 func control(r rune) bool { return unicode.IsControl(r) && r != '\t' }
 
-// odd reports whether a field behind a name is no unit that anybody has chosen: a part of a unit, or a unit with other
-// output behind it.
+// odd reports whether a field behind a name cannot be a whole unit: it is a unit whose end is missing, or other output
+// stands on it.
 func odd(field string) bool {
 	symbol := func(r rune) bool { return r == utf8.RuneError || r > '\u2190' && unicode.Is(unicode.So, r) }
 	return field != "" && strings.ContainsRune("/,;:", rune(field[len(field)-1])) || slices.Contains([]string{"ns/o", "B/o", "allocs/o"}, field) ||
@@ -201,8 +201,8 @@ func holdsResult(line string) bool {
 // columns, and each value with its unit behind a tab (BenchmarkResult.String).
 var layout = regexp.MustCompile(`(?: {7}\d| {6}\d{2}| {5}\d{3}| {4}\d{4}| {3}\d{5}| {2}\d{6}| \d{7}|\d{8,})(?:\t *[0-9.e+-]+ \S+)+\s*$`)
 
-// rest matches the end of a line that another line end divided within a result: values with their units, at the beginning
-// of the line or behind a tab, of which the first has a unit that is rarely anything but a result's.
+// rest matches the second part of a result that was divided into two lines: values with their units, at the beginning of
+// the line or behind a tab. The unit of the first value is one that hardly any other output has.
 var rest = regexp.MustCompile(`(?:^|\t) *[0-9.e+-]+ (?:ns/op|B/op|allocs/op|\S+-ns)(?:\t *[0-9.e+-]+ \S+)*\s*$`)
 
 // wide matches a value with its unit behind a tab, in at least ten columns, at the end of a line.

@@ -10,8 +10,8 @@ var defaultUnits = []string{"ns/op", "MB/s", "B/op", "allocs/op"}
 
 const defaultMargin = 0.05
 
-// addDefaults gives the units of the testing package their default margins, if no unit has a margin. It returns those of
-// these units that the results have.
+// addDefaults gives the units of the testing package their default margins, if no unit has a margin. It returns the
+// units that now have one: those in the results.
 func (m *matcher) addDefaults() (units []string) {
 	for _, r := range m.rules {
 		if r.gateBy != nil {

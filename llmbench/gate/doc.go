@@ -66,7 +66,7 @@
 // Regression is at most Alpha, 0.025 by default. Holm's method would need 2^n >= rows/Alpha, which is 13
 // rounds for 200 rows. With maxT, seven rounds are enough for any number of rows. Six are enough for one row. They are
 // refused for more rows: if the others are better than their margins in each of six rounds, two of the 64 exchanges make
-// a statistic as large as that of the only row that is worse, and 2/64 is more than 0.025. Eight or more rounds are
+// a statistic as large as the only worse row has, and 2/64 is more than 0.025. Eight or more rounds are
 // recommended.
 //
 // The files of benchgate ab have a line before each sample that says of which round it is ([RoundLine]). Compare judges

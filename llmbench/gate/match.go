@@ -303,7 +303,7 @@ func (s *samples) missing(unit string) int { return s.expected() - len(s.values[
 func (m *matcher) lacks(p pair, unit string) bool {
 	r := ruleOf(m.rules, unit)
 	if !r.gated || r.points || !p.has(unit) || p.old.absentInMany() || p.new.absentInMany() {
-		return false // of absent results a problem tells
+		return false // checkRuns has reported that
 	}
 	return lacksMany(p.old.missing(unit), p.old.expected()) || lacksMany(p.new.missing(unit), p.new.expected())
 }

@@ -56,7 +56,7 @@ func (row *Row) noiseText() string {
 		return fmt.Sprintf("cannot judge: %s is worse than the margin of %.4g%% by more than the noise, %.2g%%, but too few samples show it (p worse %s): want about %d samples a side",
 			row.changeText(), 100**row.Margin, 100**row.Noise, decimals(row.PAdjusted), row.Wanted)
 	case row.Detectable == nil && *row.Noise <= *row.Margin:
-		return fmt.Sprintf("cannot judge: with noise of %.2g%%, a regression of no size would be found: want a quieter machine or more samples", 100**row.Noise)
+		return fmt.Sprintf("cannot judge: with noise of %.2g%%, no regression would be found, however large: want a quieter machine or more samples", 100**row.Noise)
 	case row.Points:
 		return fmt.Sprintf("cannot judge: the counts allow errors of %s, more than the margin of %s: want about %d samples a side, more observations in each, or a wider margin",
 			row.share(*row.Noise, 2), row.share(*row.Margin, 4), row.Wanted)

@@ -83,9 +83,9 @@ type process struct {
 	rows []*samples
 }
 
-// countAbsent counts, for each row, the runs that should have a result of it and have none. These are the runs of the
-// benchmarks that other runs measure together with the row, and runs of the row's package without any result. A run of
-// other benchmarks, as of go test with another -bench, need not have the row.
+// countAbsent counts, for each row, the runs that should have a result of it and have none. A run should have the row in
+// two cases: it has a benchmark that another run measured together with the row, or it is a run of the row's package and
+// has no result at all. A run of other benchmarks, such as of go test with another -bench, need not have the row.
 func countAbsent(runs []process) {
 	together := map[*samples]*samples{} // leads to the same row from all rows that are measured together
 	root := func(s *samples) *samples {

@@ -200,8 +200,9 @@ func combinations(facts map[*Result]map[string]string, keys []string) int {
 	return len(seen)
 }
 
-// lengthGap is the quotient of a mean length and the next smaller one of a benchmark from which on the two were not meant
-// to be equal. Lengths that servers or data sets choose scatter too, but then other runs lie in between.
+// lengthGap is a ratio. If the results of a benchmark are sorted by mean length, and a length is at least lengthGap times
+// the length before it, then the two were not meant to be equal. Lengths that servers or data sets choose also vary, but
+// then other runs lie in between.
 const lengthGap = 1.1
 
 // lengthTolerance is the share by which mean lengths of a benchmark may differ without a note. The sides may differ by as

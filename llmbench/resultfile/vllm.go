@@ -43,8 +43,8 @@ var vllmTableFields = []field{
 	{"{} ITL (ms)", "{}-itl-ns", millisecond, "ms"},
 }
 
-// vllmApart are the keys of results, and of the runs from which medians were computed. All other keys are settings: those
-// that the tool writes itself, and those of --metadata.
+// vllmApart are the keys of results, and of the runs from which medians were computed. All other keys are settings,
+// which the tool writes itself or takes from --metadata.
 var vllmApart = []string{
 	"completed", "failed", "duration", "total_input_*", "total_output_*", "total_token_throughput", "total_audio_*", "total_video_*", "total_image_*", "*_throughput", "request_goodput", "request_goodput:", // some releases wrote the colon, too
 	"max_output_tokens_per_s", "max_concurrent_requests", "rtfx", "mean_*", "median_*", "std_*", "p[0-9]*_*", "percentiles_*", "audio_*",

@@ -89,16 +89,16 @@ func (c Cell) Bound(alpha float64) float64 {
 // nevertheless, there are too few samples to show that.
 func (c Cell) looksWorse() bool {
 	if c.Trials != nil {
-		return false // whether counts are enough, their noise says
+		return false // for counts, Noise says whether they are enough
 	}
 	e := c.Estimate()
 	return e.Difference > e.halfWidth()+rounding
 }
 
-// hidesAll reports whether a regression would probably not be found in samples as noisy as those of c, however large.
+// hidesAll reports whether a regression would probably not be found in samples as noisy as the ones in c, however large.
 func (c Cell) hidesAll(family int, p Plan) bool {
 	if c.Trials != nil || slices.Max(c.Old) == 0 {
-		return false // of 0, no change has a size
+		return false // the change from 0 is no percentage
 	}
 	found := c.Detectable(family, p.Rounds, p.Final())
 	return math.IsNaN(found) || math.IsInf(found, 0) || c.Better > 0 && found <= -1

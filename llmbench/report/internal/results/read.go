@@ -59,8 +59,8 @@ func Read(paths ...string) (*Data, error) {
 	return d, nil
 }
 
-// read reads what a path names. If samples is true, the benchmark files of a folder are samples, as those of a pattern
-// always are.
+// read reads what a path names. If samples is true, the benchmark files of a folder are samples. The benchmark files of a
+// pattern always are.
 func (d *Data) read(path string, samples bool) error {
 	info, err := os.Stat(path)
 	switch {
