@@ -91,20 +91,27 @@ func (s suite) compileBase(ctx context.Context, base tree, out string) ([]binary
 	return nil, err
 }
 
+// moduleOf returns the path of the go.mod file that the go command uses in a folder, and whether it uses a workspace. If
+// there is no go.mod file, the path is "" or os.DevNull.
+func moduleOf(ctx context.Context, dir string) (mod string, workspace bool, err error) {
+	env, err := command(ctx, dir, "go", "env", "GOMOD", "GOWORK")
+	mod, work, _ := strings.Cut(strings.TrimSpace(env), "\n")
+	return mod, work != "" && work != "off", err
+}
+
 // packagesOf returns the import paths of those packages of the suite that the base has. If the base lacks them
 // all, or has no module, the result is empty.
 func (s suite) packagesOf(ctx context.Context, base tree) ([]string, error) {
 	if _, err := os.Stat(base.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	env, err := command(ctx, base.dir, "go", "env", "GOMOD", "GOWORK")
+	mod, workspace, err := moduleOf(ctx, base.dir)
 	if err != nil {
 		return nil, err
 	}
 	// If the base has no go.mod, the go command may find one in a folder above.
-	mod, work, _ := strings.Cut(strings.TrimSpace(env), "\n")
 	inside, err := within(mod, base.root)
-	if err != nil || !inside && (work == "" || work == "off") {
+	if err != nil || !inside && !workspace {
 		return nil, err
 	}
 	// For a package that does not exist, go list reports an error and no files.

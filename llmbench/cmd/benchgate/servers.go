@@ -238,12 +238,11 @@ func hasModule(ctx context.Context) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return fmt.Errorf("the working tree cannot be built: there is no program go in PATH: %s", elsewhere)
 	}
-	env, err := command(ctx, "", "go", "env", "GOMOD", "GOWORK")
+	mod, workspace, err := moduleOf(ctx, "")
 	if err != nil {
 		return err
 	}
-	mod, work, _ := strings.Cut(strings.TrimSpace(env), "\n")
-	if (mod == "" || mod == os.DevNull) && (work == "" || work == "off") {
+	if (mod == "" || mod == os.DevNull) && !workspace {
 		return fmt.Errorf("the working tree cannot be built: it is in no Go module: %s, or -bench-from=FOLDER, a folder of a module", elsewhere)
 	}
 	return nil
