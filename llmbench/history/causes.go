@@ -9,26 +9,20 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/history/internal/watch"
 )
 
-// located is a move with the finding that it describes.
-type located struct {
-	move    Move
-	finding watch.Finding
-}
-
 // causes groups the moves whose ranges of possible first runs overlap into causes.
-func (c *checker) causes(all []located) []Cause {
-	slices.SortStableFunc(all, func(a, b located) int { return cmp.Compare(a.finding.First, b.finding.First) })
+func (c *checker) causes(all []Move) []Cause {
+	slices.SortStableFunc(all, func(a, b Move) int { return cmp.Compare(a.finding.First, b.finding.First) })
 	var causes []Cause
-	for _, l := range all {
-		if n := len(causes); n > 0 && l.finding.First <= causes[n-1].last {
+	for _, m := range all {
+		if n := len(causes); n > 0 && m.finding.First <= causes[n-1].last {
 			cause := &causes[n-1]
-			cause.Moves = append(cause.Moves, l.move)
-			cause.first, cause.last = max(cause.first, l.finding.First), min(cause.last, l.finding.Last)
+			cause.Moves = append(cause.Moves, m)
+			cause.first, cause.last = max(cause.first, m.finding.First), min(cause.last, m.finding.Last)
 		} else {
-			causes = append(causes, Cause{Machine: c.machine, Moves: []Move{l.move}, first: l.finding.First, last: l.finding.Last})
+			causes = append(causes, Cause{Machine: c.machine, Moves: []Move{m}, first: m.finding.First, last: m.finding.Last})
 		}
 		cause := &causes[len(causes)-1]
-		cause.Good, cause.Bad = c.runID(c.before(l.finding, cause.first)), c.runID(cause.last)
+		cause.Good, cause.Bad = c.runID(c.before(m.finding, cause.first)), c.runID(cause.last)
 	}
 	for _, cause := range causes {
 		slices.SortStableFunc(cause.Moves, func(a, b Move) int { return cmp.Compare(math.Abs(b.Change), math.Abs(a.Change)) })

@@ -54,7 +54,7 @@ func (c *checker) changes(o ChangeOptions) []Cause {
 			all[v.Series] = append(all[v.Series], v.X)
 		}
 	}
-	var moved []located
+	var moved []Move
 	for id, xs := range all {
 		direction := sign(c.rules[c.series[id].cell.Unit])
 		for i := range xs {
@@ -63,9 +63,9 @@ func (c *checker) changes(o ChangeOptions) []Cause {
 		for _, p := range change.Points(xs, change.Options{Window: 50, P: o.P, Min: o.Min}) {
 			wide := p.Width(0.95)
 			share := func(d float64) float64 { return (p.After - p.Before + d) / p.Before }
-			moved = append(moved, located{
-				Move{Series: c.named(id), Change: rounded(share(0)), Low: rounded(share(-wide)), High: rounded(share(wide)), P: rounded(p.P)},
-				watch.Finding{Series: id, First: c.present[id][p.First], Last: c.present[id][p.Last]},
+			moved = append(moved, Move{
+				Series: c.named(id), Change: rounded(share(0)), Low: rounded(share(-wide)), High: rounded(share(wide)), P: rounded(p.P),
+				finding: watch.Finding{Series: id, First: c.present[id][p.First], Last: c.present[id][p.Last]},
 			})
 		}
 	}

@@ -16,14 +16,14 @@ func newReport(run *Run, o CheckOptions) *Report {
 // explain adds the night's findings to the night's report.
 func (c *checker) explain(night int, result watch.Result) {
 	r := c.report
-	var worse, better []located
+	var worse, better []Move
 	for _, f := range result.Findings {
 		m := c.move(f)
 		switch {
 		case f.Kind == watch.Worse:
-			worse = append(worse, located{m, f})
+			worse = append(worse, m)
 		case f.Kind == watch.Better:
-			better = append(better, located{m, f})
+			better = append(better, m)
 		case f.Kind == watch.Suspect:
 			r.Suspects = append(r.Suspects, m)
 		case f.Kind == watch.SlowOnce:

@@ -73,7 +73,7 @@ type Move struct {
 	P       float64 `json:"p"`                // about the probability that any series shows such a change by chance in a night, rather more than less
 	Reruns  int     `json:"reruns,omitempty"` // how many reruns are needed
 	figure  figure
-	finding watch.Finding
+	finding watch.Finding // what the move describes
 }
 
 // A figure is a unit of a benchmark in all configurations. The zero value stands for all series of a machine.
