@@ -48,8 +48,7 @@ type startedPart struct {
 }
 
 func newStarted(p Process, logf func(string, ...any)) *started {
-	redact.Add(p.secrets()...)
-	redact.Add(secret.Inherited(os.Environ())...)
+	redact.Add(append(p.secrets(), secret.Inherited(os.Environ())...)...)
 	s := &started{Process: p, log: &serverlog.Log{}, target: p.target()}
 	s.logf = func(format string, args ...any) {
 		logf("%s: %s", p.name(), s.target.Redact(fmt.Sprintf(format, args...)))
