@@ -16,7 +16,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 )
 
 // A builder makes a Spec from a server's fields. Its methods collect the errors
@@ -117,11 +116,7 @@ func (b *builder) finish() (launch.Spec, error) {
 		delete(b.PassEnv, name)
 	}
 	for name, value := range b.Env {
-		_, found := secret.RedactArgs([]string{name + "=" + value})
-		b.Secrets = append(b.Secrets, found...)
-		if env.IsSecret(name, value) {
-			b.Secrets = append(b.Secrets, value)
-		}
+		b.Secrets = append(b.Secrets, secret.InVariable(name, value)...)
 	}
 	b.APIKey = cmp.Or(b.from.APIKey.Reveal(), secret.APIKey(b.from.Args, b.from.Env))
 	b.Secrets = append(b.Secrets, b.APIKey)

@@ -232,11 +232,7 @@ func (p Process) secrets() []string {
 		_, inArgs := secret.RedactArgs(program.Command)
 		all = append(all, inArgs...)
 		for name, value := range program.Env {
-			_, inValue := secret.RedactArgs([]string{name + "=" + value})
-			all = append(all, inValue...)
-			if env.IsSecret(name, value) {
-				all = append(all, value)
-			}
+			all = append(all, secret.InVariable(name, value)...)
 		}
 		for _, value := range program.Secrets {
 			all = append(all, value.Reveal())
