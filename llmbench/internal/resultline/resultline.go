@@ -112,32 +112,42 @@ func withoutSecrets(text []byte) []byte { return []byte(redact.Known().Remove(st
 
 // line returns what to write for a benchmark's name and the text after it.
 func (w *writer) line(name, rest []byte) []byte {
-	if !figuresOfLine.Match(rest) {
+	iterations, figures, ok := parse(rest)
+	if !ok {
 		return withoutSecrets(append(name, rest...))
 	}
-	parts := strings.Split(strings.TrimSuffix(string(rest), "\n"), "\t")
-	line := Line{Name: strings.TrimSpace(string(name))}
-	for _, part := range parts[1:] {
-		fields := strings.Fields(part)
-		if len(fields) != 2 {
-			return withoutSecrets(append(name, rest...))
-		}
-		v, err := strconv.ParseFloat(fields[0], 64)
-		if err != nil {
-			return withoutSecrets(append(name, rest...))
-		}
-		line.Figures = append(line.Figures, Figure{Unit: fields[1], Value: v, text: part})
-	}
+	line := Line{Name: strings.TrimSpace(string(name)), Figures: figures}
 	var b bytes.Buffer
 	b.WriteString(w.edit(&line))
 	if line.Drop {
 		return b.Bytes()
 	}
 	b.Write(withoutSecrets(name)) // a figure is no secret, even if it has the same digits
-	b.WriteString(parts[0])
+	b.WriteString(iterations)
 	for _, f := range line.Figures {
 		b.WriteString("\t" + f.text)
 	}
 	b.WriteString("\n")
 	return b.Bytes()
+}
+
+// parse reads what follows the name in a line of results: the number of iterations and the figures. It returns
+// false if the text is not the rest of such a line.
+func parse(rest []byte) (iterations string, figures []Figure, ok bool) {
+	if !figuresOfLine.Match(rest) {
+		return "", nil, false
+	}
+	parts := strings.Split(strings.TrimSuffix(string(rest), "\n"), "\t")
+	for _, part := range parts[1:] {
+		fields := strings.Fields(part)
+		if len(fields) != 2 {
+			return "", nil, false
+		}
+		v, err := strconv.ParseFloat(fields[0], 64)
+		if err != nil {
+			return "", nil, false
+		}
+		figures = append(figures, Figure{Unit: fields[1], Value: v, text: part})
+	}
+	return parts[0], figures, true
 }
