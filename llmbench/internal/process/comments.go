@@ -43,13 +43,19 @@ func AtEnd(b *testing.B, text string) {
 	p := current
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if slices.Contains(p.atEnd, text) {
-		return
-	}
-	p.atEnd = append(p.atEnd, text)
-	if p.preamble.Out == nil {
+	if p.keep(text) && p.preamble.Out == nil {
 		b.Log(text)
 	}
+}
+
+// keep stores a text, which is printed after the results. It returns false if the text is already stored. The caller
+// must hold p.mu.
+func (p *process) keep(text string) bool {
+	if slices.Contains(p.atEnd, text) {
+		return false
+	}
+	p.atEnd = append(p.atEnd, text)
+	return true
 }
 
 // Skip skips b, and prints the reason as a comment among the results.
@@ -90,13 +96,10 @@ func Note(tb testing.TB, text string) {
 
 // say prints a text as a comment among the results, or after them if the line of a result has already begun.
 func (p *process) say(benchmark, text string) {
-	if p.comment(benchmark, text) {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !slices.Contains(p.atEnd, text) {
-		p.atEnd = append(p.atEnd, text)
+	if !p.preamble.Comment(benchmark, text) {
+		p.keep(text)
 	}
 }
 
