@@ -37,8 +37,8 @@ func (c *checker) compareConfigurations(night int) {
 	for _, text := range order {
 		r.Epochs = append(r.Epochs, fmt.Sprintf("%s (%s)", text, count(changes[text], "benchmark")))
 	}
-	for _, s := range c.series {
-		if all := c.present[c.ids[s]]; s.epoch > 0 && len(all) == 1 && all[0] == night {
+	for id, s := range c.series {
+		if all := c.present[id]; s.epoch > 0 && len(all) == 1 && all[0] == night {
 			r.Epochs = append(r.Epochs, fmt.Sprintf("%s: a unit with same= differs from before", c.reader.shortName(s.cell.Row)))
 		}
 	}
