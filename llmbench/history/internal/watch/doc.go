@@ -12,15 +12,15 @@
 // night counts as at most three standard deviations from the baseline, and the test allows for outliers among
 // the k nights; their frequency is estimated from the past of all series. A single night is therefore never
 // enough for an alarm. The night is reported as suspect instead, and reruns are requested, which count as
-// further nights. Five suspect nights in a row are a change. After a slow night it is unknown whether the machine is still slow when series are rerun. So
-// series without a finding are rerun as well, and what these share is subtracted from all reruns. Without such
-// controls the whole shared part of the night is subtracted, which may hide a change.
+// further nights. Five suspect nights in a row are a change. After a slow night it is unknown whether the machine is
+// still slow when series are rerun. So series without a finding are rerun as well, and what these share is subtracted
+// from all reruns. Without such controls the whole shared part of the night is subtracted, which may hide a change.
 //
 // The rate of false alarms is controlled over all comparisons of a night together by Bonferroni's method: the
-// allowed probability is divided among the series, the part that they share, and the values of k. That would be too strict,
-// because the windows of k nights overlap and an alarm is raised only once. So each comparison may spend more
+// allowed probability is divided among the series, the part that they share, and the values of k. That would be too
+// strict, because the windows of k nights overlap and an alarm is raised only once. So each comparison may spend more
 // than its share; TestSimulate shows how much more is safe. On average, at most one of Options.Nights nights
 // has a false alarm in each of the test's scenarios: normal noise, slow nights, outliers, and a machine that
-// drifts. Alarms about all series come on top where slow nights are as slow when they are repeated: one in
-// Options.Nights nights.
+// drifts. If reruns of slow nights are slow, too, there are also false alarms about all series: on average, in at
+// most one of Options.Nights nights.
 package watch

@@ -28,12 +28,15 @@ func (t test) each() float64 { return t.alpha * overlap / float64(len(windows)+1
 // following nights. With this value, the rate of false alarms in TestSimulate stays below the promised rate.
 const overlap = 3.0
 
+// overall corrects the p-value of one comparison for the number of comparisons of a series in a night.
+func overall(p float64) float64 { return p * float64(len(windows)+1) / overlap }
+
 // look judges the last night of a track, and reports whether there is a finding. If the night is suspect and
 // has reruns, the reruns decide, and the night's value becomes the median of all its values.
 //
-// The test allows for outliers, whose frequency a young baseline does not tell, so that a change would become a part of the
-// baseline before the test could find it. Outliers do not follow each other for long, though: a row of suspect nights is a
-// change.
+// The test allows for outliers. A young baseline does not tell how frequent they are, so the test allows for many, and a
+// change would become a part of the baseline before the test finds it. Outliers do not follow each other for long,
+// though: a row of suspect nights is a change.
 func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 	suspects := tr.suspects
 	tr.suspects = 0
@@ -53,12 +56,14 @@ func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 	if b.n < fewest || last-b.mean < t.min || last-b.mean < student.Quantile(t.each(), float64(b.n-1))*b.sd*math.Sqrt(1+1/float64(b.n)) {
 		return Finding{}, false
 	}
-	f := Finding{before: b, Size: last - b.mean, First: tr.nights[len(tr.nights)-1], Last: tr.nights[len(tr.nights)-1], Reruns: 1}
-	f.P, f.Low, f.High = interval(b, f.Size, 1)
-	if tr.suspects = suspects + 1; tr.suspects >= enough && len(reruns) == 0 && !t.undecided {
-		return t.finding(tr, +1, f.P), true
+	tr.suspects = suspects + 1
+	inRow := tr.suspects >= enough && !t.undecided
+	alone, low, high := interval(b, last-b.mean, 1)
+	if inRow && len(reruns) == 0 {
+		return t.finding(tr, +1, alone), true
 	}
-	f.P *= float64(len(windows)+1) / overlap
+	night := tr.nights[len(tr.nights)-1]
+	f := Finding{before: b, Size: last - b.mean, Low: low, High: high, P: overall(alone), First: night, Last: night, Reruns: 1}
 	for math.Pow(t.outliers, float64(f.Reruns+1)) > t.each()/2 {
 		f.Reruns++
 	}
@@ -75,12 +80,12 @@ func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 	case ok:
 		f.Kind, f.Size = Worse, robust.Median(all)-b.mean
 		_, f.Low, f.High = interval(b, f.Size, len(all))
-		f.P = p * float64(len(windows)+1) / overlap
+		f.P = overall(p)
 		tr.restart(len(tr.xs) - 1)
 	case robust.Median(all)-b.mean < f.Size/2:
 		f.Kind, tr.suspects = Cleared, 0
-	case tr.suspects >= enough && !t.undecided:
-		return t.finding(tr, +1, f.P*overlap/float64(len(windows)+1)), true
+	case inRow:
+		return t.finding(tr, +1, alone), true
 	default:
 		f.Reruns = max(0, needed-len(reruns))
 	}
@@ -170,7 +175,7 @@ func (t test) finding(tr *track, sign, p float64) Finding {
 // p. An alarm is raised as soon as p is small enough, so p is seldom much smaller than the limit: at half of the
 // limit, alarms by chance are a quarter as frequent. TestSimulate checks that this is not too little.
 func (t test) calibrated(p float64) float64 {
-	p *= float64(len(windows)+1) / overlap
+	p = overall(p)
 	return p * min(1, p/t.alpha)
 }
 
