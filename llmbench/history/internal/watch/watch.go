@@ -168,8 +168,9 @@ func (w *Watch) lookAtAll(t test, raw float64, again []float64) (Finding, bool) 
 	return f, true
 }
 
-// Gone reports whether the present level of a series is again what it was before a finding, as far as the noise allows
-// to tell. The series need not be the one of the finding. If the finding is about all series, so is the answer.
+// Gone reports whether the level before a finding is back, within the noise. It looks at the given series, which is
+// another one than the finding's if the configuration has changed since. If the finding is about all series, Gone
+// looks at the part that they share.
 func (w *Watch) Gone(f Finding, series int) bool {
 	tr := w.machine
 	if !f.Shared {
@@ -208,7 +209,7 @@ func (w *Watch) shared(values []Value) (c common, ok bool) {
 	var ds []distance
 	for _, v := range values {
 		if b := w.of(v.Series).base(0); b.n >= 3 {
-			ds = append(ds, distance{v.X - b.mean, max(b.sd, 0.002) * math.Sqrt(1+1/float64(b.n))})
+			ds = append(ds, b.distance(v.X))
 		}
 	}
 	if len(ds) < Sharers {
@@ -238,11 +239,12 @@ func (w *Watch) sharedByReruns(values []Value, shared common) (found []float64) 
 		var ds []distance
 		for _, v := range values {
 			b := w.of(v.Series).base(0)
-			sd := max(b.sd, 0.002) * math.Sqrt(1+1/float64(max(1, b.n)))
-			if len(v.Reruns) <= round || b.n < fewest || math.Abs(v.X-shared.taken-b.mean) > 3*sd {
+			if len(v.Reruns) <= round || b.n < fewest {
 				continue
 			}
-			ds = append(ds, distance{v.Reruns[round] - b.mean, sd})
+			if own := b.distance(v.X - shared.taken); math.Abs(own.d) <= 3*own.sd {
+				ds = append(ds, b.distance(v.Reruns[round]))
+			}
 		}
 		if len(ds) < Sharers {
 			return found
@@ -254,6 +256,11 @@ func (w *Watch) sharedByReruns(values []Value, shared common) (found []float64) 
 
 // A distance says how far a series is from its baseline (d), and with what standard deviation (sd).
 type distance struct{ d, sd float64 }
+
+// distance returns how far x is from a baseline that is not empty.
+func (b base) distance(x float64) distance {
+	return distance{x - b.mean, max(b.sd, 0.002) * math.Sqrt(1+1/float64(b.n))}
+}
 
 // weighted returns the quantile q of sorted distances. Series with less noise have more weight.
 func weighted(ds []distance, q float64) float64 {
