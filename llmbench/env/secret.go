@@ -49,7 +49,7 @@ func IsSecret(name, value string) bool {
 	return slices.ContainsFunc([]string{"APIKEY", "SECRET", "PASSWORD", "PASSWD"}, func(end string) bool { return strings.HasSuffix(last, end) })
 }
 
-// secretWords are the last words of names whose values are credentials, except for TOKEN.
+// secretWords are the last words that make the value of any name a credential.
 var secretWords = []string{"KEY", "KEYS", "PASS", "PASSPHRASE", "PAT", "CREDENTIAL", "CREDENTIALS", "AUTH", "AUTHORIZATION", "BEARER", "COOKIE"}
 
 // lastWord returns the last word of a name such as api_key, api-key, API_KEY or apiKey, in upper case.

@@ -40,8 +40,8 @@ func (c *checker) before(f watch.Finding, night int) int {
 	return 0
 }
 
-// known returns an earlier cause of which now may be another sign, or nil. That is a cause that an earlier run revealed
-// and whose range of possible first runs overlaps the range of now.
+// known returns the earlier cause that may be the same change as now, or nil: an earlier run revealed it, and its range
+// of possible first runs overlaps the range of now.
 func (c *checker) known(night int, now Cause) *Cause {
 	for i := range c.found {
 		before := &c.found[i]

@@ -56,8 +56,8 @@ type checker struct {
 	again   bool              // the last night measures an old commit again
 	ahead   []*Run            // runs of the machine in the future, which have no place among the nights
 	lost    []string          // reruns whose repeated run is missing
-	gone    string            // says that the machine has no current run, so that none is judged; "" if it has
-	wrong   error             // why the newest run's Unit lines do not allow to judge it, or nil
+	gone    string            // says that the machine has not run lately, so that it is not judged; "" if it has
+	wrong   error             // what is wrong in the newest run's Unit lines, so that it cannot be judged; or nil
 	reruns  map[string][]*Run // keyed by the name of the repeated run
 	ids     map[series]int
 	series  []series

@@ -29,7 +29,7 @@ func (c *checker) order(night int) (texts []string) {
 		texts = append(texts, fmt.Sprintf("commit %.12s of %s was measured before commit %.12s of %s: it is judged, but does not count in later baselines",
 			run.Commit, minute(run.Time), before.Commit, minute(before.Time)))
 	case run.Time.Before(before.Time):
-		texts = append(texts, fmt.Sprintf("commit %.12s of %s is older than commit %.12s of %s, which ran before: it is judged after that",
+		texts = append(texts, fmt.Sprintf("commit %.12s of %s is older than commit %.12s of %s, which was measured before: it is judged as the later run",
 			run.Commit, minute(run.Time), before.Commit, minute(before.Time)))
 	}
 	return texts

@@ -50,7 +50,7 @@ func (c *checker) finish(night int, result watch.Result) {
 	r := c.report
 	r.LeftOut = slices.Concat(c.lost, r.LeftOut)
 	for _, run := range c.ahead {
-		if text := fmt.Sprintf("run %s, which is in the future, as its commit is: judge it by -run, or remove it by history prune -f", run.Name); run.Accepted || c.options.Run != "" {
+		if text := fmt.Sprintf("run %s, which is in the future, as its commit is: judge it with -run, or remove it with history prune -f", run.Name); run.Accepted || c.options.Run != "" {
 			r.LeftOut = append(r.LeftOut, text)
 		} else {
 			r.Unsound = append(r.Unsound, text)
@@ -92,8 +92,9 @@ func (c *checker) finish(night int, result watch.Result) {
 	c.conclude()
 }
 
-// controls returns the series of the first benchmarks of which no series has moved: watch.Controls series or some more,
-// or fewer if there are no more, or none if they would be too few.
+// controls returns series to rerun because they have not moved. It takes all series of one benchmark after another,
+// until it has watch.Controls or more, and omits benchmarks with a series that has moved. It returns none if it finds
+// fewer than watch.Sharers.
 func (c *checker) controls(judged []int, moved map[int]bool) (all []Series) {
 	restless := map[string]bool{}
 	for _, id := range judged {

@@ -56,7 +56,7 @@ func inOrder(runs []*Run, now time.Time) []*Run {
 // commit is dated after the run stays behind the run that it followed.
 func byCommit(batch []*Run) {
 	var decided []*Run
-	behind := map[*Run][]*Run{} // the runs behind each run; nil is the begin of the batch
+	behind := map[*Run][]*Run{} // keyed by the run that they follow, or nil at the beginning of the batch
 	back := 0
 	for _, run := range batch {
 		var before *Run

@@ -49,7 +49,7 @@ type Report struct {
 	Unsound    []string `json:"unsound"`             // results that are neither judged nor added to the baseline, with reasons
 	LeftOut    []string `json:"left_out"`            // values that were never above 0, reruns whose repeated run is missing, and machines without a current run
 	Epochs     []string `json:"epochs"`              // differences in configuration that begin a new baseline
-	Order      []string `json:"order"`               // clocks that were wrong, and commits that are not newer than those measured before
+	Order      []string `json:"order"`               // clocks that were wrong, and commits that are not newer than the commits measured before
 	// Others are the reports about the other machines. Each has a verdict and a summary of its own.
 	Others []*Report `json:"others,omitempty"`
 }

@@ -24,7 +24,7 @@ var introduces, special = func() (a, b [256]bool) {
 // A matcher compares a form of a secret with the beginning of a text.
 type matcher struct {
 	form, text string
-	reached    int            // most bytes of the form that text has before text ends
+	reached    int            // the largest number of bytes of the form that were found when text ended
 	ends       map[[2]int]int // what from returned where text has several readings
 }
 

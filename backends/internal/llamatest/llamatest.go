@@ -8,8 +8,9 @@ import (
 )
 
 // Start runs a server until tb ends and returns its base URL without a trailing slash. If the error of
-// [Run] wraps [need.ErrUnavailable], Start skips tb, or fails tb if LLMBENCH_REQUIRE lists llamacpp. If o asks
-// for a container and there is no Docker engine, docker counts instead of llamacpp. Any other error fails tb. If the server exits before tb ends, tb fails too. With -short, Start skips tb.
+// [Run] wraps [need.ErrUnavailable], Start skips tb, or fails tb if LLMBENCH_REQUIRE lists llamacpp, or lists docker
+// if only a Docker engine is missing. Any other error fails tb. If the server exits before tb ends, tb fails too.
+// With -short, Start skips tb.
 func Start(tb testing.TB, o Options) (url string) {
 	tb.Helper()
 	if testing.Short() {

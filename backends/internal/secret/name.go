@@ -14,8 +14,8 @@ var word = regexp.MustCompile(`[A-Z]+(?:[^a-zA-Z]|$)|[A-Z]?[a-z]+|[A-Z]+`)
 // leastKey is the minimum length in bytes of a value that is a secret because of a word in the middle of its name.
 const leastKey = 16
 
-// isSecret reports whether the value of a name is a secret: because of the last word of the name ([env.IsSecret]), or,
-// for a long value with a digit that is not a path, because of any of its words. An example is SECRET_KEY_BASE.
+// isSecret reports whether the value of a name is a secret. Usually the last word of the name decides ([env.IsSecret]).
+// Any word of the name decides, such as KEY in SECRET_KEY_BASE, if the value is long, has a digit and is not a path.
 func isSecret(name, value string) bool {
 	if env.IsSecret(name, value) {
 		return true

@@ -56,8 +56,8 @@ func (l *Log) Write(p []byte) (int, error) {
 	}
 }
 
-// leastHeld is the minimum length of the beginning of a secret, in bytes, because of which a line waits for the
-// next one. A shorter beginning tells nothing.
+// leastHeld is a length in bytes. A line that ends with so many bytes of the beginning of a secret, or more, waits
+// for the next line. A shorter beginning tells nothing.
 const leastHeld = 4
 
 // end ends a line. The line is added unless a secret may continue in the next one.
