@@ -38,13 +38,12 @@ func (c *checker) missing(night int) []string {
 	gated, texts := c.rulesLost(from, night)
 	missing := map[string]bool{}
 	for _, f := range order {
-		name := c.reader.shortName(f.row)
 		switch {
 		case !due(had[f], night):
 		case !rows[f.row]:
-			missing[name] = true
+			missing[c.reader.shortName(f.row)] = true
 		case gated[f.unit] || c.rules[f.unit].Gated:
-			missing[name+" "+c.unit(f.unit)] = true
+			missing[c.reader.shortName(f.row)+" "+c.unit(f.unit)] = true
 		}
 	}
 	return append(slices.Sorted(maps.Keys(missing)), texts...)

@@ -16,10 +16,9 @@ func (c *checker) values(night int) []watch.Value {
 	run := c.nights[night]
 	var values []watch.Value
 	for _, group := range byBenchmark(run) {
-		name := c.reader.shortName(group[0].Row)
 		epoch, why := c.epoch(group, run)
 		if why != "" {
-			c.report.Unsound = append(c.report.Unsound, name+": "+why)
+			c.report.Unsound = append(c.report.Unsound, c.reader.shortName(group[0].Row)+": "+why)
 			continue
 		}
 		for _, cell := range group {
@@ -28,7 +27,7 @@ func (c *checker) values(night int) []watch.Value {
 				continue
 			}
 			if cell.Value <= 0 {
-				why := fmt.Sprintf("%s: %s is %v: want more than 0", name, c.unit(cell.Unit), cell.Value)
+				why := fmt.Sprintf("%s: %s is %v: want more than 0", c.reader.shortName(cell.Row), c.unit(cell.Unit), cell.Value)
 				cell.Value = 0
 				if _, before := c.ids[series{cell, epoch}]; before {
 					c.report.Unsound = append(c.report.Unsound, why)
