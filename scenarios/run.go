@@ -78,10 +78,8 @@ func (sc Scenario) resolve(o Options) (Options, resolved, []cell, error) {
 	o = o.withEnvironment(c)
 	if sc.prepare != nil {
 		o, err = sc.prepare(o, c)
-	} else if o.Dataset != "" && slices.Contains(sc.reads, "LLMBENCH_DATASET") {
-		_, err = server{options: o}.dataset(0, 0)
 	}
-	if err = cmp.Or(err, o.check()); err != nil || sc.oneForm {
+	if err = cmp.Or(err, sc.checkDataset(o), o.check()); err != nil || sc.oneForm {
 		return o, from, nil, err
 	}
 	if err := checkFull(o.Full); err != nil {
@@ -95,4 +93,18 @@ func (sc Scenario) resolve(o Options) (Options, resolved, []cell, error) {
 		return o, from, nil, fmt.Errorf("%w: %s has no part in LLMBENCH_FULL=%s", ErrNothing, sc.Name, o.Full)
 	}
 	return o, from, nil, nil
+}
+
+// checkDataset returns an error if the scenario cannot use the data set in the options.
+func (sc Scenario) checkDataset(o Options) error {
+	if o.Dataset == "" || !slices.Contains(sc.reads, "LLMBENCH_DATASET") {
+		return nil
+	}
+	if _, err := (server{options: o}).dataset(0, 0); err != nil || sc.fits == nil {
+		return err
+	}
+	if err := sc.fits(o.Dataset); err != nil {
+		return fmt.Errorf("LLMBENCH_DATASET: %w", err)
+	}
+	return nil
 }

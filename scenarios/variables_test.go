@@ -83,6 +83,9 @@ func TestVariables(t *testing.T) {
 			assert.ErrorContains(t, scenario(name).Check(Options{}), "LLMBENCH_DATASET="+dataset+": ")
 		}
 	}
+	t.Setenv("LLMBENCH_DATASET", "")
+	assert.ErrorContains(t, scenario("Trace").Check(Options{Dataset: "random"}), `LLMBENCH_DATASET: dataset "random" is no trace`)
+	assert.ErrorContains(t, scenario("Accuracy").Check(Options{Dataset: "random"}), `LLMBENCH_DATASET: dataset "random" has no answers`)
 }
 
 // TestReadmeVariables compares the table of variables in scenarios/README.md with the code. The flag -update writes it.
