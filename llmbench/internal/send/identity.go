@@ -2,6 +2,7 @@ package send
 
 import (
 	"bytes"
+	"net/http"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -41,6 +42,18 @@ func isIDByte(c byte) bool {
 func (r *reader) checkIdentity(s *sample.Sample, text []byte) error {
 	if id := foreign(text, r.runID, s.ID); id != "" {
 		return fail(sample.Malformed, "the answer is to another request: it names the request %s; want %s", id, s.ID)
+	}
+	return nil
+}
+
+// checkHeader checks the values of all header fields like checkIdentity.
+func (r *reader) checkHeader(s *sample.Sample, h http.Header) error {
+	for _, values := range h {
+		for _, v := range values {
+			if err := r.checkIdentity(s, []byte(v)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

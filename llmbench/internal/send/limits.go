@@ -51,40 +51,26 @@ const (
 
 // A size counts what an answer has had so far.
 type size struct {
-	text, names int   // in bytes
-	over        error // the first word that is too long, or nil
+	text, names int // in bytes
+	typ, id     int // of the last event, in bytes
 }
 
-// add adds an event, or an answer that is not a stream. It reports whether the answer may be too large; check then
-// decides.
-func (z *size) add(d *dialect.Delta) (large bool) {
+// add adds what was parsed: an event, or an answer that is not a stream.
+func (z *size) add(d *dialect.Delta) {
 	z.text += len(d.Text) + len(d.Reasoning) + len(d.ToolCall)
 	z.names += len(d.ToolName)
-	return z.over != nil || z.text > maxText || z.names > maxNames
 }
 
-// addEvent adds the fields of an event, like add.
-func (z *size) addEvent(e *sse.Event) (large bool) {
-	if len(e.Type) <= maxField && len(e.ID) <= maxField {
-		return false
-	}
-	z.word("type of an event", len(e.Type), maxField)
-	z.word("ID of an event", len(e.ID), maxField)
-	return true
-}
-
-// word checks the length of a word.
-func (z *size) word(what string, n, most int) {
-	if n > most && z.over == nil {
-		z.over = fail(sample.Malformed, "the %s has %d bytes; want at most %d", what, n, most)
-	}
-}
+// addEvent adds an event that has not been parsed.
+func (z *size) addEvent(e *sse.Event) { z.typ, z.id = len(e.Type), len(e.ID) }
 
 // check returns a failure if the answer is larger than any answer may be.
 func (z *size) check() error {
 	switch {
-	case z.over != nil:
-		return z.over
+	case z.typ > maxField:
+		return fail(sample.Malformed, "the type of an event has %d bytes; want at most %d", z.typ, maxField)
+	case z.id > maxField:
+		return fail(sample.Malformed, "the ID of an event has %d bytes; want at most %d", z.id, maxField)
 	case z.text > maxText:
 		return fail(sample.Malformed, "the text of the answer has %d bytes; want at most %d", z.text, maxText)
 	case z.names > maxNames:

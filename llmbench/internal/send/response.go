@@ -46,7 +46,6 @@ type reader struct {
 	merged     []sample.Merged
 	usage      usageTrack
 	size       size
-	large      bool    // the stream has become too large
 	tokens     []int32 // tokens of the deltas so far, if the server reports them
 	early      int     // number of tokens that came before the text of their delta
 	runID      string  // prefix of the IDs of all requests
@@ -109,14 +108,7 @@ func (r *reader) readUnlessStream(ctx context.Context, resp *http.Response, s *s
 		text := r.errorBody()
 		return false, fail(outcome, "status %s: %s%s", resp.Status, text, hint(resp, text))
 	}
-	for _, values := range resp.Header {
-		for _, v := range values {
-			if err == nil {
-				err = r.checkIdentity(s, []byte(v))
-			}
-		}
-	}
-	if err != nil {
+	if err := cmp.Or(err, r.checkHeader(s, resp.Header)); err != nil {
 		return false, err
 	}
 	r.parser.Reset()

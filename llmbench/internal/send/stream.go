@@ -114,8 +114,8 @@ func (r *reader) outcome(ctx context.Context, st *stream, s *sample.Sample, err 
 // enough returns the failure of a stream that the client ends itself: because the stream is too long, or
 // because the client leaves after some deltas. It returns nil if the stream goes on.
 func (r *reader) enough(ctx context.Context, st *stream, s *sample.Sample, giveUp context.CancelCauseFunc) error {
-	if r.large {
-		return cmp.Or(st.fault, r.size.check())
+	if err := r.size.check(); err != nil {
+		return cmp.Or(st.fault, err)
 	}
 	if st.fault != nil {
 		return nil
@@ -140,7 +140,7 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 		s.Clock = sample.UserClock
 	}
 	s.Events++
-	r.large = r.size.addEvent(e)
+	r.size.addEvent(e)
 	if st.fault != nil {
 		return false
 	}
@@ -165,9 +165,7 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 	st.done = d.Done
 	alive = r.alive(st, s, d, e)
 	addEventInstants(s, d, at, lag)
-	if r.size.add(d) {
-		r.large = true
-	}
+	r.size.add(d)
 	if d.Finish != "" {
 		s.Finish, s.UnknownFinish = d.Finish, d.UnknownFinish
 	}
@@ -226,9 +224,7 @@ func (r *reader) addDeltas(s *sample.Sample, d *dialect.Delta, at, lag time.Dura
 // event's finish reason is in the sample.
 func (r *reader) alive(st *stream, s *sample.Sample, d *dialect.Delta, e *sse.Event) bool {
 	if d.Chunks > 0 || d.Tokens > 0 || len(d.ToolName) > 0 {
-		if r.queued != nil {
-			r.queued = nil
-		}
+		r.queued = nil
 		return true
 	}
 	return d.Usage.OutputTokens > st.usage.OutputTokens || d.Progress || d.Finish != "" && s.Finish == "" || d.Done || r.queued != nil && string(e.Type) == "ping"
