@@ -214,7 +214,7 @@ func cause(d Decode, o Options, body []byte, split uint64, first ...string) stri
 		rest := avoid(bytes.Clone(body), classes)
 		return !bytes.Equal(rest, body) && checkBody(d, o, rest, split, 0) == nil
 	}
-	classes := []string{"bom"}
+	var classes []string
 	for _, a := range avoidances {
 		classes = append(classes, a.class)
 	}
