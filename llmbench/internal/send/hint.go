@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -46,18 +47,5 @@ func hint(resp *http.Response, text string) string {
 
 // hasWord reports whether text has word, and no letter, digit or underscore next to it.
 func hasWord(text, word string) bool {
-	part := func(c byte) bool {
-		return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-	}
-	for at := 0; ; {
-		i := strings.Index(text[at:], word)
-		if i < 0 {
-			return false
-		}
-		from, to := at+i, at+i+len(word)
-		if (from == 0 || !part(text[from-1])) && (to == len(text) || !part(text[to])) {
-			return true
-		}
-		at = to
-	}
+	return regexp.MustCompile(`(^|\W)` + regexp.QuoteMeta(word) + `(\W|$)`).MatchString(text)
 }

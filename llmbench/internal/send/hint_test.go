@@ -48,3 +48,15 @@ func TestHint(t *testing.T) {
 		assert.Equal(t, strings.Contains(s.Err.Error(), "LLMBENCH_BODY"), c.want != "", "%v", s.Err)
 	}
 }
+
+// TestHasWord checks words that are, or are not, a part of a longer word.
+func TestHasWord(t *testing.T) {
+	for _, text := range []string{"top_k", "'top_k'", "top_k.", "ätop_kä", "top_k2 and top_k", "[$top_k]"} {
+		assert.Equal(t, hasWord(text, "top_k"), true, text)
+	}
+	for _, text := range []string{"", "top", "top_k2", "_top_k", "top_k_top_k", "stop_k"} {
+		assert.Equal(t, hasWord(text, "top_k"), false, text)
+	}
+	assert.Equal(t, hasWord(`unknown field "$x"`, "$x"), true)
+	assert.Equal(t, hasWord("unknown", ""), false) // the body of a request may have a member without a name
+}
