@@ -1,7 +1,9 @@
 package send
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -29,16 +31,10 @@ func quote(err error, s *sample.Sample, line, document string) error {
 		return nil
 	}
 	f := asFailure(err)
-	switch f.Outcome {
-	case sample.Truncated, sample.Malformed, sample.Empty:
-	default:
-		return err
-	}
-	switch {
-	case line != "":
-		return failure{f.Outcome, fmt.Errorf("%w; not understood: %q", f.error, line)}
-	case document != "":
-		return failure{f.Outcome, fmt.Errorf("%w; not understood: %q", f.error, document)}
+	switch text := cmp.Or(line, document); {
+	case !slices.Contains([]sample.Outcome{sample.Truncated, sample.Malformed, sample.Empty}, f.Outcome):
+	case text != "":
+		return failure{f.Outcome, fmt.Errorf("%w; not understood: %q", f.error, text)}
 	case s.Unread != "":
 		return failure{f.Outcome, fmt.Errorf("%w; not understood: the member %s", f.error, s.Unread)}
 	}
