@@ -21,6 +21,8 @@ type config struct {
 	Options
 	TokenizerFile string // LLMBENCH_TOKENIZER: a tokenizer.json file
 	Answers       string // LLMBENCH_ANSWERS: file with the reference answers of Agreement, which is written if it does not exist
+
+	notes []string // about variables that the scenario does not read
 }
 
 // leastCosine is the default of [Options].Cosine. A server computes a text's vector in batches of different

@@ -161,11 +161,11 @@ func ColdStart(b *testing.B, start func(b *testing.B) Start) {
 		if _, shards := llmbench.Shard(); shards > 1 {
 			b.Fatal("one process measures how long a server takes to start: want no LLMBENCH_RENDEZVOUS")
 		}
-		_, notes, err := coldStart.config()
+		c, err := coldStart.config()
 		if err != nil {
 			b.Fatal(err)
 		}
-		tell(b, notes)
+		tell(b, c.notes)
 		var ready, first time.Duration
 		for b.Loop() {
 			s := start(b)

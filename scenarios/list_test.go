@@ -79,7 +79,7 @@ func BenchmarkRouting(b *testing.B) {
 // environment names.
 func BenchmarkGatewayOverhead(b *testing.B) {
 	cfg, servers := environment(b)
-	if _, _, err := gatewayOverhead.config(); err != nil {
+	if _, err := gatewayOverhead.config(); err != nil {
 		b.Fatal(err)
 	}
 	for _, backend := range servers {
@@ -106,7 +106,7 @@ func BenchmarkGatewayOverhead(b *testing.B) {
 // BenchmarkColdStart needs a server that the benchmark can start: in a container, or as a program of this machine.
 func BenchmarkColdStart(b *testing.B) {
 	cfg, servers := environment(b)
-	if _, _, err := coldStart.config(); err != nil {
+	if _, err := coldStart.config(); err != nil {
 		b.Fatal(err)
 	}
 	for _, backend := range servers {

@@ -25,9 +25,9 @@ func (o Options) GatewayOverhead(b *testing.B, direct, gateway llmbench.Target) 
 	b.Helper()
 	llmbench.Watch(b)
 	o.Simulated = o.Simulated || direct.Simulated
-	c, notes, err := gatewayOverhead.config()
+	c, err := gatewayOverhead.config()
 	if err == nil {
-		tell(b, notes)
+		tell(b, c.notes)
 		o = o.withEnvironment(c)
 		err = cmp.Or(o.check(), checkFull(o.Full))
 	}

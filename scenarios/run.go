@@ -37,7 +37,7 @@ func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
 	if d, items := target.Dialect.(dialect.ItemsDialect); items && sc.items == nil {
 		llmbench.Skip(b, d.Name()+" generates no text")
 	}
-	s := connect(b, o, c.config, target, sc.asksLengths(o, cells), sc.items == nil)
+	s := connect(b, o, c, target, sc.asksLengths(o, cells), sc.items == nil)
 	if sc.study != nil {
 		sc.study.measure(b, s, cells)
 		return
@@ -62,37 +62,30 @@ func (sc Scenario) asksLengths(o Options, cells []cell) bool {
 	return true
 }
 
-// A resolved is what a scenario reads from the environment.
-type resolved struct {
-	config
-	notes []string // about variables that the scenario does not read
-}
-
 // resolve completes o from the environment, checks it, and returns the loads if the scenario is a study.
-func (sc Scenario) resolve(o Options) (Options, resolved, []cell, error) {
-	c, notes, err := sc.config()
-	from := resolved{c, notes}
+func (sc Scenario) resolve(o Options) (Options, config, []cell, error) {
+	c, err := sc.config()
 	if err != nil {
-		return o, from, nil, err
+		return o, c, nil, err
 	}
 	o = o.withEnvironment(c)
 	if sc.prepare != nil {
 		o, err = sc.prepare(o, c)
 	}
 	if err = cmp.Or(err, sc.checkDataset(o), o.check()); err != nil || sc.oneForm {
-		return o, from, nil, err
+		return o, c, nil, err
 	}
 	if err := checkFull(o.Full); err != nil {
-		return o, from, nil, err
+		return o, c, nil, err
 	}
 	if sc.study != nil {
 		cells, err := sc.study.cells(o)
-		return o, from, cells, err
+		return o, c, cells, err
 	}
 	if o.Full != "" && o.Full != "1" {
-		return o, from, nil, fmt.Errorf("%w: %s has no part in LLMBENCH_FULL=%s", ErrNothing, sc.Name, o.Full)
+		return o, c, nil, fmt.Errorf("%w: %s has no part in LLMBENCH_FULL=%s", ErrNothing, sc.Name, o.Full)
 	}
-	return o, from, nil, nil
+	return o, c, nil, nil
 }
 
 // checkDataset returns an error if the scenario cannot use the data set in the options.

@@ -58,12 +58,13 @@ func readers(name string) string {
 // config reads the variables that the scenario reads from the process's environment. It checks the variables of all
 // packages in the process, and returns an error that names each variable that cannot be used. If a load variable is set
 // that the scenario does not take, this is an error too, unless another benchmark that the process runs takes it;
-// notes then say so.
-func (sc Scenario) config() (c config, notes []string, err error) {
+// the notes of the config then say so.
+func (sc Scenario) config() (config, error) {
 	environ := os.Environ()
 	if err := env.Check(environ); err != nil {
-		return config{}, nil, err
+		return config{}, err
 	}
+	var notes []string
 	r := env.NewReader(environ)
 	for _, name := range loadVariables() {
 		value := r.Value(name)
@@ -82,10 +83,11 @@ func (sc Scenario) config() (c config, notes []string, err error) {
 		}
 	}
 	if err := r.Err(); err != nil {
-		return config{}, nil, err
+		return config{}, err
 	}
-	c, err = parseConfig(environ)
-	return c, notes, err
+	c, err := parseConfig(environ)
+	c.notes = notes
+	return c, err
 }
 
 // selected returns the scenarios among the benchmarks that the process runs: those that take the value of a load

@@ -46,7 +46,7 @@ func TestVariables(t *testing.T) {
 		t.Setenv(name, "") // the variable then counts as not set
 	}
 	for _, sc := range everyScenario() {
-		without, _, err := sc.config()
+		without, err := sc.config()
 		assert.NilError(t, err, sc.Name)
 		for name, value := range valuesOf {
 			if name == "LLMBENCH_DATASET" && sc.Name == "Trace" {
@@ -59,11 +59,11 @@ func TestVariables(t *testing.T) {
 				t.Setenv("LLMBENCH_RATE", "2")
 			}
 			if sc.Name == "Accuracy" && slices.Contains(lengths, name) {
-				_, _, err := sc.config()
+				_, err := sc.config()
 				assert.ErrorContains(t, err, name+"="+value+": Accuracy reads it only for a data set with answers in LLMBENCH_DATASET, such as needle")
 				t.Setenv("LLMBENCH_DATASET", "needle")
 			}
-			with, notes, err := sc.config()
+			with, err := sc.config()
 			if slices.Contains(sc.reads, name) {
 				assert.NilError(t, err, "%s of %s", name, sc.Name)
 				assert.Assert(t, fmt.Sprintf("%+v", with) != fmt.Sprintf("%+v", without), "%s of %s has no effect", name, sc.Name)
@@ -71,7 +71,7 @@ func TestVariables(t *testing.T) {
 				assert.ErrorContains(t, err, name+"="+value+": "+sc.Name+" does not read it; ")
 				assert.ErrorContains(t, err, "; it is for "+readers(name))
 			}
-			assert.Equal(t, len(notes), 0)
+			assert.Equal(t, len(with.notes), 0)
 			t.Setenv(name, "")
 			t.Setenv("LLMBENCH_RATE", "")
 			t.Setenv("LLMBENCH_DATASET", "")
