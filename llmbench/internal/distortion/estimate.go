@@ -288,18 +288,15 @@ func (e *Estimate) ways() []way {
 }
 
 // Late returns a time that most stops of the client do not exceed, as [sample.FindBursts] needs it: twice the third
-// quartile of the lags of control streams or, if there are none, of the streams on the kernel's clock. If the
-// client were stopped for most of the time, each time for longer, more than a quarter of the reads would have a
-// longer lag.
+// quartile of the lags of control streams or, if there are none, of the streams on the kernel's clock. If most reads
+// waited for stops longer than that, half of these reads would lag by more than half their stop, which is more than
+// the third quartile. But only a quarter of all lags exceed the third quartile.
 func (e *Estimate) Late() time.Duration {
 	lags := &e.control
 	if lags.n == 0 {
 		lags = &e.all
 	}
-	if lags.n == 0 {
-		return 0
-	}
-	return 2 * lags.quantile(0.75)
+	return 2 * lags.quantile(0.75) // 0 if there are no lags
 }
 
 // throttled returns the part of the time in which the process's control group was throttled.

@@ -67,17 +67,16 @@ func (f *Figures) JudgeBursts(b sample.Bursts, slo sample.SLO) string {
 	return fmt.Sprintf("answers come in bursts: %v: something between buffers the stream (nginx: proxy_buffering off), or lacks CPU\n  %s %s", b, strings.Join(f.Hidden, ", "), end)
 }
 
-// JudgeGaps removes the statistics of ITLs and TPOTs that are 0: the deltas came together with the one before, in one
-// segment or one read, so that no clock could measure a time between them. It returns the units of a result that are
-// removed. It must be called after JudgeBursts and JudgeClient.
+// JudgeGaps removes the statistics of ITLs and TPOTs that are 0: each delta came together with the delta before it, in
+// one segment or one read, so that no clock could measure the time between them. It returns the removed units that a
+// result shows. It must be called after JudgeBursts and JudgeClient.
 func (f *Figures) JudgeGaps() (units []string) {
 	for _, u := range f.Units {
 		if v, known := f.Metrics[u.Name]; known && (u.Family == sample.FamilyITL || u.Family == sample.FamilyTPOT) && v <= 1 { // benchstat needs at least 1
-			delete(f.Metrics, u.Name)
 			units = append(units, u.Name)
 		}
 	}
-	return f.Named(units)
+	return f.remove(units)
 }
 
 // JudgeClient sets client-err-% and the bounds, if the distortion by the client is known. It withholds the
@@ -103,8 +102,8 @@ func (f *Figures) known() []sample.Unit {
 	})
 }
 
-// remove removes metrics. It returns the units of those that the result would have shown: the table at the end of a
-// run also shows others.
+// remove removes the metrics of the given units. It returns the removed units that a result shows; the table at the
+// end of a run shows more units.
 func (f *Figures) remove(units []string) (shown []string) {
 	for _, unit := range units {
 		if _, known := f.Metrics[unit]; known {

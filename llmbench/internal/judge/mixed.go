@@ -11,7 +11,7 @@ const (
 	// overrun is the number of tokens above the limit that a right answer may have: some servers count the
 	// token that ends the answer.
 	overrun = 1
-	// manyMixed is the share of the answers that can show it from which answers are called mixed up.
+	// manyMixed is the smallest share of mixed-up answers that MixedUp reports, among the answers that can show it.
 	manyMixed = 0.1
 )
 
@@ -26,7 +26,7 @@ func MixedUp(samples iter.Seq[*sample.Sample]) string {
 		asked[s.MaxTokens] = true
 		longest = max(longest, s.MaxTokens)
 	}
-	var first *sample.Sample
+	var first sample.Sample
 	mixed, judged, short := 0, 0, false
 	for s := range samples {
 		short = short || s.OutputTokens < s.MaxTokens && asked[s.OutputTokens]
@@ -36,8 +36,7 @@ func MixedUp(samples iter.Seq[*sample.Sample]) string {
 		judged++
 		if s.OutputTokens > s.MaxTokens+overrun && asked[s.OutputTokens] {
 			if mixed++; mixed == 1 {
-				one := *s
-				first = &one
+				first = *s
 			}
 		}
 	}

@@ -63,11 +63,10 @@ func (f *Figures) JudgeUnread(u Unread, slo sample.SLO) string {
 			units = append(units, unit.Name)
 		}
 	}
-	units = f.remove(units)
-	slices.Sort(units)
-	if units = slices.Compact(units); len(units) == 0 {
+	if units = f.remove(units); len(units) == 0 {
 		return ""
 	}
+	slices.Sort(units)
 	f.Unread = units
 	f.Withheld = append(f.Withheld, Withholding{Units: units, Unread: true})
 	return fmt.Sprintf("%s are omitted: of %d streams, some have a member that this release does not know, with possible text before or between the text that was read (streams by member: %s): switch the member off at the server or with LLMBENCH_BODY, or report its name", strings.Join(units, ", "), u.Streams, tally(u.Members))
