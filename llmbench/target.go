@@ -370,7 +370,7 @@ func (t Target) Where() string {
 	return e.Where()
 }
 
-// secrets returns all secrets of this process, and adds the parts of t that must not be shown.
+// secrets adds the parts of t that must not be shown to the secrets of this process, and returns all of these secrets.
 func (t Target) secrets() redact.Secrets {
 	all := append(credentials(t.Header), t.AWS.secrets()...)
 	if e, err := endpoint.Parse(t.URL); err == nil {

@@ -34,9 +34,9 @@ type verdict struct {
 	client   distortion.Report // says how much the client distorted metrics
 }
 
-// judge removes from metrics those that mean nothing because text may not have been read. It also removes those
-// that mean nothing because of bursts and those that the client distorted too much, unless the load wants them to
-// be reported. It writes the removed units to the end of the records, and passes them to Load.Withheld.
+// judge removes metrics that mean nothing because text may not have been read. Unless the load wants them to be
+// reported, judge also removes metrics that mean nothing because of bursts, and metrics that the client distorted too
+// much. It writes the removed units to the end of the records, and passes them to Load.Withheld.
 func (m *measurement) judge(metrics map[string]float64, f judge.Facts) (v verdict, err error) {
 	v.Figures = &judge.Figures{Metrics: metrics, Units: m.load.units(), Shown: m.shown, Reported: m.bound == BoundReported}
 	v.unread = v.JudgeUnread(f.Unread, m.load.SLO)

@@ -27,7 +27,7 @@ type Scenario struct {
 	// reads holds the variables that the scenario reads besides those in common. The scenario is not given the values of
 	// others; see config.
 	reads []string
-	// fits, if not nil, says why a data set is none of those that the scenario can use.
+	// fits, if not nil, returns an error that says why the scenario cannot use a data set.
 	fits func(dataset string) error
 	// prepare, if not nil, completes the options and checks them before a server is started.
 	prepare func(o Options, c config) (Options, error)

@@ -79,8 +79,8 @@ type Options struct {
 	// default 0.999. If two such vectors differ more, the benchmark fails.
 	Cosine float64
 
-	// The fields below are for Serve. Dataset also applies to Accuracy, Concurrency, Sweep, SLO and Trace; Input and
-	// Output to these without Trace, and to scenarios with random prompts of one length, such as MultiTurn.
+	// The fields below are for Serve. Dataset also applies to Accuracy, Concurrency, Sweep, SLO and Trace. Input and
+	// Output also apply to these scenarios except Trace, and to scenarios with random prompts of one length, such as MultiTurn.
 
 	// Rates are the rates of open loops in requests per second, each of which is measured: LLMBENCH_RATE.
 	// Stages describe an open loop whose rate changes: LLMBENCH_STAGES. At most one of Concurrencies, Rates

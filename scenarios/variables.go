@@ -22,8 +22,8 @@ func loadVariables() (all []string) {
 	return slices.Compact(all)
 }
 
-// takes returns nil if the scenario reads the value of a load variable, given the values of all variables. Otherwise it
-// returns why it does not.
+// takes returns nil if the scenario reads a load variable, and otherwise an error that says why it does not. The
+// function value returns the value of any variable.
 func (sc Scenario) takes(name string, value func(name string) string) error {
 	full := value("LLMBENCH_FULL")
 	switch {
@@ -90,8 +90,8 @@ func (sc Scenario) config() (config, error) {
 	return c, err
 }
 
-// selected returns the scenarios among the benchmarks that the process runs: those that take the value of a load
-// variable, given the values of all variables, and those that do not.
+// selected divides the scenarios whose benchmarks the process runs: taken are the scenarios that take a load variable,
+// and without are the others. The function value returns the value of any variable.
 func selected(name string, value func(name string) string) (taken, without []string) {
 	running := llmbench.Benchmarks()
 	for _, sc := range everyScenario() {

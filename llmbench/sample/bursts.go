@@ -78,8 +78,8 @@ const (
 )
 
 // FindBursts returns how many streams among samples came in bursts, and describes these bursts. The argument late
-// says how long most stops of the client are at most, according to streams for which this is known; it matters only
-// for samples without kernel timestamps. If it is not known, it is 0: the client is then not blamed for bursts.
+// is a time that most stops of the client do not exceed. It matters only for samples without kernel timestamps. If it
+// is unknown, it must be 0; bursts are then not blamed on the client.
 // FindBursts is a pure function.
 func FindBursts(samples iter.Seq[*Sample], late time.Duration) Bursts {
 	var b Bursts
@@ -193,7 +193,7 @@ func (s *Sample) prompt(begin, end int, engine, late time.Duration) bool {
 	if s.Clock == KernelClock {
 		return s.Lags[begin] <= engine/promptShare || !s.mergedWithin(begin, end)
 	}
-	if begin == 0 { // the time before the first burst is also that of the prefill
+	if begin == 0 { // the time before the first burst includes the prefill
 		engine = streamPace
 		if n := len(s.Gaps); end <= n {
 			engine = max(engine, (s.Last-s.First)/time.Duration(n))

@@ -154,7 +154,7 @@ type Sample struct {
 	RetryAfter time.Duration
 	Finish     string // the server's finish reason
 	// UnknownFinish says that the dialect does not document the finish reason, or that an answer that was not
-	// streamed has none although the dialect has finish reasons. The reason does then not show that the answer
+	// streamed has none although the dialect has finish reasons. The reason then does not show that the answer
 	// is complete.
 	UnknownFinish bool
 	// Server is what the server measured on its own clock; zero if the server reported nothing. Only

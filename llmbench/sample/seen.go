@@ -22,8 +22,8 @@ func (s *Sample) ITLs() []time.Duration { return s.Gaps[s.blanks():] }
 // blanks returns Blank, but at most the number of gaps.
 func (s *Sample) blanks() int { return min(s.Blank, len(s.Gaps)) }
 
-// blankPace is how many times the mean gap after it the gap after a blank delta may be, if the delta is taken
-// for a token.
+// blankPace limits the gap after a blank delta that counts as a token: to blankPace times the mean gap between the
+// deltas from [Sample.Seen] on.
 const blankPace = 4
 
 // Heartbeats returns the number of blank deltas before [Sample.Seen] that cannot be tokens, because they came much

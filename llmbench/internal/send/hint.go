@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// needed are members of requests without which there is no request.
+// needed are members that a request cannot leave out.
 var needed = []string{"model", "messages", "prompt", "input", "inputs", "stream", "query", "documents", "texts", "contents", "text"}
 
 // refusals are parts of what servers say about a member that they do not know.

@@ -19,7 +19,7 @@ func cutShort(s *sample.Sample) error {
 		what = "the answer has no finish reason"
 	}
 	if s.OutputTokens == 0 {
-		return fail(sample.Truncated, "%s, and the number of output tokens, too; the request asked for exactly %d", what, s.MaxTokens)
+		return fail(sample.Truncated, "%s, and the number of output tokens is unknown; the request asked for exactly %d", what, s.MaxTokens)
 	}
 	return fail(sample.Truncated, "%s, and the answer has %d output tokens; the request asked for exactly %d", what, s.OutputTokens, s.MaxTokens)
 }

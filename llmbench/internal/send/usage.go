@@ -43,7 +43,7 @@ func (t *usageTrack) add(d *dialect.Delta, begun bool) {
 func (t *usageTrack) contradicts(s *sample.Sample, total int) bool {
 	const (
 		repeats = 4 // maximum number of deltas with one count, on average
-		apart   = 2 // deltas that may have no token, such as a name of a tool; see judge
+		apart   = 2 // deltas that may have no token, such as a name of a tool; see explainedDeltas in package judge
 	)
 	deltas := s.Outputs - s.Blank
 	if !s.Streamed || total == 0 || t.counted > 0 && total == s.MaxTokens {

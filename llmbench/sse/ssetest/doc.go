@@ -41,8 +41,8 @@
 // # Known gaps
 //
 // A parser that breaks one rule usually fails in many cases. TestDecoder shows the first failed case of
-// each class and counts the others. If a case would be right without what depends on another broken class, such as a bare
-// CR, it counts as wrong like that class and is not shown. TestDecoder also prints the options that declare what the
+// each class and counts the others. If a case fails only because of what belongs to another broken class, such as a bare
+// CR, TestDecoder counts the case with that class and does not show it. TestDecoder also prints the options that declare what the
 // parser seems to lack, such as reconnection times or events of any size, and the [Options.Gaps] that declare the failures:
 //
 //	var options = ssetest.Options{NoRetry: true, Gaps: []string{"bom", "fields/no-space"}}
