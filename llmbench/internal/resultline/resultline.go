@@ -118,7 +118,7 @@ func (w *writer) line(name, rest []byte) []byte {
 	}
 	line := Line{Name: strings.TrimSpace(string(name)), Figures: figures}
 	var b bytes.Buffer
-	b.WriteString(w.edit(&line))
+	b.Write(withoutSecrets([]byte(w.edit(&line))))
 	if line.Drop {
 		return b.Bytes()
 	}

@@ -46,7 +46,7 @@ func TestWriter(t *testing.T) {
 		{"no unit", []string{"BenchmarkA\t", "1\t2\n"}, "BenchmarkA\t1\t2\n"},
 		{"no number", []string{"BenchmarkA\t", "1\tx a\n"}, "BenchmarkA\t1\tx a\n"},
 		{"secrets", []string{"planted-key, 87654321\n", "BenchmarkA/planted-key\t", "1\t87654321 a\n", "BenchmarkB\t", "no planted-key\n"},
-			"[redacted], [redacted]\n# BenchmarkA/planted-key 8.7654321e+07 a\nBenchmarkA/[redacted]\t1\t87654321 a\nBenchmarkB\tno [redacted]\n"},
+			"[redacted], [redacted]\n# BenchmarkA/[redacted] 8.7654321e+07 a\nBenchmarkA/[redacted]\t1\t87654321 a\nBenchmarkB\tno [redacted]\n"},
 		{"no figures", []string{"BenchmarkA\t", "1\n"}, "# BenchmarkA\nBenchmarkA\t1\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
