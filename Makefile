@@ -23,7 +23,7 @@ bench: ## the main job, on the simulated server
 stat:  ## the main job, read by benchstat
 	go test -run='^$$' -bench=. -benchtime=1x ./scenarios | go tool benchstat /dev/stdin
 profiles: ## fit the profiles of measured servers again
-	go run ./mockserver/cmd/calibrate mockserver/profiles/*.json && go test ./mockserver/calibrate -run Accuracy -update
+	go run ./mockserver/cmd/calibrate mockserver/internal/profiles/*.json && go test ./mockserver/internal/calibrate -run Accuracy -update
 error: ## measure the accuracy of the harness
 	go test -run='^$$' -bench=Error -benchtime=1x ./scenarios
 canary: ## the gate must find a simulated regression

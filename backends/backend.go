@@ -5,7 +5,7 @@
 // server that already runs. Process is a program of this machine, which Start starts.
 //
 // [VLLM], [TGI], [SGLang], [LMDeploy], [LlamaCPP], [LlamaCPPPython], [Ollama], [LocalAI], [TextGen],
-// [OpenLLM], [Xinference], [TensorRTLLM], [MindIE], [Dynamo], [VLLMDisagg], [ATOM] and [MockContainer] are
+// [OpenLLM], [Xinference], [TensorRTLLM], [MindIE], [Dynamo], [VLLMDisagg] and [MockContainer] are
 // servers that are launched in a container. Each one embeds a [Container] and has a field for each setting
 // that matters to a benchmark. The types only describe the server: its image, arguments, health check and
 // metrics. Package backends/container launches it, so that this package needs no Docker client.

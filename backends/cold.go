@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
@@ -24,13 +25,13 @@ type ColdStart struct {
 // Cold starts the programs as Start does, and stops them when the server has sent its first token. An error ends tb.
 func (p Process) Cold(tb testing.TB) ColdStart {
 	tb.Helper()
-	llmbench.Watch(tb)
+	harness.Watch(tb)
 	if err := p.check(); err != nil {
 		tb.Fatalf("backends: %v", err)
 	}
-	s := newStarted(p, tb.Logf)
+	s := newStarted(p, tb)
 	s.cold = true
-	err := s.start(llmbench.Context(tb))
+	err := s.start(harness.Context(tb))
 	if err == nil && s.firstToken == 0 {
 		err = errors.New(p.name() + ": the first answer had no token")
 	}

@@ -3,6 +3,7 @@ package backends
 import (
 	"crypto/tls"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ import (
 type Config struct {
 	Backends   []string        // LLMBENCH_BACKEND: names of servers; "mock"
 	URL        string          // LLMBENCH_URL: base URL of a running server, which is measured instead
+	Direct     string          // LLMBENCH_DIRECT: base URL of the server behind the gateway that is measured; "", which is none
 	Name       string          // LLMBENCH_NAME: name of the server at URL, or of the process; "url", or "process" for the process
 	Dialect    dialect.Dialect // LLMBENCH_DIALECT; openai-chat
 	Model      string          // LLMBENCH_MODEL
@@ -27,11 +29,15 @@ type Config struct {
 	Header     env.Header      // LLMBENCH_HEADER: further header fields of each request to URL
 	Body       env.Secret      // LLMBENCH_BODY: changes the body of each completion
 	Echo       []string        // LLMBENCH_ECHO: fields of an answer's header that the next turn of a session sends back to URL
+	ShedStatus []int           // LLMBENCH_SHED_STATUS: statuses with which the server at URL refuses requests because of its load; nil, which is the statuses of llmbench.Target
 	Proxy      string          // LLMBENCH_PROXY: URL of a proxy to the server at URL; "", which is none
+	HTTP       string          // LLMBENCH_HTTP: version of HTTP, 1.1 or 2; "", which is 1.1
 	Compressed bool            // LLMBENCH_COMPRESSED: whether the server at URL may compress its answers
 	TLS        *tls.Config     // LLMBENCH_CA, LLMBENCH_CLIENT_CERT, LLMBENCH_CLIENT_KEY, LLMBENCH_INSECURE, for the server at URL; nil if none of them is set
-	Metrics    []string        // LLMBENCH_METRICS: addresses of the metrics of the server at URL; nil, which looks for them at URL
+	Metrics    []string        // LLMBENCH_METRICS: addresses of the metrics of the server at URL, or behind Command; nil, which looks for them at URL
+	MetricsMap metrics.Names   // LLMBENCH_METRICS_MAP: names of the metrics of the server at URL; the zero value, which recognises the server
 	NoMetrics  bool            // LLMBENCH_METRICS=off: do not read metrics
+	Gateway    []string        // LLMBENCH_GATEWAY_METRICS: addresses of the metrics of the gateway at URL, or that Command starts; nil, which is none
 	ResetCache bool            // LLMBENCH_RESET_CACHE: empty the prefix cache of the server at URL before each pass
 	Image      string          // LLMBENCH_IMAGE: image of the server's container; "", which is the backend's own
 	Args       []string        // LLMBENCH_ARGS: further arguments of the server in a container, quoted as in a shell
@@ -47,8 +53,11 @@ type Config struct {
 	Command    []Program       // LLMBENCH_COMMAND: programs to start; the last one is the server
 	Ready      Readiness       // LLMBENCH_READY: when that server is ready
 	Build      string          // LLMBENCH_BUILD: folder that {out} in the command stands for
+	Templates  []string        // LLMBENCH_TEMPLATES: files that are written for the last program, with values in place of placeholders
 	LogDir     string          // LLMBENCH_OUT: folder for logs of servers; "" writes none
 
+	// RecordHeader has LLMBENCH_RECORD_HEADER: fields of an answer's header that are kept in the records.
+	RecordHeader []string
 	// AWS has AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION, with which requests to
 	// URL are signed. It is nil if these are not set, if Dialect is not one of AWS, or if requests have an API
 	// key. AWS_BEARER_TOKEN_BEDROCK is such a key, and then in APIKey.
@@ -71,6 +80,7 @@ func ReadFrom(r *env.Reader) Config {
 	c := Config{Backends: []string{"mock"}, Name: "url", Dialect: dialect.OpenAIChat{}}
 	env.Read(r, &c.Backends, "LLMBENCH_BACKEND", env.List(env.Text), "a comma list of different servers")
 	env.ReadHidden(r, &c.URL, "LLMBENCH_URL", parseBaseURL, "a base URL like http://127.0.0.1:8000")
+	env.ReadHidden(r, &c.Direct, "LLMBENCH_DIRECT", parseBaseURL, "a base URL like http://127.0.0.1:8000")
 	env.Read(r, &c.Name, "LLMBENCH_NAME", env.Text, "a name")
 	env.Read(r, &c.Dialect, "LLMBENCH_DIALECT", dialect.ByName, "one of "+strings.Join(dialect.Names(), ", "))
 	env.Read(r, &c.Model, "LLMBENCH_MODEL", env.Text, "a model's name")
@@ -101,17 +111,28 @@ func ReadFrom(r *env.Reader) Config {
 	r.Requires("LLMBENCH_COMPRESSED", "LLMBENCH_URL")
 	env.ReadHidden(r, &c.Proxy, "LLMBENCH_PROXY", parseProxy, "the URL of a proxy like http://proxy:3128")
 	r.Requires("LLMBENCH_PROXY", "LLMBENCH_URL")
+	env.Read(r, &c.HTTP, "LLMBENCH_HTTP", env.OneOf("1.1", "2"), "1.1 or 2")
+	if c.HTTP == "2" && c.URL == "" && slices.ContainsFunc(c.Backends, func(name string) bool { return name != "mock" && name != processName }) {
+		r.Errorf("LLMBENCH_HTTP=2: servers in containers speak HTTP/1.1: want LLMBENCH_URL, or process and mock alone in LLMBENCH_BACKEND")
+	}
+	if c.HTTP == "2" && c.URL != "" {
+		if err := check(llmbench.Target{URL: c.URL, Proxy: c.Proxy, HTTP: c.HTTP}); err != nil {
+			r.Errorf("LLMBENCH_HTTP=2: %v", err)
+		}
+	}
 	switch {
 	case !slices.Contains(c.Backends, processName):
-		for _, name := range []string{"LLMBENCH_NAME", "LLMBENCH_HEADER", "LLMBENCH_ECHO"} {
+		for _, name := range []string{"LLMBENCH_DIRECT", "LLMBENCH_NAME", "LLMBENCH_HEADER", "LLMBENCH_ECHO", "LLMBENCH_SHED_STATUS", "LLMBENCH_RECORD_HEADER", "LLMBENCH_GATEWAY_METRICS"} {
 			r.Requires(name, "LLMBENCH_URL")
 		}
 	case !r.IsSet("LLMBENCH_NAME"):
 		c.Name = processName
 	}
 	env.Read(r, &c.Echo, "LLMBENCH_ECHO", env.List(parseFieldName), "a comma list of names of header fields, like x-session-token,set-cookie")
+	env.Read(r, &c.ShedStatus, "LLMBENCH_SHED_STATUS", env.List(parseStatus), "a comma list of HTTP statuses from 400 to 599, like 429,503,529")
+	env.Read(r, &c.RecordHeader, "LLMBENCH_RECORD_HEADER", env.List(parseRecorded), "a comma list of names of header fields, like x-envoy-upstream-service-time")
 	readMetrics(r, &c)
-	c.TLS = readTLS(r, c.URL, c.Metrics)
+	c.TLS = readTLS(r, c.URL, append(c.Metrics, c.Gateway...))
 	if name, _ := dialect.KeyHeader(c.Dialect, ""); c.APIKey.Reveal() != "" && c.Header[name] != nil {
 		r.Errorf("LLMBENCH_API_KEY and a line %s of LLMBENCH_HEADER: want at most one of them", name)
 	}
@@ -153,13 +174,23 @@ func (c Config) OnlyMock() bool { return c.URL == "" && slices.Equal(c.Backends,
 func readMetrics(r *env.Reader, c *Config) {
 	env.ReadHidden(r, &c.Metrics, "LLMBENCH_METRICS", env.List(parseMetrics), "addresses like http://127.0.0.1:8000/metrics, or off")
 	env.Read(r, &c.ResetCache, "LLMBENCH_RESET_CACHE", strconv.ParseBool, "true or false")
-	r.Requires("LLMBENCH_METRICS", "LLMBENCH_URL")
+	env.Read(r, &c.MetricsMap, "LLMBENCH_METRICS_MAP", parseMetricsMap, "a JSON object like {\"requests\":\"my_requests_total\"}, or a file with one")
+	env.ReadHidden(r, &c.Gateway, "LLMBENCH_GATEWAY_METRICS", env.List(parseGatewayMetrics), "addresses like http://127.0.0.1:29000/metrics")
+	if !slices.Contains(c.Backends, processName) {
+		r.Requires("LLMBENCH_METRICS", "LLMBENCH_URL")
+	} else if slices.Contains(c.Metrics, metricsOff) {
+		r.Errorf("LLMBENCH_METRICS=off: want addresses, with LLMBENCH_BACKEND=%s", processName)
+	}
+	r.Requires("LLMBENCH_METRICS_MAP", "LLMBENCH_URL")
 	r.Requires("LLMBENCH_RESET_CACHE", "LLMBENCH_URL")
 	if c.NoMetrics = slices.Contains(c.Metrics, metricsOff); !c.NoMetrics {
 		return
 	}
 	if len(c.Metrics) > 1 {
 		r.Errorf("LLMBENCH_METRICS: off and addresses; want one of both")
+	}
+	if c.MetricsMap.Path != "" {
+		r.Errorf("LLMBENCH_METRICS_MAP and LLMBENCH_METRICS=off: want at most one of them")
 	}
 	if c.ResetCache {
 		r.Errorf("LLMBENCH_RESET_CACHE and LLMBENCH_METRICS=off: want at most one of them: the server is recognised by its metrics")
@@ -178,6 +209,30 @@ func parseMetrics(v string) (string, error) {
 		return "", env.Reason(err.Error())
 	}
 	return v, nil
+}
+
+// parseGatewayMetrics returns an address in which {port} is the port of a gateway that this process starts.
+func parseGatewayMetrics(v string) (string, error) {
+	if _, err := metrics.Beside(llmbench.Target{}, strings.ReplaceAll(v, portPlaceholder, "1")); err != nil {
+		return "", env.Reason(err.Error())
+	}
+	return v, nil
+}
+
+// parseMetricsMap reads the names of metrics from an object or from a file with one.
+func parseMetricsMap(v string) (metrics.Names, error) {
+	text := []byte(v)
+	if !strings.HasPrefix(strings.TrimSpace(v), "{") {
+		var err error
+		if text, err = os.ReadFile(v); err != nil {
+			return metrics.Names{}, err
+		}
+	}
+	n, err := metrics.ParseNames(text)
+	if err != nil {
+		return metrics.Names{}, env.Reason(err.Error())
+	}
+	return n, nil
 }
 
 // readTLS reads the TLS variables for the server at baseURL. addresses are those in LLMBENCH_METRICS. It
@@ -223,6 +278,20 @@ func parseProxy(v string) (string, error) {
 // parseFieldName returns v if it is the name of a header field.
 func parseFieldName(v string) (string, error) {
 	return v, check(llmbench.Target{URL: "http://any", Echo: []string{v}})
+}
+
+// parseRecorded returns v if it is the name of a header field that may be recorded.
+func parseRecorded(v string) (string, error) {
+	return v, check(llmbench.Target{URL: "http://any", RecordHeader: []string{v}})
+}
+
+// parseStatus returns an HTTP status with which a server can refuse a request.
+func parseStatus(v string) (int, error) {
+	status, err := strconv.Atoi(v)
+	if err == nil {
+		err = check(llmbench.Target{URL: "http://any", ShedStatus: []int{status}})
+	}
+	return status, err
 }
 
 func parseHeader(v string) (env.Header, error) {

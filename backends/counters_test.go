@@ -244,7 +244,7 @@ func TestMissingCounters(t *testing.T) {
 		}, "GET /metrics: status 302 Found: redirects are not followed, and this one leads to https://elsewhere.example/?xx"},
 		{"a page", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<!doctype html>") }, "the answer is not in the Prometheus text format"},
 		{"broken", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
-		{"of another program", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "go_goroutines 3") }, "these are not the metrics of a known server; known are TensorRT-LLM, vLLM, SGLang, llama.cpp, TGI, LMDeploy, MindIE"},
+		{"of another program", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "go_goroutines 3") }, "these are not the metrics of a known server; known are TensorRT-LLM, vLLM, SGLang, llama.cpp, TGI, LMDeploy, MindIE, Dynamo, llm-d"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, srv := newCounting(t, "", nil, c.metrics)
@@ -316,7 +316,7 @@ func TestResetCacheAtURL(t *testing.T) {
 		{"done", "LLMBENCH_RESET_CACHE=1", func(http.ResponseWriter, *http.Request) {}, 2, ""},
 		{"done, as it says", "LLMBENCH_RESET_CACHE=1", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"success":true,"error":null}`) }, 2, ""},
 		{"a page", "LLMBENCH_RESET_CACHE=1", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, 2, `empty the prefix cache: POST /reset_prefix_cache: the answer is not a JSON object: <html>`},
-		{"not in development mode", "LLMBENCH_RESET_CACHE=1", http.NotFound, 2, "does not allow it: empty the prefix cache: POST /reset_prefix_cache: status 404 Not Found: 404 page not found"},
+		{"not in development mode", "LLMBENCH_RESET_CACHE=1", http.NotFound, 2, "does not allow it: empty the prefix cache: POST /reset_prefix_cache: status 404 Not Found: 404 page not found; vLLM has this request only with VLLM_SERVER_DEV_MODE=1 in its environment"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server, srv := newCounting(t, "/metrics", vllmMetrics, func(w http.ResponseWriter, r *http.Request) {

@@ -271,10 +271,13 @@ func (c *collector) checkMetrics() {
 		{n.CacheHits, []string{"counter"}}, {n.CacheQueries, []string{"counter"}}, {n.CacheMisses, []string{"counter"}}, {n.CacheHitRate, []string{"gauge"}},
 		{n.Preemptions, []string{"counter"}}, {n.KVUsage, []string{"gauge"}}, {n.QueueTime, []string{"histogram", "summary"}},
 		{n.Requests, []string{"counter", "histogram", "summary"}}, {n.PromptTokens, []string{"counter", "histogram", "summary"}}, {n.OutputTokens, []string{"counter", "histogram", "summary"}},
+		{n.Waiting, []string{"gauge"}}, {n.TTFT, []string{"histogram", "summary"}}, {n.ITL, []string{"histogram", "summary"}}, {n.E2E, []string{"histogram", "summary"}},
+		{n.PrefillTime, []string{"counter", "histogram"}}, {n.PrefillTokens, []string{"counter", "histogram"}}, {n.ComputedTokens, []string{"counter"}}, {n.ReusedTokens, []string{"counter"}}, {n.TransferredTokens, []string{"counter"}},
 		{n.OpenRequests, []string{"gauge"}}, {n.Drafts, []string{"counter"}}, {n.DraftTokens, []string{"counter"}}, {n.Accepted, []string{"counter", "histogram", "summary"}}, {n.AcceptLength, []string{"gauge"}},
 	} {
 		today := len(m.names) == 0
 		for _, name := range m.names {
+			name, _, _ = strings.Cut(name, "{") // without labels
 			i := slices.IndexFunc(c.facts.Metrics, func(f facts.Metric) bool { return f.Name == name })
 			if i < 0 {
 				c.add("metric %s: no such name", name)

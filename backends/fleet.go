@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/router"
@@ -58,8 +59,8 @@ func (f Fleet) Start(tb testing.TB) llmbench.Target {
 // Serve starts only the servers, for a router of the caller's own. It returns their base URLs, too.
 func (f Fleet) Serve(tb testing.TB) (*mockserver.Fleet, []string) {
 	tb.Helper()
-	llmbench.Watch(tb)
-	if _, shards := llmbench.Shard(); shards > 1 {
+	harness.Watch(tb)
+	if _, shards := harness.Shard(); shards > 1 {
 		tb.Fatal("backends: fleet: it is part of one process, which the other shards of LLMBENCH_RENDEZVOUS cannot reach: want LLMBENCH_URL of a router that runs")
 	}
 	fleet, err := mockserver.NewFleet(f.Replicas...)

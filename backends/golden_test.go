@@ -124,10 +124,6 @@ var goldenCases = []struct {
 	{"vllm-disagg", "every field, of a folder", VLLMDisagg{VLLM: VLLM{Container: Container{Model: "m", ModelsDir: "/data", GPUs: "nvidia:0,1,2,3", Args: []string{"--seed", "0"}, Env: map[string]string{"UCX_TLS": "all"}}, MaxModelLen: 8192, PrefixCaching: Off},
 		RouterImage: "vllm/vllm-router@sha256:" + strings.Repeat("0", 64), RouterPolicy: "power_of_two", PrefillArgs: []string{"--max-num-batched-tokens", "16384"}, DecodeArgs: []string{"--max-num-seqs", "256"}, KVLoadFailure: "recompute"}},
 
-	{"atom", "as the model is", ATOM{Container: Container{Model: "Qwen/Qwen3-8B", GPUs: "0"}}},
-	{"atom", "a base model with code of its own, offline", ATOM{Container: Container{Model: "m", ChatTemplate: "/data/chatml.jinja", TrustRemoteCode: true, Offline: true, GPUs: "amd:all"}}},
-	{"atom", "every field", ATOM{Container: Container{Model: "m", ModelsDir: "/data", GPUs: "0,1,2,3"}, TensorParallel: 4, MaxModelLen: 8192, MaxNumSeqs: 256, MaxNumBatchedTokens: 8192, GPUMemoryUtilization: .95, KVCacheDType: "fp8", PrefixCaching: Off, EnforceEager: true}},
-
 	{"mock-container", "with faults", MockContainer{Container: Container{Image: "llmbench/mockserver:test", Args: []string{"-fault", "http-500,every=10"}}}},
 }
 

@@ -22,7 +22,7 @@ func minimal(name string, c Container) Server {
 	if name == "vllm-disagg" {
 		c.GPUs = "0,1"
 	}
-	if name == "atom" || name == "mindie" {
+	if name == "mindie" {
 		c.GPUs = "0"
 	}
 	if name == "textgen" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // List describes, for people, the servers that LLMBENCH_BACKEND can name: their default images, the units
@@ -16,7 +17,7 @@ import (
 func List() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n    the simulated server, in this process\n", "mock")
-	fmt.Fprintf(&b, "%s\n    a program of this machine\n    command: LLMBENCH_COMMAND, with {port} for the port to listen on\n    units of its own figures: %s, %s\n", processName, cpuUnit, peakUnit)
+	fmt.Fprintf(&b, "%s\n    a program of this machine\n    command: LLMBENCH_COMMAND, with {port} for the port to listen on\n    units of its own figures: %s, %s, %s\n", processName, cpuUnit, rateUnit, peakUnit)
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		server := servers[name]
 		typ := reflect.TypeOf(server(Container{}))
@@ -97,7 +98,7 @@ func units(server func(Container) Server) (all []string) {
 		has  bool
 		unit string
 	}{
-		{len(n.CacheHits) > 0 || len(n.CacheHitRate) > 0, "srv-prefix-hit-%"},
+		{len(n.CacheHits) > 0 || len(n.CacheHitRate) > 0, sample.ServerHitShare},
 		{len(n.Preemptions) > 0, "srv-preempt/op"},
 		{len(n.KVUsage) > 0, "srv-kv-%"},
 		{len(n.QueueTime) > 0, "srv-queue-ns"},

@@ -102,7 +102,11 @@ func (LlamaCPP) Metrics() metrics.Names {
 		CacheHits:    metrics.Alternatives{"llamacpp:prompt_tokens_cached_total"},
 		CacheMisses:  metrics.Alternatives{"llamacpp:prompt_tokens_total"},
 		OutputTokens: metrics.Alternatives{"llamacpp:tokens_predicted_total"},
+		Waiting:      metrics.Alternatives{"llamacpp:requests_deferred"},
 		Digits:       6,
+
+		PrefillTime:   metrics.Alternatives{"llamacpp:prompt_seconds_total"},
+		PrefillTokens: metrics.Alternatives{"llamacpp:prompt_tokens_total"},
 
 		Drafts:      metrics.Alternatives{"llamacpp:spec_decode_num_drafts_total"},
 		DraftTokens: metrics.Alternatives{"llamacpp:spec_decode_num_draft_tokens_total"},

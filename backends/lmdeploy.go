@@ -59,6 +59,9 @@ func (LMDeploy) Metrics() metrics.Names {
 		CacheQueries: metrics.Alternatives{"lmdeploy:prompt_tokens_total"},
 		KVUsage:      metrics.Alternatives{"lmdeploy:gpu_cache_usage_perc"},
 		QueueTime:    metrics.Alternatives{"lmdeploy:request_queue_time_seconds"},
+		Waiting:      metrics.Alternatives{"lmdeploy:num_requests_waiting"},
+		TTFT:         metrics.Alternatives{"lmdeploy:time_to_first_token_seconds"},
+		E2E:          metrics.Alternatives{"lmdeploy:e2e_request_latency_seconds"},
 
 		Requests:     metrics.Alternatives{"lmdeploy:request_success_total"},
 		PromptTokens: metrics.Alternatives{"lmdeploy:prompt_tokens_total"},

@@ -141,6 +141,7 @@ func (MindIE) Metrics() metrics.Names {
 		CacheHitRate: metrics.Alternatives{"npu_prefix_cache_hit_rate"},
 		Preemptions:  metrics.Alternatives{"num_preemptions_total"},
 		KVUsage:      metrics.Alternatives{"npu_cache_usage_perc"},
+		Waiting:      metrics.Alternatives{"num_requests_waiting"},
 
 		Requests:     metrics.Alternatives{"request_success_total"},
 		PromptTokens: metrics.Alternatives{"prompt_tokens_total"},

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/metrics"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
@@ -35,6 +36,7 @@ type Mock struct {
 	Dialect dialect.Dialect
 	// Body changes the body of each completion; see [llmbench.Target].
 	Body json.RawMessage
+	HTTP string // version of HTTP; see [llmbench.Target]
 }
 
 // Start starts the server and returns it as a target. The server runs until tb ends. Start fails if several
@@ -48,8 +50,8 @@ func (m Mock) Start(tb testing.TB) llmbench.Target {
 // Serve is like [Mock.Start] and also returns the server itself, for its log.
 func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 	tb.Helper()
-	llmbench.Watch(tb)
-	if _, shards := llmbench.Shard(); shards > 1 {
+	harness.Watch(tb)
+	if _, shards := harness.Shard(); shards > 1 {
 		tb.Fatal("backends: mock: it is part of one process, which the other shards of LLMBENCH_RENDEZVOUS cannot reach: want LLMBENCH_BACKEND=mock-container, or LLMBENCH_URL of a server that runs, such as go run ./mockserver/cmd/mockserver")
 	}
 	cfg, err := mockserver.Load(m.Profile)
@@ -70,6 +72,7 @@ func (m Mock) Serve(tb testing.TB) (*mockserver.Server, llmbench.Target) {
 		Model:     cfg.Model,
 		Dialect:   m.Dialect,
 		Body:      m.Body,
+		HTTP:      m.HTTP,
 		Config:    m.describe(),
 		Observe:   mockMetrics(url, cfg, tb.Logf).Observe,
 		Truth: &llmbench.Truth{
@@ -122,7 +125,7 @@ func logged(srv *mockserver.Server, samples iter.Seq[*sample.Sample]) map[string
 
 // inLog lists the units that can also be computed from the log of the simulated server.
 var inLog = []string{
-	"p50-ttft-ns", "p99-ttft-ns", "mean-tpot-ns", "p99-itl-ns", "p50-e2e-ns",
+	sample.P50TTFT, sample.P99TTFT, sample.MeanTPOT, sample.P99ITL, sample.P50E2E,
 }
 
 // mockMetrics returns the metrics of a simulated server. Every simulated server counts requests and tokens,

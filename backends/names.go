@@ -15,7 +15,6 @@ import (
 // checkedVersions lists, for each server, the versions in testdata/facts, newest first. Tests compare the
 // server's settings with the sources of these versions.
 var checkedVersions = map[string][]string{
-	"atom":            {"0.1.7-rc0"},
 	"dynamo":          {"1.5.0"},
 	"llamacpp":        {"b11312", "b10868"},
 	"llamacpp-python": {"0.3.35", "0.3.5"},

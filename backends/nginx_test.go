@@ -43,6 +43,15 @@ func TestNginx(t *testing.T) {
 		{"IPv6", nginxtest.Options{Network: "tcp6", TLS: true}, func(s *nginxtest.Server) []string {
 			return []string{"LLMBENCH_URL=" + s.URL, "LLMBENCH_CA=" + s.CAFile}
 		}, false},
+		{"HTTP/2 with TLS", nginxtest.Options{TLS: true, HTTP2: true}, func(s *nginxtest.Server) []string {
+			return []string{"LLMBENCH_URL=" + s.URL, "LLMBENCH_CA=" + s.CAFile, "LLMBENCH_HTTP=2"}
+		}, false},
+		{"HTTP/2 without TLS", nginxtest.Options{HTTP2: true}, func(s *nginxtest.Server) []string {
+			return []string{"LLMBENCH_URL=" + s.URL, "LLMBENCH_HTTP=2"}
+		}, false},
+		{"HTTP/2 at a Unix socket", nginxtest.Options{Network: "unix", HTTP2: true}, func(s *nginxtest.Server) []string {
+			return []string{"LLMBENCH_URL=unix://" + s.Socket, "LLMBENCH_HTTP=2"}
+		}, true},
 		{"a Unix socket", nginxtest.Options{Network: "unix", Prefix: "/llm"}, func(s *nginxtest.Server) []string {
 			return []string{"LLMBENCH_URL=unix://" + s.Socket + ":/llm/v1"}
 		}, true},

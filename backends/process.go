@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -20,15 +21,24 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // A Program is a program that listens on a port of 127.0.0.1. [Process] starts it.
 //
-// In Command and in values of Env, {port} is replaced with the port that the program is to listen
-// on, {upstream} with the port of the program that was started before it, and {NAME} with the port of
-// a program of that Name that was started before it. {data} is replaced with a new, empty folder of the
-// program, which is removed when all programs have ended, and {out} with [Process.Out]. Results have these
+// In Command, in values of Env and in the contents of files, these placeholders are replaced:
+//
+//	{port}           port that the program is to listen on
+//	{other-port}     another free port, such as for metrics
+//	{upstream}       port of the program that was started before this one; of [Process.Upstream], if this is the first
+//	{upstream-host}  its host, {upstream-addr} its HOST:PORT, and {upstream-url} its URL
+//	{NAME}           port of a program of that Name that was started before this one
+//	{dir}            folder with Files and Templates, which is new
+//	{data}           folder that is new and empty
+//	{out}            [Process.Out]
+//
+// The folders {dir} and {data} are the program's own, and are removed when all programs have ended. Results have these
 // placeholders and not what replaces them, so that they are comparable.
 type Program struct {
 	Name    string   // by which later programs refer to its port; otherwise not needed
@@ -44,6 +54,15 @@ type Program struct {
 	// Secrets holds further environment variables. Their values are secrets whatever their names are. Texts
 	// that the program or its server writes are searched for secrets of 8 bytes or more.
 	Secrets map[string]env.Secret
+	// Files are written before the program starts, such as a configuration file with the program's port. A key is the
+	// file's path in {dir}, and the value is its text with placeholders. A word in braces that is no placeholder is an
+	// error; {{word}} is written as {word}, and other text in braces stays as it is. Secrets in files are treated as in
+	// Command. Results have a hash of each text.
+	Files map[string]string
+	// Templates are paths of files of this machine whose contents are further Files. Each is written under the last
+	// element of its path, which may contain {out}. Results have such a path in place of a hash, so that the same file
+	// of two commits can be compared.
+	Templates []string
 	// Port is the port to listen on; 0 means a free one.
 	Port int
 	// Health is a path, such as /health, at which the program answers with a 2xx status once it is up. If
@@ -58,7 +77,7 @@ type Program struct {
 // survive, and on Windows all of them survive if this process is killed.
 //
 // If a program exits earlier, the test or benchmark fails with the exit status and the last lines of the
-// log. On Linux, results have the units srv-cpu-s/ktok and srv-peak-MB, which cover the program and all
+// log. On Linux, results have the units srv-cpu-s/ktok, srv-req/cpu-s and srv-peak-MB, which cover the program and all
 // programs in Beside.
 type Process struct {
 	Program
@@ -76,6 +95,20 @@ type Process struct {
 	Header http.Header     // further fields of each request; see [llmbench.Target]
 	Body   json.RawMessage // changes the body of each completion; see [llmbench.Target]
 	Echo   []string        // fields of an answer that the next turn of a session sends back; see [llmbench.Target]
+	// ShedStatus holds the statuses with which the server refuses requests because of its load, and
+	// RecordHeader names fields of answers for the records; see [llmbench.Target].
+	ShedStatus   []int
+	RecordHeader []string
+	HTTP         string // version of HTTP; see [llmbench.Target]
+	// Upstream is the base URL of a server that runs already, behind the programs: {upstream} of the first program. ""
+	// means none.
+	Upstream string
+	// GatewayMetrics are the addresses of the Prometheus metrics of the program, if it is a gateway, or of gateways behind
+	// it; see [URL]. {port} is replaced with the port of the program.
+	GatewayMetrics []string
+	// MetricsURLs are the addresses of the metrics of the servers behind the programs, one for each replica; see [URL]. nil
+	// means that the metrics of the program are looked for.
+	MetricsURLs []string
 	// Out is the folder that {out} stands for: what was built of the version to measure.
 	Out string
 	// Ready bounds the stages of the start. Those that a program lacks, Image and Setup, are not used.
@@ -94,7 +127,7 @@ type Process struct {
 // the server's address. Start fails if a shard runs on another machine.
 func (p Process) Start(tb testing.TB) llmbench.Target {
 	tb.Helper()
-	llmbench.Watch(tb)
+	harness.Watch(tb)
 	if err := p.check(); err != nil {
 		tb.Fatalf("backends: %v", err)
 	}
@@ -103,21 +136,26 @@ func (p Process) Start(tb testing.TB) llmbench.Target {
 		URL, Model   string
 		Config       map[string]string
 		KeepsPrompts bool
+		Context      int
 	}
-	told, err := llmbench.Lead("the start of "+p.name(), func() (reached, error) {
-		if err := llmbench.CheckOneMachine(); err != nil {
+	told, err := harness.Lead("the start of "+p.name(), func() (reached, error) {
+		if err := harness.CheckOneMachine(); err != nil {
 			return reached{}, fmt.Errorf("%s: only this machine can reach it, and these shards are %w; start the server, and set LLMBENCH_URL in all shards", p.name(), err)
 		}
-		r = newStarted(p, tb.Logf)
+		p, err := p.withTemplates()
+		if err != nil {
+			return reached{}, err
+		}
+		r = newStarted(p, tb)
 		tb.Cleanup(func() {
 			if err := r.stop(); err != nil {
 				tb.Errorf("backends: %s", redact.Known().Hide(err.Error()))
 			}
 		})
-		if err := r.start(llmbench.Context(tb)); err != nil {
+		if err := r.start(harness.Context(tb)); err != nil {
 			return reached{}, err
 		}
-		return reached{r.target.URL, r.target.Model, r.target.Config, r.target.KeepsPrompts}, nil
+		return reached{r.target.URL, r.target.Model, r.target.Config, r.target.KeepsPrompts, r.target.Context}, nil
 	})
 	if err != nil {
 		tb.Fatalf("backends: %s", redact.Known().Hide(err.Error()))
@@ -126,7 +164,7 @@ func (p Process) Start(tb testing.TB) llmbench.Target {
 		return r.target
 	}
 	t := p.target()
-	t.URL, t.Model, t.Config, t.KeepsPrompts = told.URL, told.Model, told.Config, told.KeepsPrompts
+	t.URL, t.Model, t.Config, t.KeepsPrompts, t.Context = told.URL, told.Model, told.Config, told.KeepsPrompts, told.Context
 	return t
 }
 
@@ -143,13 +181,16 @@ func (p Process) programs() []Program { return append(slices.Clone(p.Beside), p.
 func (p Process) check() error {
 	var errs []error
 	invalid := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	names := map[string]bool{"port": true, "upstream": true, "data": true, "out": true}
+	names := map[string]bool{}
+	for _, name := range placeholderNames {
+		names[name] = true
+	}
 	for i, program := range p.programs() {
 		switch {
 		case len(program.Command) == 0 || program.Command[0] == "":
 			invalid("program %d has no Command: want a program and its arguments", i+1)
 		case program.Name != "" && names[program.Name]:
-			invalid("two programs have the Name %q, or it is port, upstream, data or out: want different names", program.Name)
+			invalid("two programs have the Name %q, or it is one of %s: want different names", program.Name, strings.Join(placeholderNames, ", "))
 		case program.Port < 0 || program.Port > 65535:
 			invalid("Port %d: want 1 to 65535, or 0 for a free port", program.Port)
 		case program.Health != "" && program.Health[0] != '/':
@@ -158,11 +199,17 @@ func (p Process) check() error {
 			invalid("program %d names {out}, and no folder is set (Process.Out, LLMBENCH_BUILD)", i+1)
 		}
 		names[program.Name] = program.Name != ""
-		for name := range program.Env {
+		if err := program.checkFiles(); err != nil {
+			invalid("program %d: %v", i+1, err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(program.Env)) {
 			if name == "" || strings.ContainsAny(name, "=\x00") {
 				invalid("Env %q: want the name of a variable", name)
 			}
 		}
+	}
+	if u, err := url.Parse(p.Upstream); p.Upstream != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		invalid("Upstream: want a base URL like http://127.0.0.1:8000") // which may have a password
 	}
 	if p.StopDelay < 0 {
 		invalid("StopDelay %v: want a duration above 0, or 0 for ten seconds", p.StopDelay)
@@ -176,7 +223,8 @@ func (p Process) check() error {
 // names reports whether the program uses a placeholder.
 func (p Program) names(placeholder string) bool {
 	has := func(text string) bool { return strings.Contains(text, placeholder) }
-	if slices.ContainsFunc(p.Command, has) || slices.ContainsFunc(slices.Collect(maps.Values(p.Env)), has) {
+	if slices.ContainsFunc(p.Command, has) || slices.ContainsFunc(p.Templates, has) ||
+		slices.ContainsFunc(slices.Collect(maps.Values(p.Env)), has) || slices.ContainsFunc(slices.Collect(maps.Values(p.Files)), has) {
 		return true
 	}
 	return slices.ContainsFunc(slices.Collect(maps.Values(p.Secrets)), func(s env.Secret) bool { return has(s.Reveal()) })
@@ -185,7 +233,7 @@ func (p Program) names(placeholder string) bool {
 // target returns the server without its address and without a model that it lists.
 func (p Process) target() llmbench.Target {
 	key := cmp.Or(p.APIKey.Reveal(), secret.APIKey(p.Command, p.Env))
-	t := URL{Model: p.Model, Dialect: p.Dialect, Header: p.Header, Body: p.Body, Echo: p.Echo}.target()
+	t := URL{Model: p.Model, Dialect: p.Dialect, Header: p.Header, Body: p.Body, Echo: p.Echo, ShedStatus: p.ShedStatus, RecordHeader: p.RecordHeader, HTTP: p.HTTP}.target()
 	if key != "" { // whatever the dialect, because engines such as vLLM only accept a bearer token
 		t.Header.Set("Authorization", "Bearer "+key)
 	}
@@ -208,6 +256,7 @@ func (p Process) describe() map[string]string {
 		for name, value := range program.Env {
 			c["env"+suffix+"-"+configKey(name)] = secret.Redact(name, value)
 		}
+		program.describeFiles(c, suffix)
 		for name := range program.Secrets {
 			c["env"+suffix+"-"+configKey(name)] = secret.Placeholder
 		}
@@ -227,10 +276,11 @@ func configKey(name string) string {
 
 // secrets returns the secrets in the settings of the programs.
 func (p Process) secrets() []string {
-	all := []string{p.APIKey.Reveal()}
+	_, inUpstream := secret.RedactArgs([]string{p.Upstream})
+	all := append([]string{p.APIKey.Reveal()}, inUpstream...)
 	for _, program := range p.programs() {
 		_, inArgs := secret.RedactArgs(program.Command)
-		all = append(all, inArgs...)
+		all = append(append(all, inArgs...), program.fileSecrets()...)
 		for name, value := range program.Env {
 			all = append(all, secret.InVariable(name, value)...)
 		}

@@ -7,12 +7,16 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -35,6 +39,63 @@ var roles = map[string]func(port string){
 	"late": func(port string) {
 		time.Sleep(time.Second)
 		listen(port, mock())
+	},
+	"loads": func(port string) {
+		fmt.Print("loading shard 1 of 9\n\n")
+		time.Sleep(3 * time.Second)
+		listen(port, mock())
+	},
+	"lists no models at first": func(port string) {
+		var lists atomic.Int64
+		mux := http.NewServeMux()
+		mux.Handle("/", mock())
+		mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) {
+			switch lists.Add(1) {
+			case 1:
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			case 2:
+				fmt.Fprint(w, `{"object":"list","data":null}`) // as Ollama
+				return
+			case 3:
+				fmt.Fprint(w, `{"object":"list","data":[]}`)
+				return
+			}
+			fmt.Fprint(w, `{"object":"list","data":[{"id":"m"}]}`)
+		})
+		listen(port, mux)
+	},
+	"knows no model at first": func(port string) { // as a router without workers
+		var lists atomic.Int64
+		mux := http.NewServeMux()
+		server := mock()
+		mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+			if lists.Load() < 3 {
+				w.WriteHeader(http.StatusNotFound)
+				fmt.Fprint(w, `{"error":{"code":"model_not_found","message":"no worker for model m"}}`)
+				return
+			}
+			server.ServeHTTP(w, r)
+		})
+		mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) {
+			if lists.Add(1) < 3 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			fmt.Fprint(w, `{"object":"list","data":[{"id":"m"}]}`)
+		})
+		listen(port, mux)
+	},
+	"refuses to reset at first": func(port string) {
+		var resets atomic.Int64
+		server := mock()
+		listen(port, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/reset_prefix_cache" && resets.Add(1)%2 == 1 {
+				w.WriteHeader(http.StatusBadGateway)
+				return
+			}
+			server.ServeHTTP(w, r)
+		}))
 	},
 	"wrong port": func(string) { listen("0", mock()) },
 	"dies at start": func(string) {
@@ -74,23 +135,39 @@ var roles = map[string]func(port string){
 		mux.HandleFunc("/api/version", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"version":"0.99.1"}`) })
 		listen(port, mux)
 	},
-	"gateway": func(port string) {
-		upstream, err := url.Parse("http://127.0.0.1:" + os.Args[2])
+	"has a file": func(string) {
+		text, err := os.ReadFile(os.Args[2])
 		if err != nil {
-			panic(err)
+			fmt.Println(err)
+			os.Exit(5)
 		}
-		proxy := httputil.NewSingleHostReverseProxy(upstream)
-		listen(port, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			// The server closes the body when the answer begins, and a proxy that is still reading the body would
-			// then end the connection to the upstream (https://go.dev/issue/40747).
-			body, err := io.ReadAll(r.Body)
-			if err != nil {
-				panic(http.ErrAbortHandler)
-			}
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			proxy.ServeHTTP(w, r)
-		}))
+		lines := strings.Split(string(text), "\n")
+		if text, err := os.ReadFile(lines[2]); err != nil || string(text) != "{port} stays" {
+			fmt.Printf("%q %v\n", text, err)
+			os.Exit(5)
+		}
+		gateway(lines[0], lines[1])
 	},
+	"gateway": func(port string) { gateway(port, "http://127.0.0.1:"+os.Args[2]) },
+}
+
+// gateway is a gateway that listens on a port.
+func gateway(port, upstream string) {
+	u, err := url.Parse(upstream)
+	if err != nil {
+		panic(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(u)
+	listen(port, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The server closes the body when the answer begins, and a proxy that is still reading the body would
+		// then end the connection to the upstream (https://go.dev/issue/40747).
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		proxy.ServeHTTP(w, r)
+	}))
 }
 
 // mock returns a simulated server that answers without delay.
@@ -126,6 +203,8 @@ func TestProcess(t *testing.T) {
 		"a server":         {Program: program(t, "serve")},
 		"a health route":   {Program: healthy},
 		"listens late":     {Program: program(t, "late")},
+		"no model listed":  {Program: program(t, "lists no models at first")},
+		"no worker yet":    {Program: program(t, "knows no model at first"), Model: "m"},
 		"logs 100 MB":      {Program: program(t, "logs 100 MB")},
 		"a gateway":        {Program: program(t, "gateway", "{upstream}"), Beside: []backends.Program{program(t, "serve")}},
 		"a gateway's name": {Program: program(t, "gateway", "{engine}"), Beside: []backends.Program{{Name: "engine", Command: healthy.Command, Env: healthy.Env, Health: "/up"}}},
@@ -213,6 +292,30 @@ func TestProcessFolders(t *testing.T) {
 	assert.Equal(t, len(left), 0)
 }
 
+// A noteRecorder is a testing.TB that keeps what is logged.
+type noteRecorder struct {
+	testing.TB
+	mu    sync.Mutex
+	notes []string
+}
+
+func (n *noteRecorder) Log(args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.notes = append(n.notes, fmt.Sprint(args...))
+}
+
+// TestProcessProgress checks that the start of a program that loads for seconds is told while it goes on.
+func TestProcessProgress(t *testing.T) {
+	t.Parallel()
+	n := &noteRecorder{TB: t}
+	backends.Process{Program: program(t, "loads")}.Start(n)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	told := regexp.MustCompile(`^waiting for process: port: nothing listens on port \d+, which \{port\} stands for: connection refused; 29m\d\ds left; its log: loading shard 1 of 9$`)
+	assert.Assert(t, len(n.notes) > 0 && told.MatchString(n.notes[0]), "%q", n.notes)
+}
+
 // TestProcessErrors checks what is said of programs that do not become ready.
 func TestProcessErrors(t *testing.T) {
 	secret := program(t, "dies at start")
@@ -222,13 +325,21 @@ func TestProcessErrors(t *testing.T) {
 		process backends.Process
 		want    []string
 	}{
-		"no command":        {backends.Process{}, []string{"process: program 1 has no Command"}},
-		"no such program":   {backends.Process{Program: backends.Program{Command: []string{"no-such-program-anywhere"}}}, []string{"process: running: exec: ", "not found"}},
-		"dies at start":     {backends.Process{Program: secret}, []string{"the program ended: exit status 3", "last lines of its log:\n    error loading model: no such file, with key [redacted]"}},
-		"wrong port":        {backends.Process{Program: program(t, "wrong port"), Ready: backends.Deadlines{Port: soon}}, []string{"process: port: not within 5s: nothing listens on port ", "which {port} stands for: connection refused"}},
-		"what stands first": {backends.Process{Program: program(t, "gateway", "{upstream}"), Beside: []backends.Program{secret}}, []string{"process: program 1: port: program 1 ended: exit status 3", "program 1: error loading model"}},
-		"no folder":         {backends.Process{Program: backends.Program{Command: []string{"{out}/server"}}}, []string{"process: program 1 names {out}, and no folder is set (Process.Out, LLMBENCH_BUILD)"}},
-		"two names":         {backends.Process{Program: backends.Program{Name: "port", Command: []string{"true"}}}, []string{`the Name "port"`}},
+		"no command":         {backends.Process{}, []string{"process: program 1 has no Command"}},
+		"no such program":    {backends.Process{Program: backends.Program{Command: []string{"no-such-program-anywhere"}}}, []string{"process: running: exec: ", "not found"}},
+		"dies at start":      {backends.Process{Program: secret}, []string{"the program ended: exit status 3", "last lines of its log:\n    error loading model: no such file, with key [redacted]"}},
+		"wrong port":         {backends.Process{Program: program(t, "wrong port"), Ready: backends.Deadlines{Port: soon}}, []string{"process: port: not within 5s: nothing listens on port ", "which {port} stands for: connection refused"}},
+		"what stands first":  {backends.Process{Program: program(t, "gateway", "{upstream}"), Beside: []backends.Program{secret}}, []string{"process: program 1: port: program 1 ended: exit status 3", "program 1: error loading model"}},
+		"no folder":          {backends.Process{Program: backends.Program{Command: []string{"{out}/server"}}}, []string{"process: program 1 names {out}, and no folder is set (Process.Out, LLMBENCH_BUILD)"}},
+		"no upstream":        {backends.Process{Program: backends.Program{Command: []string{"a"}, Files: map[string]string{"x": "{upstream-url}"}}}, []string{"process: program 1 names {upstream}, and there is none: no program is started before it (Process.Beside), and no server is named (Process.Upstream, LLMBENCH_DIRECT)"}},
+		"a wrong upstream":   {backends.Process{Program: backends.Program{Command: []string{"a"}}, Upstream: "127.0.0.1:8000"}, []string{"process: Upstream: want a base URL like http://127.0.0.1:8000"}},
+		"a file outside":     {backends.Process{Program: backends.Program{Command: []string{"a"}, Files: map[string]string{"../a": ""}}}, []string{`process: program 1: file "../a": want a path in {dir}, like proxy.conf`}},
+		"no template":        {backends.Process{Program: backends.Program{Command: []string{"a"}, Templates: []string{"no/such.cfg"}}}, []string{"process: template: open no/such.cfg: no such file or directory"}},
+		"two files":          {backends.Process{Program: backends.Program{Command: []string{"a"}, Templates: []string{"a/x.cfg", "b/x.cfg"}}}, []string{`two files have the name "x.cfg"`}},
+		"a wrong template":   {backends.Process{Program: backends.Program{Command: []string{"true"}, Files: map[string]string{"x.cfg": "port {prot}"}}}, []string{"process: running: file x.cfg: line 1: unknown placeholder {prot}: want {port}, {other-port}, {dir}, {data} or {out}; {{prot}} stands for"}},
+		"no folder to write": {backends.Process{Program: backends.Program{Command: []string{"true"}, Files: map[string]string{"x": "", "x/y": ""}}}, []string{"process: running: file x/y: mkdir ", "not a directory"}},
+		"a wrong word":       {backends.Process{Program: backends.Program{Command: append(program(t, "dies at start").Command, "{prot}"), Env: secret.Env}}, []string{"exit status 3", "note: the command has {prot}, which is no placeholder: those are {port}, {other-port}, {upstream}"}},
+		"two names":          {backends.Process{Program: backends.Program{Name: "port", Command: []string{"true"}}}, []string{`the Name "port"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -237,6 +348,50 @@ func TestProcessErrors(t *testing.T) {
 				assert.Check(t, strings.Contains(got, want), "%q does not contain %q", got, want)
 			}
 			assert.Check(t, !strings.Contains(got, "hello-secret"), "%q", got)
+		})
+	}
+}
+
+// TestProcessReset checks that the request that empties the prefix cache is sent again if a gateway refuses it for the
+// moment.
+func TestProcessReset(t *testing.T) {
+	target := backends.Process{Program: program(t, "refuses to reset at first")}.Start(t)
+	assert.Equal(t, target.Config["prompt-cache"], "", "%v", target.Config)
+	for range 2 {
+		assert.NilError(t, target.Observe().Before(t.Context()))
+	}
+}
+
+// TestProcessFiles checks that a gateway finds its port and its upstream in files, and that the files are removed. The
+// upstream is a program that was started before, or a server that runs already.
+func TestProcessFiles(t *testing.T) {
+	upstream := httptest.NewServer(mock())
+	defer upstream.Close()
+	template := filepath.Join(t.TempDir(), "keeps.txt")
+	assert.NilError(t, os.WriteFile(template, []byte("{{port}} stays"), 0o600))
+	for name, p := range map[string]backends.Process{
+		"a program": {Beside: []backends.Program{program(t, "serve")}},
+		"a server":  {Upstream: upstream.URL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			t.Setenv("TMPDIR", folder)
+			p.Program = program(t, "has a file", "{dir}/conf/gateway")
+			p.Files = map[string]string{"conf/gateway": "{port}\nhttp://{upstream-addr}\n{dir}/keeps.txt"}
+			p.Templates = []string{template}
+			e := &errorRecorder{TB: t}
+			target := p.Start(e)
+			assert.Assert(t, strings.HasPrefix(target.Config["file-conf/gateway"], "sha256:"), "%v", target.Config)
+			assert.Assert(t, strings.HasSuffix(target.Config["command"], " {port} {dir}/conf/gateway"), "%v", target.Config)
+			s := llmbench.Do(t.Context(), target, llmbench.Request{Prompt: "a", MaxTokens: 1}, true)
+			assert.NilError(t, s.Err)
+			for _, cleanup := range slices.Backward(e.cleanups) {
+				cleanup()
+			}
+			left, err := os.ReadDir(folder)
+			assert.NilError(t, err)
+			assert.Equal(t, len(left), 0, "%v", left)
+			assert.Equal(t, e.text, "")
 		})
 	}
 }
@@ -284,7 +439,7 @@ func TestProcessCrash(t *testing.T) {
 // TestProcessFromConfig checks the environment variables.
 func TestProcessFromConfig(t *testing.T) {
 	dir := t.TempDir()
-	c, err := backends.ParseConfig([]string{"LLMBENCH_BACKEND=process", "LLMBENCH_READY=/up,5m", "LLMBENCH_NAME=mine", "LLMBENCH_BUILD=" + dir,
+	c, err := backends.ParseConfig([]string{"LLMBENCH_BACKEND=process", "LLMBENCH_READY=/up,5m", "LLMBENCH_NAME=mine", "LLMBENCH_BUILD=" + dir, "LLMBENCH_TEMPLATES={out}/a.cfg, process_test.go", "LLMBENCH_DIRECT=http://server:8000", "LLMBENCH_METRICS=http://a:1/metrics,http://b",
 		`LLMBENCH_COMMAND=A='b c' ./engine --port {port} & gateway "x y" {upstream}`})
 	assert.NilError(t, err)
 	all, err := backends.FromConfig(c, nil)
@@ -292,16 +447,24 @@ func TestProcessFromConfig(t *testing.T) {
 	assert.Equal(t, all[0].Name, "mine")
 	p := all[0].Backend.(backends.Process)
 	assert.DeepEqual(t, p.Beside, []backends.Program{{Command: []string{"./engine", "--port", "{port}"}, Env: map[string]string{"A": "b c"}}})
-	assert.DeepEqual(t, p.Program, backends.Program{Command: []string{"gateway", "x y", "{upstream}"}, Health: "/up"})
+	here, err := filepath.Abs("process_test.go")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, p.Program, backends.Program{Command: []string{"gateway", "x y", "{upstream}"}, Health: "/up", Templates: []string{"{out}/a.cfg", here}})
+	assert.Equal(t, p.Upstream, "http://server:8000")
+	assert.DeepEqual(t, p.MetricsURLs, []string{"http://a:1/metrics", "http://b"})
 	assert.Equal(t, p.Ready.Port, 5*time.Minute)
 	assert.Equal(t, p.Out, dir)
 	for environ, want := range map[string]string{
-		"LLMBENCH_COMMAND=a":                                                    "LLMBENCH_COMMAND: means nothing without LLMBENCH_BACKEND=process",
-		"LLMBENCH_BUILD=.":                                                      "LLMBENCH_BUILD: means nothing without LLMBENCH_BACKEND=process",
-		"LLMBENCH_BACKEND=process":                                              "LLMBENCH_BACKEND=process: want the command to start in LLMBENCH_COMMAND",
-		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a &":                        "LLMBENCH_COMMAND=[not shown]: no command before or after an &",
-		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a | b":                      "LLMBENCH_COMMAND=[not shown]: the word |; no shell reads the command",
-		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a\nLLMBENCH_READY=sometime": "LLMBENCH_READY=sometime: want a path like /health, a time like 5m, or both",
+		"LLMBENCH_COMMAND=a":        "LLMBENCH_COMMAND: means nothing without LLMBENCH_BACKEND=process",
+		"LLMBENCH_BUILD=.":          "LLMBENCH_BUILD: means nothing without LLMBENCH_BACKEND=process",
+		"LLMBENCH_METRICS=http://a": "LLMBENCH_METRICS: means nothing without LLMBENCH_URL",
+		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a\nLLMBENCH_METRICS=off":       "LLMBENCH_METRICS=off: want addresses, with LLMBENCH_BACKEND=process",
+		"LLMBENCH_TEMPLATES={out}/a":                                               "LLMBENCH_TEMPLATES: means nothing without LLMBENCH_BACKEND=process",
+		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a\nLLMBENCH_TEMPLATES=no/such": "LLMBENCH_TEMPLATES=no/such: want a comma list of files, like nginx.conf or {out}/nginx.conf",
+		"LLMBENCH_BACKEND=process":                                                 "LLMBENCH_BACKEND=process: want the command to start in LLMBENCH_COMMAND",
+		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a &":                           "LLMBENCH_COMMAND=[not shown]: no command before or after an &",
+		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a | b":                         "LLMBENCH_COMMAND=[not shown]: the word |; no shell reads the command",
+		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a\nLLMBENCH_READY=sometime":    "LLMBENCH_READY=sometime: want a path like /health, a time like 5m, or both",
 	} {
 		_, err := backends.ParseConfig(strings.Split(environ, "\n"))
 		assert.ErrorContains(t, err, want)

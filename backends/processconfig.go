@@ -2,6 +2,8 @@ package backends
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,8 +25,9 @@ func readProcess(r *env.Reader, c *Config) {
 	env.ReadHidden(r, &c.Command, "LLMBENCH_COMMAND", parseCommand, "a command, quoted as in a shell")
 	env.Read(r, &c.Ready, "LLMBENCH_READY", parseReady, "a path like /health, a time like 5m, or both: /health,5m")
 	env.Read(r, &c.Build, "LLMBENCH_BUILD", env.Folder, "a folder with what was built")
+	env.Read(r, &c.Templates, "LLMBENCH_TEMPLATES", env.List(parseTemplate), "a comma list of files, like nginx.conf or {out}/nginx.conf")
 	named := slices.Contains(c.Backends, processName)
-	for _, name := range []string{"LLMBENCH_COMMAND", "LLMBENCH_READY", "LLMBENCH_BUILD"} {
+	for _, name := range []string{"LLMBENCH_COMMAND", "LLMBENCH_READY", "LLMBENCH_BUILD", "LLMBENCH_TEMPLATES"} {
 		if r.IsSet(name) && !named {
 			r.Errorf("%s: means nothing without LLMBENCH_BACKEND=%s", name, processName)
 		}
@@ -71,6 +74,21 @@ func parseCommand(v string) ([]Program, error) {
 	return all, nil
 }
 
+// parseTemplate accepts a file of this machine. A path with {out} is checked when the program starts.
+func parseTemplate(v string) (string, error) {
+	if strings.Contains(v, "{out}") {
+		return v, nil
+	}
+	info, err := os.Stat(v)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", errors.New("not a file")
+	}
+	return filepath.Abs(v)
+}
+
 // parseReady reads a path, a time, or both.
 func parseReady(v string) (r Readiness, err error) {
 	for part := range strings.SplitSeq(v, ",") {
@@ -93,9 +111,9 @@ func processFrom(c Config) Process {
 	limit := c.Ready.Limit
 	p := Process{
 		Program: c.Command[last], Beside: c.Command[:last], Backend: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey,
-		Header: map[string][]string(c.Header), Body: []byte(c.Body.Reveal()), Echo: c.Echo, LogDir: c.LogDir, Out: c.Build,
+		Header: map[string][]string(c.Header), Body: []byte(c.Body.Reveal()), Echo: c.Echo, ShedStatus: c.ShedStatus, RecordHeader: c.RecordHeader, HTTP: c.HTTP, GatewayMetrics: c.Gateway, LogDir: c.LogDir, Out: c.Build, Upstream: c.Direct, MetricsURLs: c.Metrics,
 		Ready: Deadlines{Running: limit, Port: limit, Health: limit, Completion: limit},
 	}
-	p.Health = c.Ready.Health
+	p.Health, p.Templates = c.Ready.Health, c.Templates
 	return p
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
@@ -16,12 +17,14 @@ import (
 
 const (
 	cpuUnit  = "srv-cpu-s/ktok"
+	rateUnit = sample.PerCore
 	peakUnit = "srv-peak-MB"
 )
 
 func init() {
 	llmbench.RegisterUnits(
 		sample.Unit{Name: cpuUnit, Better: "lower", Core: true, Gate: "5%", Means: "CPU seconds of the programs of `backends.Process` and their children / 1,000 output tokens. Linux only."},
+		sample.Unit{Name: rateUnit, Better: "higher", Core: true, Means: "Successful requests / CPU seconds of the programs of `backends.Process` and their children: the requests a second that one core can serve. Linux only."},
 		sample.Unit{Name: peakUnit, Better: "lower", Core: true, Means: "Largest resident memory of the programs of `backends.Process` and their children, in 1,000,000 bytes, read every half second. Shared pages count for each process. Linux only."},
 	)
 }
@@ -109,38 +112,55 @@ func (c *costs) After(ctx context.Context) (map[string]float64, error) {
 	return figures, err
 }
 
-// FiguresOf returns the CPU time per 1,000 output tokens of samples.
+// FiguresOf returns the CPU time per 1,000 output tokens of samples, and the requests per second of CPU time.
 func (c *costs) FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float64 {
-	tokens := 0
+	tokens, requests := 0, 0
 	for s := range samples {
 		if s.Outcome == sample.OK {
 			tokens += s.OutputTokens
+			requests++
 		}
 	}
-	if c.err != nil || tokens == 0 {
-		return nil
+	figures := map[string]float64{}
+	if c.err == nil && tokens > 0 {
+		figures[cpuUnit] = c.cpu.Seconds() / float64(tokens) * 1000
 	}
-	return map[string]float64{cpuUnit: c.cpu.Seconds() / float64(tokens) * 1000}
+	if c.err == nil && requests > 0 && c.cpu > 0 {
+		figures[rateUnit] = float64(requests) / c.cpu.Seconds()
+	}
+	return figures
 }
 
-// observe finds out where the server's counters are, and whether its prefix cache can be emptied.
-func (s *started) observe(ctx context.Context) error {
-	found, err := URL{ResetCache: true}.observe(ctx, s.target)
-	if err == nil {
-		err = found.Reset(ctx)
+// observe finds out where the counters of the server and of a gateway are, and whether the server's prefix cache can be
+// emptied.
+func (s *started) observe(ctx context.Context) (metrics.Source, error) {
+	var found source
+	err := errors.New("several replicas have caches of their own")
+	if len(s.MetricsURLs) == 0 {
+		if found, err = (URL{ResetCache: true}).observe(ctx, s.target); err == nil {
+			err = found.Reset(ctx)
+		}
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		return fmt.Errorf("%s: %w", s.name(), cause)
+		return metrics.Source{}, fmt.Errorf("%s: %w", s.name(), cause)
 	}
 	if err != nil { // no request is known that empties its cache
+		if found.Reset != nil { // the server is recognised
+			s.logf("prompts stay in the prefix cache from pass to pass: %v", err)
+		}
 		s.target.KeepsPrompts = true
 		s.target.Config["prompt-cache"] = "kept between passes"
-		if found, err = (URL{}).observe(ctx, s.target); err != nil {
-			return fmt.Errorf("%s: %w", s.name(), err)
+		if found, err = (URL{MetricsURLs: s.MetricsURLs}).observe(ctx, s.target); err != nil {
+			return metrics.Source{}, fmt.Errorf("%s: %w", s.name(), err)
 		}
 		found.Reset = nil
 	}
 	found.Logf = s.logf
+	var gateway []string
+	for _, raw := range s.GatewayMetrics {
+		gateway = append(gateway, strings.ReplaceAll(raw, portPlaceholder, s.parts[len(s.parts)-1].port))
+	}
+	observeGateway(ctx, &s.target, gateway, func(format string, args ...any) { s.note(fmt.Sprintf(format, args...)) })
 	s.target.Observe = func() llmbench.Observer { return &costs{Observer: found.Observe().(*metrics.Observer), of: s} }
-	return nil
+	return found.Source, nil
 }

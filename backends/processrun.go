@@ -5,14 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/about"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
@@ -20,6 +24,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
@@ -30,10 +35,12 @@ type started struct {
 	logs  []*serverlog.Log // of each of several programs; they write to log
 	file  *os.File         // holds the whole log; nil without a LogDir
 	parts []startedPart
-	// folders are what {data} stands for, of all programs.
+	// folders are what {dir} and {data} stand for, of all programs.
 	folders []string
 	target  llmbench.Target
 	logf    func(format string, args ...any)
+	note    func(text string) // prints a text at once
+	attempt func(error)       // records an attempt of the current stage; see [probe.Watch]
 
 	cold              bool          // the first completion is streamed, so that the time of its first token is known
 	ready, firstToken time.Duration // from the start of the first program until the last one was healthy, and until the first token
@@ -47,12 +54,13 @@ type startedPart struct {
 	program *program.Program
 }
 
-func newStarted(p Process, logf func(string, ...any)) *started {
+func newStarted(p Process, tb testing.TB) *started {
 	redact.Add(append(p.secrets(), secret.Inherited(os.Environ())...)...)
 	s := &started{Process: p, log: &serverlog.Log{}, target: p.target()}
 	s.logf = func(format string, args ...any) {
-		logf("%s: %s", p.name(), s.target.Redact(fmt.Sprintf(format, args...)))
+		tb.Logf("%s: %s", p.name(), s.target.Redact(fmt.Sprintf(format, args...)))
 	}
+	s.note = func(text string) { harness.Note(tb, s.target.Redact(text)) }
 	return s
 }
 
@@ -63,16 +71,25 @@ func (s *started) start(ctx context.Context) error {
 	}
 	limits := launch.Deadlines(s.Ready).WithDefaults()
 	began := time.Now()
-	ports := []string{"{upstream}", "no-program-was-started-before-this-one"}
+	values := map[string]string{"out": s.Out} // of placeholders
+	if s.Upstream != "" {
+		u, err := url.Parse(s.Upstream)
+		if err != nil {
+			return fmt.Errorf("%s: Upstream: %w", s.name(), err)
+		}
+		maps.Copy(values, upstreamPlaceholders(u))
+	} else if s.programs()[0].names("{upstream") {
+		return fmt.Errorf("%s: program 1 names {upstream}, and there is none: no program is started before it (Process.Beside), and no server is named (Process.Upstream, LLMBENCH_DIRECT)", s.name())
+	}
 	for i, p := range s.programs() {
 		part := startedPart{Program: p}
 		if len(s.Beside) > 0 {
 			part.label = cmp.Or(p.Name, fmt.Sprintf("program %d", i+1))
 		}
-		if err := s.stage(ctx, part, "running", limits.Running, func(context.Context) error { return s.launch(&part, ports) }); err != nil {
+		if err := s.stage(ctx, part, "running", limits.Running, func(context.Context) error { return s.launch(&part, values) }); err != nil {
 			return err
 		}
-		if err := s.stage(ctx, part, "port", limits.Port, part.listens); err != nil {
+		if err := s.stage(ctx, part, "port", limits.Port, s.listens(part.port)); err != nil {
 			return err
 		}
 		s.target.URL = "http://127.0.0.1:" + part.port
@@ -81,15 +98,18 @@ func (s *started) start(ctx context.Context) error {
 				return err
 			}
 		}
-		ports = append([]string{"{upstream}", part.port}, ports...)
+		maps.Copy(values, upstreamPlaceholders(&url.URL{Scheme: "http", Host: "127.0.0.1:" + part.port}))
 		if p.Name != "" {
-			ports = append(ports, "{"+p.Name+"}", part.port)
+			values[p.Name] = part.port
 		}
 	}
 	s.ready = time.Since(began)
 	last := s.parts[len(s.parts)-1]
 	if err := s.stage(ctx, last, "completion", limits.Completion, func(ctx context.Context) error {
-		sent, answer, err := completes(ctx, &s.target, s.Items, s.cold, func(error) {})
+		sent, answer, err := completes(ctx, &s.target, s.Items, s.cold, true, s.attempt)
+		if final, ok := errors.AsType[*probe.Final](err); ok {
+			err = explained(ctx, s.target, final, err)
+		}
 		if answer.Deltas > 0 {
 			s.firstToken = sent.Add(answer.Seen()).Sub(began)
 		}
@@ -99,8 +119,17 @@ func (s *started) start(ctx context.Context) error {
 	}
 	s.target.Config = s.describe()
 	s.target.Config["model"] = s.target.Model
-	s.readVersion(ctx, last.Program)
-	return s.observe(ctx)
+	source, err := s.observe(ctx)
+	if err != nil {
+		return err
+	}
+	facts := about.Ask(ctx, s.target, source)
+	facts.AddTo(s.target.Config, "model-root") // the command has the model, which may be in a folder of its own for each start
+	s.target.Context = facts.Refuses
+	if s.target.Config["server-version"] == "" {
+		s.readVersion(ctx, last.Program)
+	}
+	return nil
 }
 
 // openLog prepares the log, which hides secrets.
@@ -112,8 +141,9 @@ func (s *started) openLog() (err error) {
 	return err
 }
 
-// launch starts a program. ports alternates between placeholders and the ports that replace them.
-func (s *started) launch(part *startedPart, ports []string) (err error) {
+// launch writes the files of a program, and starts the program. values has the values of placeholders; launch sets the
+// values of the program.
+func (s *started) launch(part *startedPart, values map[string]string) (err error) {
 	addr := ""
 	if part.Port != 0 {
 		addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(part.Port))
@@ -121,14 +151,17 @@ func (s *started) launch(part *startedPart, ports []string) (err error) {
 	if _, part.port, err = child.FreeAddr(addr); err != nil {
 		return err
 	}
-	data := ""
-	if part.names("{data}") {
-		if data, err = os.MkdirTemp("", "llmbench-data-"); err != nil {
-			return err
-		}
-		s.folders = append(s.folders, data)
+	values["port"] = part.port
+	if _, values["other-port"], err = child.FreeAddr(""); err != nil {
+		return err
 	}
-	replace := strings.NewReplacer(append([]string{"{port}", part.port, "{data}", data, "{out}", s.Out}, ports...)...)
+	if err := s.makeFolders(part.Program, values); err != nil {
+		return err
+	}
+	if err := part.writeFiles(values); err != nil {
+		return err
+	}
+	replace := replacer(values)
 	c := program.Command{Dir: part.Dir, Env: part.environ(os.Environ(), replace), Output: s.log, StopDelay: s.StopDelay}
 	if part.label != "" {
 		own := &serverlog.Log{Line: func(line string) { fmt.Fprintf(s.log, "%s: %s\n", part.label, line) }}
@@ -144,17 +177,36 @@ func (s *started) launch(part *startedPart, ports []string) (err error) {
 	return nil
 }
 
-// listens returns nil if the program listens on its port.
-func (p *startedPart) listens(ctx context.Context) error {
+// listens returns a stage that waits until the program started last listens on its port.
+func (s *started) listens(port string) func(context.Context) error {
 	dialer := net.Dialer{Timeout: time.Second}
-	return probe.Poll(ctx, func() (again bool, err error) {
-		conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", p.port))
-		if err != nil {
-			return true, fmt.Errorf("nothing listens on port %s, which {port} stands for: %s", p.port, probe.Reason(err))
-		}
-		return false, conn.Close()
-	})
+	return func(ctx context.Context) error {
+		return probe.Poll(ctx, func() (again bool, err error) {
+			conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
+			if err != nil {
+				err = fmt.Errorf("nothing listens on port %s, which {port} stands for: %s", port, probe.Reason(err))
+				s.attempt(err)
+				return true, err
+			}
+			return false, conn.Close()
+		})
+	}
 }
+
+// lastLine returns the last line of the log for a message, or "" if there is none. The line shows what a program does
+// that takes minutes to start.
+func (s *started) lastLine() string {
+	lines := s.log.Lines()
+	for _, line := range slices.Backward(lines) {
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			return "; its log: " + s.target.Excerpt(line, shownLine)
+		}
+	}
+	return ""
+}
+
+// shownLine is the largest length in bytes of a line of the log in a message about the progress of a start.
+const shownLine = 120
 
 // healthy returns a stage that waits until the program started last answers at path.
 func (s *started) healthy(path string) func(context.Context) error {
@@ -162,7 +214,10 @@ func (s *started) healthy(path string) func(context.Context) error {
 		return probe.Poll(ctx, func() (again bool, err error) {
 			one, cancel := context.WithTimeout(ctx, probe.Timeout)
 			defer cancel()
-			_, err = probe.Server{Target: s.target}.Get(one, path)
+			s.attempt(nil)
+			if _, err = (probe.Server{Target: s.target}).Get(one, path); err != nil {
+				s.attempt(err)
+			}
 			return err != nil, err
 		})
 	}
@@ -178,7 +233,12 @@ func (s *started) stage(ctx context.Context, part startedPart, name string, limi
 	for _, p := range s.parts {
 		ended = append(ended, p.program.Ended())
 	}
+	w := probe.NewWatch(func(waited time.Duration, last error) {
+		s.note(fmt.Sprintf("waiting for %s: %s: %s; %v left%s", s.name(), name, probe.Reason(last), (limit - waited).Round(time.Second), s.lastLine()))
+	})
+	s.attempt = w.Attempt
 	err := probe.Within(ctx, limit, ended, do)
+	w.Stop()
 	if end := s.endWithin(err); end != "" { // also without an error: another program may have answered at the port
 		return s.failure(name, errors.New(end))
 	}
@@ -228,7 +288,11 @@ func (s *started) failure(stage string, err error) error {
 	if s.ended() != "" {
 		s.stopAll() // also waits for the last lines of the log
 	}
-	return s.log.Failure(fmt.Sprintf("%s: %s: %v", s.name(), stage, err), launch.Advice(s.knownFailures(), false, s.log.Lines()), "")
+	note := ""
+	if s.target.Config == nil { // the start has failed
+		note = s.unknownPlaceholders()
+	}
+	return s.log.Failure(fmt.Sprintf("%s: %s: %v", s.name(), stage, err), launch.Advice(s.knownFailures(), false, s.log.Lines()), note)
 }
 
 // knownFailures returns the log lines of programs that cannot start. They are known for programs that

@@ -17,7 +17,7 @@ import (
 func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 	if c.URL != "" {
 		return []Named{{c.Name, URL{URL: c.URL, Name: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey, AWS: c.AWS, Header: http.Header(c.Header), Body: []byte(c.Body.Reveal()),
-			Echo: c.Echo, Compressed: c.Compressed, Proxy: c.Proxy, TLS: c.TLS, MetricsURLs: c.Metrics, NoMetrics: c.NoMetrics, ResetCache: c.ResetCache}}}, nil
+			Echo: c.Echo, ShedStatus: c.ShedStatus, RecordHeader: c.RecordHeader, Compressed: c.Compressed, Proxy: c.Proxy, HTTP: c.HTTP, TLS: c.TLS, MetricsURLs: c.Metrics, Metrics: c.MetricsMap, NoMetrics: c.NoMetrics, ResetCache: c.ResetCache, GatewayMetrics: c.Gateway}}}, nil
 	}
 	selected := strings.Join(c.Backends, ",")
 	var all []Named
@@ -26,7 +26,7 @@ func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 		server, known := servers[name]
 		switch {
 		case name == "mock":
-			all = append(all, Named{name, Mock{Profile: c.Mock, Speed: c.MockSpeed, Model: c.Model, Dialect: c.Dialect, Body: []byte(c.Body.Reveal())}})
+			all = append(all, Named{name, Mock{Profile: c.Mock, Speed: c.MockSpeed, Model: c.Model, Dialect: c.Dialect, Body: []byte(c.Body.Reveal()), HTTP: c.HTTP}})
 		case name == processName:
 			all = append(all, Named{c.Name, processFrom(c)})
 		case name == "list":
@@ -51,6 +51,19 @@ func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 		}
 	}
 	return all, nil
+}
+
+// Behind returns the server at LLMBENCH_DIRECT, behind the gateway that [FromConfig] returns. Its counters are the
+// ones in LLMBENCH_METRICS. Its requests are those to the gateway. They have the gateway's key and header fields, but
+// not if the gateway has TLS and the server has none. They are sent over HTTP/1.1, whatever the gateway gets, because that is
+// what servers behind gateways speak.
+func Behind(c Config) Named {
+	u := URL{URL: c.Direct, Name: c.Name, Model: c.Model, Dialect: c.Dialect, APIKey: c.APIKey, Header: http.Header(c.Header), Body: []byte(c.Body.Reveal()),
+		Echo: c.Echo, ShedStatus: c.ShedStatus, RecordHeader: c.RecordHeader, Compressed: c.Compressed, Proxy: c.Proxy, TLS: c.TLS, MetricsURLs: c.Metrics, Metrics: c.MetricsMap, NoMetrics: c.NoMetrics, ResetCache: c.ResetCache}
+	if isHTTPS(c.URL) && !isHTTPS(c.Direct) {
+		u.APIKey, u.Header, u.TLS = env.Secret{}, nil, nil
+	}
+	return Named{c.Name, u}
 }
 
 // Names returns the sorted names that LLMBENCH_BACKEND accepts.

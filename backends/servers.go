@@ -5,7 +5,6 @@ package backends
 var servers = map[string]func(Container) Server{
 	"mock-container":  func(c Container) Server { return MockContainer{Container: c} },
 	"vllm":            func(c Container) Server { return VLLM{Container: c} },
-	"atom":            func(c Container) Server { return ATOM{Container: c} },
 	"dynamo":          func(c Container) Server { return Dynamo{Container: c} },
 	"tgi":             func(c Container) Server { return TGI{Container: c} },
 	"tei":             func(c Container) Server { return TEI{Container: c} },

@@ -91,6 +91,10 @@ func (SGLang) Metrics() metrics.Names {
 		CacheQueries: metrics.Alternatives{"sglang:prompt_tokens_total"},
 		KVUsage:      metrics.Alternatives{"sglang:token_usage"},
 		QueueTime:    metrics.Alternatives{"sglang:queue_time_seconds"},
+		Waiting:      metrics.Alternatives{"sglang:num_queue_reqs"},
+		TTFT:         metrics.Alternatives{"sglang:time_to_first_token_seconds"},
+		ITL:          metrics.Alternatives{"sglang:inter_token_latency_seconds"},
+		E2E:          metrics.Alternatives{"sglang:e2e_request_latency_seconds"},
 
 		Requests:     metrics.Alternatives{"sglang:num_requests_total"},
 		PromptTokens: metrics.Alternatives{"sglang:prompt_tokens_total"},

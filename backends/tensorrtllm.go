@@ -101,6 +101,8 @@ func (TensorRTLLM) Metrics() metrics.Names {
 		Path:      "/prometheus/metrics",
 		KVUsage:   metrics.Alternatives{"trtllm_kv_cache_utilization"}, // since 1.3.0rc5
 		QueueTime: metrics.Alternatives{"trtllm_request_queue_time_seconds"},
+		TTFT:      metrics.Alternatives{"trtllm_time_to_first_token_seconds"},
+		E2E:       metrics.Alternatives{"trtllm_e2e_request_latency_seconds"},
 
 		Requests: metrics.Alternatives{"trtllm_request_success_total"},
 	}

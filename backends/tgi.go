@@ -77,6 +77,8 @@ func (TGI) Metrics() metrics.Names {
 	return metrics.Names{
 		Path:      "/metrics",
 		QueueTime: metrics.Alternatives{"tgi_request_queue_duration"},
+		Waiting:   metrics.Alternatives{"tgi_queue_size"},
+		E2E:       metrics.Alternatives{"tgi_request_duration"},
 
 		Requests:     metrics.Alternatives{"tgi_request_success"},
 		PromptTokens: metrics.Alternatives{"tgi_request_input_length"},

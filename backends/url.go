@@ -22,6 +22,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -29,7 +30,7 @@ import (
 type URL struct {
 	URL     string // base URL, as [llmbench.Target] describes it
 	Name    string // value of backend= in benchmark names and results; "" means "url"
-	Model   string // name of the model in requests; "" means the only model that the server lists
+	Model   string // name of the model in requests; "" means the only model that the server lists, apart from adapters of it
 	Dialect dialect.Dialect
 	// Items, if not nil, is the dialect of the requests for vectors or scores that a benchmark sends although
 	// Dialect generates text. Start then waits until the server answers such a request, instead of a completion;
@@ -39,11 +40,16 @@ type URL struct {
 	Header http.Header     // further fields of each request; see [llmbench.Target]
 	Body   json.RawMessage // changes the body of each completion; see [llmbench.Target]
 	Echo   []string        // fields of an answer that the next turn of a session sends back; see [llmbench.Target]
-	TLS    *tls.Config     // see [llmbench.Target]
+	// ShedStatus holds the statuses with which the server refuses requests because of its load, and
+	// RecordHeader names fields of answers for the records; see [llmbench.Target].
+	ShedStatus   []int
+	RecordHeader []string
+	TLS          *tls.Config // see [llmbench.Target]
 	// AWS has the keys with which requests are signed, instead of APIKey; see [llmbench.Target].
 	AWS *llmbench.AWSKeys
 	// Compressed allows answers that are compressed; see [llmbench.Target].
 	Compressed bool
+	HTTP       string // version of HTTP; see [llmbench.Target]
 	// Proxy is the URL of the proxy to the server, or ""; see [llmbench.Target].
 	Proxy string
 	// Ready is how long the server may take to answer a completion. 0 means one minute, but only five
@@ -57,10 +63,14 @@ type URL struct {
 	// if there are none. NoMetrics switches metrics off.
 	MetricsURLs []string
 	NoMetrics   bool
-	// Metrics are the names of the metrics of a server that is not recognised automatically. If Metrics is
-	// the zero value, the server is recognised if its metrics are named like the metrics of vLLM or of
+	// Metrics are the names of the metrics of a server that is not recognised automatically; see also
+	// [metrics.ParseNames]. Start fails if the server has none of them. If Metrics is the zero value, the server is recognised if its metrics are named like the metrics of vLLM or of
 	// another server in this package.
 	Metrics metrics.Names
+	// GatewayMetrics are the addresses of the Prometheus metrics of the gateway at URL, or of gateways between it and the
+	// server; see [metrics.FindGateway]. [metrics.Beside] says which headers are sent to them. If one of them does not
+	// answer, Start prints why, and the results have no figures of the gateway.
+	GatewayMetrics []string
 	// ResetCache empties the prefix cache before each pass, by the request that vLLM, SGLang and llama.cpp
 	// support for this purpose. Other users of the server then lose their cached prompts. Start fails if
 	// the server is not recognised by its metrics, and the benchmark fails if the server refuses the
@@ -79,30 +89,30 @@ var errNothing = errors.New("nothing listens")
 var absent sync.Map // URL to true
 
 // Start returns the server as a target once the server has answered a completion. If that takes more than
-// about a second, Start prints what it is waiting for; see [llmbench.Note].
+// about a second, Start prints what it is waiting for; see [harness.Note].
 func (u URL) Start(tb testing.TB) llmbench.Target {
 	tb.Helper()
-	llmbench.Watch(tb)
+	harness.Watch(tb)
 	name := cmp.Or(u.Name, "url")
 	t := u.target()
 	if err := t.Check(); err != nil {
 		tb.Fatalf("backends: %s: %v", name, err)
 	}
 	limit := cmp.Or(u.Ready, time.Minute)
-	ctx, cancel := context.WithTimeoutCause(llmbench.Context(tb), limit, fmt.Errorf("no answer in %v", limit))
+	ctx, cancel := context.WithTimeoutCause(harness.Context(tb), limit, fmt.Errorf("no answer in %v", limit))
 	defer cancel()
 	began := time.Now()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	asked := t // t changes while the watch reports, on a goroutine of its own
 	w := probe.NewWatch(func(waited time.Duration, last error) {
-		llmbench.Note(tb, fmt.Sprintf("waiting for %s: %s; %v left", asked.Where(), asked.Redact(reason(asked, last)), (limit-waited).Round(time.Second)))
+		harness.Note(tb, fmt.Sprintf("waiting for %s: %s; %v left", asked.Where(), asked.Redact(reason(asked, last)), (limit-waited).Round(time.Second)))
 	})
 	defer w.Stop()
 	var refusals probe.Refusals
 	// The probe does not stream: every server can answer such a request, and the load that follows may not
 	// need streams.
-	_, _, err := completes(ctx, &t, u.Items, false, func(err error) {
+	_, _, err := completes(ctx, &t, u.Items, false, false, func(err error) {
 		if w.Attempt(err); err == nil {
 			return
 		}
@@ -120,23 +130,31 @@ func (u URL) Start(tb testing.TB) llmbench.Target {
 	}
 	absent.Delete(t.URL)
 	if err != nil {
-		if cause := context.Cause(llmbench.Context(tb)); cause != nil { // the user has interrupted the benchmark
+		if cause := context.Cause(harness.Context(tb)); cause != nil { // the user has interrupted the benchmark
 			err = cause
+		}
+		if final, ok := errors.AsType[*probe.Final](err); ok && context.Cause(ctx) == nil {
+			tb.Fatalf("backends: %s: %s: %s%s", name, t.Where(), t.Redact(explained(harness.Context(tb), t, final, err).Error()), u.ignoredProxy())
 		}
 		tb.Fatalf("backends: %s: %s is not ready after %v: %s%s", name, t.Where(), time.Since(began).Round(time.Millisecond), t.Redact(reason(t, err)), u.ignoredProxy())
 	}
 	t.Config = map[string]string{"backend": name, "model": t.Model}
-	source, err := u.observe(llmbench.Context(tb), t)
+	source, err := u.observe(harness.Context(tb), t)
 	if err != nil {
 		tb.Fatalf("backends: %s: %s", name, t.Redact(err.Error()))
 	}
 	if source.why != "" {
-		llmbench.Note(tb, t.Redact(source.why))
+		harness.Note(tb, t.Redact(source.why))
 	}
+	if err := u.describe(tb, &t, source.Source); err != nil {
+		tb.Fatalf("backends: %s: %s", name, t.Redact(err.Error()))
+	}
+	notef := func(format string, args ...any) { harness.Note(tb, t.Redact(fmt.Sprintf(format, args...))) }
 	if len(source.Addresses) > 0 {
-		source.Logf = func(format string, args ...any) { tb.Logf("%s", t.Redact(fmt.Sprintf(format, args...))) }
+		source.Logf = notef // package testing prints no log of a benchmark that has sub-benchmarks
 		t.Observe = source.Observe
 	}
+	observeGateway(harness.Context(tb), &t, u.GatewayMetrics, notef)
 	return t
 }
 
@@ -177,7 +195,7 @@ func (u URL) ignoredProxy() string {
 
 // target returns the target, without a model unless Model is set.
 func (u URL) target() llmbench.Target {
-	t := llmbench.Target{URL: u.URL, Model: u.Model, Dialect: u.Dialect, AWS: u.AWS, Header: http.Header{}, Body: u.Body, Echo: u.Echo, Compressed: u.Compressed, Proxy: u.Proxy, TLS: u.TLS}
+	t := llmbench.Target{URL: u.URL, Model: u.Model, Dialect: u.Dialect, AWS: u.AWS, Header: http.Header{}, Body: u.Body, Echo: u.Echo, ShedStatus: u.ShedStatus, RecordHeader: u.RecordHeader, Compressed: u.Compressed, Proxy: u.Proxy, HTTP: u.HTTP, TLS: u.TLS}
 	maps.Copy(t.Header, u.Header)
 	if key := u.APIKey.Reveal(); key != "" {
 		name, value := dialect.KeyHeader(u.Dialect, key)
@@ -188,10 +206,11 @@ func (u URL) target() llmbench.Target {
 
 // completes waits until the server answers a completion, and returns when the request was sent and its sample. If
 // items is not nil, it waits for the answer to a request of this dialect, unless the server refuses such requests.
-// If t has no model, it sets the only model that the server lists. It calls attempt like [probe.Completion].
-func completes(ctx context.Context, t *llmbench.Target, items dialect.ItemsDialect, stream bool, attempt func(error)) (sent time.Time, s sample.Sample, err error) {
+// If t has no model, it sets the only model that the server lists, for which it waits if starting is true. It calls attempt
+// like [probe.Completion].
+func completes(ctx context.Context, t *llmbench.Target, items dialect.ItemsDialect, stream, starting bool, attempt func(error)) (sent time.Time, s sample.Sample, err error) {
 	if t.Model == "" {
-		if t.Model, err = onlyModel(ctx, *t, attempt); err != nil {
+		if t.Model, err = onlyModel(ctx, *t, starting, attempt); err != nil {
 			return sent, s, err
 		}
 	}
@@ -202,7 +221,15 @@ func completes(ctx context.Context, t *llmbench.Target, items dialect.ItemsDiale
 			return sent, s, err
 		}
 	}
-	return probe.Completion(ctx, *t, stream, attempt)
+	sent, s, err = probe.Completion(ctx, *t, stream, attempt)
+	if final, ok := errors.AsType[*probe.Final](err); ok && starting && final.Status == http.StatusNotFound {
+		// A router says that it does not know a model until its workers have registered.
+		list, listErr := models(ctx, *t, starting, attempt)
+		if listErr == nil && slices.ContainsFunc(list, func(m probe.Model) bool { return m.ID == t.Model }) {
+			return probe.Completion(ctx, *t, stream, attempt)
+		}
+	}
+	return sent, s, err
 }
 
 // refuses reports whether the answer s says that the server does not support requests of this kind.
@@ -211,50 +238,64 @@ func refuses(s sample.Sample) bool {
 	return s.Outcome == sample.HTTP && slices.Contains(unsupported, s.Status)
 }
 
-// onlyModel returns the name of the only model that the server lists.
-func onlyModel(ctx context.Context, t llmbench.Target, attempt func(error)) (string, error) {
-	server := probe.Server{Target: t}
-	var names []string
-	err := probe.Poll(ctx, func() (again bool, err error) {
+// models returns the list of models of a server, and waits while the server cannot be reached or refuses the list for the
+// moment. A server that is starting may list no models yet, as a front end does until its workers have registered: models
+// waits for that if starting is true. It calls attempt like [probe.Completion].
+func models(ctx context.Context, t llmbench.Target, starting bool, attempt func(error)) (list []probe.Model, err error) {
+	err = probe.Poll(ctx, func() (again bool, err error) {
 		attempt(nil)
-		names, err = server.Models(ctx, "/v1/models")
-		if mistake := probe.Mistake(ctx, t, err); mistake != nil {
-			return false, mistake
-		}
-		var status probe.StatusError
-		var transport *url.Error
-		if again = errors.As(err, &transport) || errors.As(err, &status) && probe.RefusedForNow(status.Code); again {
+		one, end := context.WithTimeout(ctx, probe.Timeout)
+		defer end()
+		list, _, err = probe.Server{Target: t}.List(one, "/v1/models")
+		if err == nil && len(list) == 0 && starting {
+			if err = errors.New("the server lists no models"); t.Model == "" {
+				err = fmt.Errorf("%w, and LLMBENCH_MODEL is not set", err)
+			}
 			attempt(err)
+			return true, err
 		}
-		return again, err
+		if err == nil {
+			return false, nil
+		}
+		status, _ := errors.AsType[probe.StatusError](err)
+		if mistake := probe.Mistake(ctx, t, err, status.Code); mistake != nil {
+			return false, &probe.Final{Err: mistake}
+		}
+		var transport *url.Error
+		if errors.As(err, &transport) || probe.RefusedForNow(status.Code) {
+			attempt(err)
+			return true, err
+		}
+		if t.Model == "" && status.Code != http.StatusUnauthorized && status.Code != http.StatusForbidden {
+			err = fmt.Errorf("LLMBENCH_MODEL is not set, and the list of models cannot be read: %w", err)
+		}
+		return false, &probe.Final{Status: status.Code, Err: err}
 	})
+	return list, err
+}
+
+// onlyModel returns the name of the only model that the server lists, apart from its adapters. For starting and attempt see
+// models.
+func onlyModel(ctx context.Context, t llmbench.Target, starting bool, attempt func(error)) (string, error) {
+	list, err := models(ctx, t, starting, attempt)
 	if err != nil {
-		return "", fmt.Errorf("LLMBENCH_MODEL is not set, and the list of models cannot be read: %w", err)
+		return "", err
 	}
-	if len(names) != 1 {
-		return "", fmt.Errorf("LLMBENCH_MODEL is not set, and the server lists %d models: %s", len(names), strings.Join(names, ", "))
+	m, ok := probe.Base(list)
+	if !ok {
+		var names []string
+		for _, m := range list {
+			names = append(names, m.ID)
+		}
+		return "", &probe.Final{Err: fmt.Errorf("LLMBENCH_MODEL is not set, and the server lists %d models: %s", len(names), strings.Join(names, ", "))}
 	}
-	return names[0], nil
+	return m.ID, nil
 }
 
-// A running is a server that already runs and is recognised by its metrics.
-type running struct {
-	metrics.Kind
-	reset []probe.Step // empties its prefix cache; nil if no request does
-}
-
-// recognised lists the servers that are recognised by their metrics. TensorRT-LLM comes first because it
-// must be recognised by its own path: it also answers at /metrics, but with a list that each reading
-// empties. A server that imitates another one's metrics, such as llm-d-inference-sim with vLLM's, is taken
-// for the other one.
-var recognised = []running{
-	{metrics.Kind{Name: "TensorRT-LLM", Mark: "trtllm_", Names: TensorRTLLM{}.Metrics()}, nil},
-	{metrics.Kind{Name: "vLLM", Mark: "vllm:", Names: VLLM{}.Metrics()}, resetVLLM},
-	{metrics.Kind{Name: "SGLang", Mark: "sglang:", Names: SGLang{}.Metrics()}, resetSGLang},
-	{metrics.Kind{Name: "llama.cpp", Mark: "llamacpp:", Names: LlamaCPP{}.Metrics()}, resetLlamaCPP},
-	{metrics.Kind{Name: "TGI", Mark: "tgi_", Names: TGI{}.Metrics()}, nil},
-	{metrics.Kind{Name: "LMDeploy", Mark: "lmdeploy:", Names: LMDeploy{}.Metrics()}, nil},
-	{metrics.Kind{Name: "MindIE", Mark: "npu_", Names: MindIE{}.Metrics()}, nil},
+// withArrivals returns names with the counter of arrivals that the simulated server has.
+func withArrivals(names metrics.Names) metrics.Names {
+	names.Arrivals = metrics.Alternatives{"mockserver_requests_total"}
+	return names
 }
 
 // missing holds the servers whose metrics this process has looked for and not found. Later benchmarks
@@ -271,11 +312,12 @@ type source struct {
 // observe finds the counters of the server t. It returns an error only if the user has asked for metrics or
 // for an empty prefix cache, and the request cannot be met.
 func (u URL) observe(ctx context.Context, t llmbench.Target) (source, error) {
-	asked := len(u.MetricsURLs) > 0 || u.ResetCache
+	named := u.Metrics.Path != ""
+	asked := len(u.MetricsURLs) > 0 || u.ResetCache || named
 	_, known := missing.Load(t.URL)
 	switch {
 	case u.NoMetrics && asked:
-		return source{}, errors.New("no metrics are to be read, but MetricsURLs or ResetCache needs them")
+		return source{}, errors.New("no metrics are to be read, but MetricsURLs, Metrics or ResetCache needs them")
 	case u.NoMetrics, known && !asked:
 		return source{}, nil
 	}
@@ -283,7 +325,13 @@ func (u URL) observe(ctx context.Context, t llmbench.Target) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	found, addresses, err := u.find(ctx, addresses)
+	began := time.Now()
+	found, at, err := u.find(ctx, addresses)
+	if err != nil && len(u.MetricsURLs) == 0 && !named && time.Since(began) < probe.Timeout { // a server that left a question without an answer is not asked another one
+		if behind, there, none := find(ctx, addresses, behindRouter); none == nil {
+			found, at, err = behind, there, nil
+		}
+	}
 	switch {
 	case err != nil && context.Cause(ctx) != nil:
 		return source{}, context.Cause(ctx)
@@ -293,13 +341,27 @@ func (u URL) observe(ctx context.Context, t llmbench.Target) (source, error) {
 		return source{}, fmt.Errorf("metrics: %s", oneLine(t, err))
 	case err != nil:
 		missing.Store(t.URL, true)
-		return source{why: "the server's own counters are not available: " + oneLine(t, err) + "; LLMBENCH_METRICS names their address"}, nil
+		return source{why: "the server's own counters are not available: " + oneLine(t, err) + "; LLMBENCH_METRICS names their address, and LLMBENCH_METRICS_MAP their names"}, nil
 	}
-	s := source{Source: metrics.Source{Names: found.Names, Addresses: addresses}}
+	s := source{Source: metrics.Source{Names: found.Names, Addresses: at}}
+	if named {
+		if s.why, err = lacking(ctx, s.Source); err != nil {
+			return source{}, fmt.Errorf("metrics: %s", oneLine(t, err))
+		}
+	}
 	if u.ResetCache {
 		s.Reset, err = resetter(t, found)
 	}
 	return s, err
+}
+
+// lacking says which of the metrics that the user has named the server does not have, or returns "".
+func lacking(ctx context.Context, s metrics.Source) (string, error) {
+	info, err := s.Info(ctx)
+	if missing := info.Missing(s.Names); err == nil && len(missing) > 0 {
+		return fmt.Sprintf("the server has no metric of these names, as in LLMBENCH_METRICS_MAP: %s; what is computed from them is left out until it has", strings.Join(missing, ", ")), nil
+	}
+	return "", err
 }
 
 // addresses returns where the metrics may be.
@@ -319,10 +381,14 @@ func (u URL) addresses(t llmbench.Target) (all []metrics.Address, err error) {
 
 // find recognises the server at the addresses.
 func (u URL) find(ctx context.Context, addresses []metrics.Address) (running, []metrics.Address, error) {
-	candidates := recognised
 	if u.Metrics.Path != "" {
-		candidates = []running{{Kind: metrics.Kind{Name: "a server with the given names", Names: u.Metrics}}}
+		return find(ctx, addresses, []running{{Kind: metrics.Kind{Name: "a server with the given names", Names: u.Metrics}}})
 	}
+	return find(ctx, addresses, recognised)
+}
+
+// find returns which of the candidates is at the addresses.
+func find(ctx context.Context, addresses []metrics.Address, candidates []running) (running, []metrics.Address, error) {
 	var kinds []metrics.Kind
 	for _, c := range candidates {
 		kinds = append(kinds, c.Kind)
@@ -334,13 +400,23 @@ func (u URL) find(ctx context.Context, addresses []metrics.Address) (running, []
 	return candidates[kind], addresses, nil
 }
 
+// resetPatience is how long a request that empties the prefix cache is sent again. A gateway refuses one now and then,
+// because the server has just closed their kept connection.
+const resetPatience = 5 * time.Second
+
 // resetter returns a function that empties the prefix cache of the server t.
 func resetter(t llmbench.Target, found running) (func(context.Context) error, error) {
 	if found.reset == nil {
 		return nil, fmt.Errorf("the prefix cache cannot be emptied: %s has no request for that", found.Name)
 	}
 	return func(ctx context.Context) error {
-		err := probe.Server{Target: t}.Take(ctx, found.reset)
+		patient, cancel := context.WithTimeout(ctx, resetPatience)
+		defer cancel()
+		err := probe.Poll(patient, func() (again bool, err error) {
+			err = probe.Server{Target: t}.Take(ctx, found.reset)
+			status, _ := errors.AsType[probe.StatusError](err)
+			return probe.RefusedForNow(status.Code) || status.Code == http.StatusBadGateway || status.Code == http.StatusGatewayTimeout, err
+		})
 		if errors.Is(err, errors.ErrUnsupported) { // it is an error here, because the user has asked for an empty cache
 			return fmt.Errorf("%s at %s does not allow it: %s", found.Name, t.Where(), err)
 		}

@@ -92,8 +92,10 @@ func TestURLErrors(t *testing.T) {
 		{"the model is never loaded", backends.URL{URL: serve(answer(200, twoModels), answer(503, "loading")), Model: "m", Ready: wait}, "status 503 Service Unavailable: loading"},
 		{"completions are refused", backends.URL{URL: serve(answer(200, twoModels), answer(400, "no such model")), Model: "m"}, "status 400 Bad Request: no such model"},
 		{"two models are listed", backends.URL{URL: serve(answer(200, twoModels), answer(200, ""))}, "LLMBENCH_MODEL is not set, and the server lists 2 models: a, b"},
-		{"the list of models is refused", backends.URL{URL: serve(answer(401, "no key"), answer(401, "no key"))}, "LLMBENCH_MODEL is not set, and the list of models cannot be read: GET /v1/models: status 401 Unauthorized: no key"},
-		{"a prefix that may be secret", backends.URL{URL: serve(answer(401, ""), answer(401, "no key")) + "/secret-key?a=b"}, "the list of models cannot be read: GET /v1/models: status 401 Unauthorized: no key"},
+		{"no model is listed, as by Ollama", backends.URL{URL: serve(answer(200, `{"object":"list","data":null}`), answer(200, ""))}, "LLMBENCH_MODEL is not set, and the server lists 0 models"},
+		{"the list of models is null, and an error", backends.URL{URL: serve(answer(200, `{"data":null,"error":"no key"}`), answer(200, ""))}, `/v1/models is not a list of models: {"data":null,"error":"no key"}`},
+		{"the list of models is refused", backends.URL{URL: serve(answer(401, "no key"), answer(401, "no key"))}, ": the server wants an API key, and LLMBENCH_API_KEY is not set: GET /v1/models: status 401 Unauthorized: no key"},
+		{"a prefix that may be secret", backends.URL{URL: serve(answer(401, ""), answer(401, "no key")) + "/secret-key?a=b"}, "LLMBENCH_API_KEY is not set: GET /v1/models: status 401 Unauthorized: no key"},
 		{"the list of models is a page", backends.URL{URL: serve(answer(200, "<html>"), answer(200, ""))}, "/v1/models is not a list of models"},
 		{"no URL", backends.URL{URL: "host:80", Model: "m"}, `target: URL "host:80"; want a base`},
 		{"nothing listens", backends.URL{URL: "http://127.0.0.1:1", Model: "m"}, "backends: url: nothing listens at 127.0.0.1:1; start the server, or set LLMBENCH_URL"},
@@ -235,7 +237,7 @@ func TestFromConfig(t *testing.T) {
 		assert.Equal(t, got, want)
 	}
 	_, err := names("LLMBENCH_BACKEND=mock,vlm")
-	assert.ErrorContains(t, err, `LLMBENCH_BACKEND=mock,vlm: "vlm" is not a backend; the nearest is vllm; want a comma list of atom, dynamo, llamacpp, llamacpp-python, lmdeploy, localai, mindie, mock,`)
+	assert.ErrorContains(t, err, `LLMBENCH_BACKEND=mock,vlm: "vlm" is not a backend; the nearest is vllm; want a comma list of dynamo, llamacpp, llamacpp-python, lmdeploy, localai, mindie, mock,`)
 	_, err = names("LLMBENCH_BACKEND=vllm,tgi", "LLMBENCH_IMAGE=a:1")
 	assert.ErrorContains(t, err, "LLMBENCH_IMAGE is for one server in a container, and LLMBENCH_BACKEND=vllm,tgi names 2")
 

@@ -89,7 +89,8 @@ var vllmQuantizations = []string{
 // in development mode (VLLM_SERVER_DEV_MODE=1). While requests still use parts of the cache, for example
 // requests that have just been cut off, vLLM does not empty it and answers with status 200 and
 // success=false.
-var resetVLLM = []probe.Step{{Purpose: "empty the prefix cache", Method: "POST", Path: "/reset_prefix_cache", Success: "success"}}
+var resetVLLM = []probe.Step{{Purpose: "empty the prefix cache", Method: "POST", Path: "/reset_prefix_cache", Success: "success",
+	Needs: "vLLM has this request only with VLLM_SERVER_DEV_MODE=1 in its environment"}}
 
 // Metrics returns the names of vLLM's metrics
 // (https://docs.vllm.ai/en/latest/usage/metrics/).
@@ -101,6 +102,16 @@ func (VLLM) Metrics() metrics.Names {
 		Preemptions:  metrics.Alternatives{"vllm:num_preemptions_total"},
 		KVUsage:      metrics.Alternatives{"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"},
 		QueueTime:    metrics.Alternatives{"vllm:request_queue_time_seconds"},
+		Waiting:      metrics.Alternatives{"vllm:num_requests_waiting"},
+
+		TTFT:              metrics.Alternatives{"vllm:time_to_first_token_seconds"},
+		ITL:               metrics.Alternatives{"vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds"},
+		E2E:               metrics.Alternatives{"vllm:e2e_request_latency_seconds"},
+		PrefillTime:       metrics.Alternatives{"vllm:request_prefill_time_seconds"},
+		PrefillTokens:     metrics.Alternatives{"vllm:request_prefill_kv_computed_tokens"},
+		ComputedTokens:    metrics.Alternatives{`vllm:prompt_tokens_by_source_total{source="local_compute"}`},
+		ReusedTokens:      metrics.Alternatives{`vllm:prompt_tokens_by_source_total{source="local_cache_hit"}`},
+		TransferredTokens: metrics.Alternatives{`vllm:prompt_tokens_by_source_total{source="external_kv_transfer"}`},
 
 		Requests:     metrics.Alternatives{"vllm:request_success_total"},
 		PromptTokens: metrics.Alternatives{"vllm:prompt_tokens_total"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	invalidity "github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -60,26 +61,75 @@ func callsConform(tools []llmbench.Tool, a sample.Answer) error {
 // conforms returns an error if text is not JSON that conforms to schema. what is the name of
 // the text in the error.
 func conforms(what string, schema json.RawMessage, text string) error {
-	const name = "schema.json"
 	document, err := jsonschema.UnmarshalJSON(strings.NewReader(string(schema)))
 	c := jsonschema.NewCompiler()
 	c.UseLoader(jsonschema.SchemeURLLoader{})
 	if err == nil {
-		err = c.AddResource(name, document)
+		err = c.AddResource(schemaURL, document)
 	}
 	var compiled *jsonschema.Schema
 	if err == nil {
-		compiled, err = c.Compile(name)
+		compiled, err = c.Compile(schemaURL)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %v: %.100q", ErrSchema, err, schema)
+		if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
+			sortCauses(invalid.Err)
+		}
+		return fmt.Errorf("%w: %s: %.100q", ErrSchema, oneLine(err), schema)
 	}
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
 		return fmt.Errorf("%s is not JSON: %v: %.100q", what, err, text)
 	}
 	if err := compiled.Validate(value); err != nil {
-		return fmt.Errorf("%s does not conform: %v", what, err)
+		return fmt.Errorf("%s does not conform to the schema: %s", what, reasons(err))
 	}
 	return nil
+}
+
+// schemaURL is the address under which a schema is compiled, because the compiler wants one. Errors do not show it.
+const schemaURL = "https://schema.invalid/"
+
+// reasons returns why a value does not conform to a schema, in one line.
+func reasons(err error) string {
+	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
+		return oneLine(err)
+	}
+	sortCauses(invalid)
+	var all []string
+	for _, cause := range invalid.Causes { // the error itself names only the schema
+		all = append(all, oneLine(cause))
+	}
+	return strings.Join(all, "; ")
+}
+
+// sortCauses sorts the causes of an error, because package jsonschema finds them in the order of a map: first by
+// their places in the value, then by their texts. It sorts the names of properties that are not allowed, too.
+func sortCauses(err error) {
+	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
+		return
+	}
+	if more, ok := invalid.ErrorKind.(*invalidity.AdditionalProperties); ok {
+		slices.Sort(more.Properties)
+	}
+	for _, cause := range invalid.Causes {
+		sortCauses(cause)
+	}
+	slices.SortFunc(invalid.Causes, func(a, b *jsonschema.ValidationError) int {
+		if c := slices.Compare(a.InstanceLocation, b.InstanceLocation); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Error(), b.Error())
+	})
+}
+
+// oneLine returns the text of an error in one line, without schemaURL.
+func oneLine(err error) string {
+	lines := strings.Split(strings.ReplaceAll(err.Error(), schemaURL, ""), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimPrefix(strings.TrimSpace(line), "- ")
+	}
+	return strings.Join(lines, "; ")
 }

@@ -56,6 +56,32 @@ func TestConforms(t *testing.T) {
 	}
 }
 
+// TestConformsShowsNoFile checks the whole text of errors, which has no file name of ours and one line.
+func TestConformsShowsNoFile(t *testing.T) {
+	for _, c := range []struct{ schema, text, want string }{
+		{`{"type":"object","required":["n"]}`, `{}`, `the text does not conform to the schema: at '': missing property 'n'`},
+		{`{"properties":{"a":{"type":"integer"},"b":{"minimum":2}}}`, `{"a":"x","b":1}`,
+			`the text does not conform to the schema: at '/a': got string, want integer; at '/b': minimum: got 1, want 2`},
+		{`{"$defs":{"d":{"type":"null"}},"$ref":"#/$defs/d"}`, `1`, `the text does not conform to the schema: at '': got number, want null`},
+		{`{"anyOf":[{"type":"null"},{"type":"string"}]}`, `1`, `the text does not conform to the schema: at '': 'anyOf' failed; at '': got number, want null; at '': got number, want string`},
+		// Package jsonschema finds these causes, and the names in the second one, in the order of maps.
+		{`{"additionalProperties":false,"properties":{"o":{"propertyNames":{"maxLength":1}}},"dependentRequired":{"b":["n"],"c":["n"],"d":["n"]}}`, `{"b":1,"c":1,"d":1,"o":{"pp":1,"qq":1,"rr":1}}`,
+			`the text does not conform to the schema: at '': additional properties 'b', 'c', 'd' not allowed; at '': properties 'n' required, if 'b' exists; at '': properties 'n' required, if 'c' exists; at '': properties 'n' required, if 'd' exists; ` +
+				`at '/o': validation failed; at '/o': invalid propertyName 'pp'; at '': maxLength: got 2, want 1; at '/o': invalid propertyName 'qq'; at '': maxLength: got 2, want 1; at '/o': invalid propertyName 'rr'; at '': maxLength: got 2, want 1`},
+		{`{"$ref":"other.json"}`, `1`, `invalid JSON schema: failing loading "other.json": no URLLoader registered for "other.json": "{\"$ref\":\"other.json\"}"`},
+		{`{"type":7}`, `1`, `invalid JSON schema: "#" is not valid against metaschema: jsonschema validation failed with 'https://json-schema.org/draft/2020-12/schema#'; at '': 'allOf' failed; at '/type': 'anyOf' failed; at '/type': got number, want array; at '/type': value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string': "{\"type\":7}"`},
+		{`{"minimum":"a","maximum":"b","properties":{"x":{"type":8}},"title":1}`, `1`,
+			`invalid JSON schema: "#" is not valid against metaschema: jsonschema validation failed with 'https://json-schema.org/draft/2020-12/schema#'; at '': 'allOf' failed; at '': validation failed; at '/maximum': got string, want number; at '/minimum': got string, want number; ` +
+				`at '/properties/x': 'allOf' failed; at '/properties/x/type': 'anyOf' failed; at '/properties/x/type': got number, want array; at '/properties/x/type': value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'; ` +
+				`at '/title': got number, want string: "{\"minimum\":\"a\",\"maximum\":\"b\",\"properties\":{\"x\":{\"type\":8}},\"title\":1}"`},
+	} {
+		err := Conforms(llmbench.Request{Schema: json.RawMessage(c.schema)}, sample.Answer{Text: c.text})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s:\n got %v\nwant %s", c.schema, err, c.want)
+		}
+	}
+}
+
 // FuzzConforms checks that a text conforms to a schema only if it is JSON, and that a call conforms
 // to a tool only if it names the tool.
 func FuzzConforms(f *testing.F) {

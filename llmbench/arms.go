@@ -25,8 +25,10 @@ type Arm struct {
 	Target Target
 	// Compare, if set, computes further metrics of the arm from the samples of the first arm and its own,
 	// for example by how much a latency is longer. It keeps the rules of [Load].Figures. It is not called if the
-	// first arm failed. The first arm must not have it.
-	Compare func(first, own iter.Seq[*sample.Sample]) map[string]float64
+	// first arm failed. The argument late is a time that most stops of the client do not exceed, as [sample.FindBursts]
+	// needs it. The first arm must not have it. A metric whose unit has Parts (see [sample.Unit]) is withheld
+	// if one of these is withheld in either arm.
+	Compare func(first, own iter.Seq[*sample.Sample], late time.Duration) map[string]float64
 }
 
 // Arms measures two or more targets under the same load. Each target is a sub-benchmark of b, and is
@@ -63,7 +65,7 @@ type Arm struct {
 func Arms(b *testing.B, l Load, arms ...Arm) {
 	b.Helper()
 	if err := checkArms(arms); err != nil {
-		Watch(b)
+		process.Watch(b)
 		fatal(b, err)
 	}
 	c := &contest{load: l, arms: arms, parent: b.Name(), reported: make([]int, len(arms))}
@@ -125,7 +127,7 @@ func (c *contest) name(arm int) string { return c.parent + "/" + c.arms[arm].Nam
 // sample yet, and then reports the arm's results.
 func (c *contest) benchmark(b *testing.B, arm int) {
 	b.Helper()
-	Watch(b)
+	process.Watch(b)
 	process.WarnWithoutMain(b)
 	if b.Name() != c.name(arm) {
 		fatal(b, fmt.Errorf("arms: another sub-benchmark of %s has the name %s; want different names", c.parent, c.arms[arm].Name))
@@ -162,7 +164,7 @@ func (t *trial) replay(b *testing.B, arm int) error {
 	if t.arms[arm].err != nil {
 		return nil // the caller reports the error
 	}
-	p, ctx := process.Join(b.Name()), Context(b)
+	p, ctx := process.Join(b.Name()), process.Context(b)
 	for i := 0; ; i++ {
 		more, err := p.More(b)
 		if err != nil || !more {
@@ -189,7 +191,7 @@ func isCount(benchtime string) bool { return strings.HasSuffix(benchtime, "x") }
 
 // measure measures one sample of all arms, while b is the sub-benchmark that runs.
 func (c *contest) measure(b *testing.B) *trial {
-	ctx := Context(b)
+	ctx := process.Context(b)
 	t := &trial{}
 	runs := make([]*run, len(c.arms))
 	defer func() { // deferred, because a function of the load may panic
@@ -239,7 +241,10 @@ func (c *contest) measure(b *testing.B) *trial {
 	}
 	for i, one := range t.arms {
 		if compare := c.arms[i].Compare; compare != nil && one.err == nil && t.arms[0].err == nil {
-			runs[i].load.addFigures(func(own iter.Seq[*sample.Sample]) map[string]float64 { return compare(runs[0].all(), own) })
+			runs[i].load.addFigures(func(own iter.Seq[*sample.Sample]) map[string]float64 {
+				return compare(runs[0].all(), own, max(runs[0].estimate.Late(), runs[i].estimate.Late()))
+			})
+			runs[i].load.PartsWithheld = append(slices.Clip(runs[i].load.PartsWithheld), runs[0].withheld)
 		}
 		if one.err == nil {
 			one.err = runs[i].finish(ctx)

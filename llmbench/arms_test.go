@@ -127,7 +127,7 @@ func TestArmsCompare(t *testing.T) {
 			defer stop()
 			arms = append(arms, Arm{Name: fmt.Sprintf("arm=%d", i), Target: target})
 			if i > 0 {
-				arms[i].Compare = func(first, own iter.Seq[*sample.Sample]) map[string]float64 {
+				arms[i].Compare = func(first, own iter.Seq[*sample.Sample], _ time.Duration) map[string]float64 {
 					sum := func(samples iter.Seq[*sample.Sample]) (d time.Duration) {
 						for s := range samples {
 							ttft, _ := s.TTFT()

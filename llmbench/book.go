@@ -1,24 +1,18 @@
 package llmbench
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"strconv"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A book writes the records of samples to a file. It does not wait forever for a disk that hangs. A nil
-// book writes nothing.
-type book struct {
-	to   recordWriter
-	hung bool // a write timed out and may still be in progress
-}
+// A book writes the records of samples to a file. A nil book writes nothing.
+type book struct{ to recordWriter }
 
 // A recordWriter has the methods of [records.Writer] that a book uses.
 type recordWriter interface {
@@ -43,29 +37,19 @@ func (b *book) write(s *sample.Sample, flush bool) error {
 	if b == nil {
 		return nil
 	}
-	return b.bound(func() error {
-		err := b.to.Write(s)
-		if err == nil && flush {
-			err = b.to.Flush()
-		}
-		return err
-	})
+	err := b.to.Write(s)
+	if err == nil && flush {
+		err = b.to.Flush()
+	}
+	return err
 }
 
-// close writes how the benchmark ended, and closes the file. If a write hangs, close writes nothing, and
-// the file has no end, like the file of a process that was killed.
+// close writes how the benchmark ended, and closes the file.
 func (b *book) close(end records.End) error {
-	if b == nil || b.hung {
+	if b == nil {
 		return nil
 	}
-	return b.bound(func() error { return b.to.Close(end) })
-}
-
-// bound calls f, but waits no longer than [store.WriteLimit] for the disk.
-func (b *book) bound(f func() error) error {
-	err := store.Write(b.to.Name(), f)
-	b.hung = errors.Is(err, store.ErrHangs)
-	return err
+	return b.to.Close(end)
 }
 
 // newBook creates the file of records for a benchmark. It returns nil if cfg has no folder for records.
@@ -75,6 +59,9 @@ func newBook(cfg process.Config, benchmark string, t Target, l Load) (*book, err
 	}
 	config := t.config()
 	delete(config, "dialect")
+	if p := t.place(cfg); p != "" {
+		config["priority"] = string(p)
+	}
 	head := records.Head{
 		Benchmark: benchmark, Config: config, Dialect: t.dialect().Name(), Model: t.Model,
 		Stream: !l.NoStream, Concurrency: l.Concurrency, Shards: shards(), Warmup: len(l.Warmup),
@@ -91,5 +78,5 @@ func newBook(cfg process.Config, benchmark string, t Target, l Load) (*book, err
 	if err != nil {
 		return nil, fmt.Errorf("LLMBENCH_OUT: %w", err)
 	}
-	return &book{to: w}, nil
+	return &book{w}, nil
 }

@@ -54,13 +54,13 @@ func (r *run) judgeCache(ctx context.Context, metrics map[string]float64) (notes
 // same words in another order. The given requests are chosen at even distances. If there are fewer than n,
 // some are sent more than once. The seed determines the random choices. controlCache stops when ctx ends,
 // and after a request that failed.
-func controlCache(ctx context.Context, c *send.Client, t Target, l *Load, requests Lazy, n int, seed uint64) (pairs []prefix.Pair) {
+func controlCache(ctx context.Context, c *send.Client, t Target, l *Load, requests source, n int, seed uint64) (pairs []prefix.Pair) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	options := l.options()
 	w := send.NewWorker(c, &options, c.Clock(), nil)
 	w.Prefix = "-cache"
 	for i := range n {
-		again := requests.At(i * requests.N / n)
+		again := requests.at(i * requests.n / n)
 		again.Then, again.Check = nil, nil
 		again.MaxTokens = min(again.MaxTokens, controlOutput)
 		both := []Request{again, again.shuffled(r)}
@@ -71,6 +71,7 @@ func controlCache(ctx context.Context, c *send.Client, t Target, l *Load, reques
 			if err != nil {
 				return pairs
 			}
+			t.countAside(1, "completions of controls of the prefix cache")
 			s := w.Do(ctx, p, 0, false)
 			d, has := s.TTFT()
 			if !s.Streamed {

@@ -75,7 +75,7 @@ func TestControlCache(t *testing.T) {
 					assert.NilError(t, err)
 					w.Do(t.Context(), p, 0, false)
 				}
-				pairs := controlCache(t.Context(), cl, target, &l, Lazy{len(c.requests), func(i int) Request { return c.requests[i] }}, prefix.Pairs, 7)
+				pairs := controlCache(t.Context(), cl, target, &l, sourceOf(c.requests), prefix.Pairs, 7)
 				v := prefix.Judge(pairs)
 				assert.Equal(t, v.Pairs, c.pairs)
 				assert.Equal(t, v.Warm, c.warm, "%v", pairs)
@@ -83,7 +83,7 @@ func TestControlCache(t *testing.T) {
 
 				ended, cancel := context.WithCancel(t.Context())
 				cancel()
-				assert.Equal(t, len(controlCache(ended, cl, target, &l, Lazy{len(c.requests), func(i int) Request { return c.requests[i] }}, prefix.Pairs, 7)), 0)
+				assert.Equal(t, len(controlCache(ended, cl, target, &l, sourceOf(c.requests), prefix.Pairs, 7)), 0)
 			})
 		})
 	}
@@ -99,6 +99,11 @@ func helperWarmCache(b *testing.B) {
 	requests := essays(12, 2)
 	if strings.Contains(kind, "short") {
 		requests = words(12, 2)
+	}
+	if strings.Contains(kind, "sessions") {
+		for i := range requests {
+			requests[i].Then = []Turn{{Prompt: "more", MaxTokens: 2, FixedOutput: true}}
+		}
 	}
 	Run(b, target, Load{Requests: requests, Concurrency: 2, MeasuresCache: strings.Contains(kind, "wanted")})
 	b.Logf("requests: %d", len(srv.Log()))
@@ -122,6 +127,7 @@ func TestPrefixCacheVerdict(t *testing.T) {
 		{"silent none", "2x", records.PrefixCache{Verdict: records.CacheCold, By: records.CacheByControl, Prompts: 24, Repeated: 12, Pairs: 11}, false, "", 24 + 22},
 		{"stated", "2x", records.PrefixCache{Verdict: records.CacheWarm, By: records.CacheByAnswers, Prompts: 24, Repeated: 12}, false, "tokens from its cache", 24},
 		{"stated wanted", "2x", records.PrefixCache{Verdict: records.CacheWarm, By: records.CacheByAnswers, Prompts: 24, Repeated: 12}, false, "", 24},
+		{"stated sessions", "1x", records.PrefixCache{Verdict: records.CacheWarm, By: records.CacheByAnswers, Prompts: 24, Repeated: 12}, false, "", 24},
 		{"silent wanted", "2x", records.PrefixCache{Verdict: records.CacheWarm, By: records.CacheByControl, Prompts: 24, Repeated: 12, Pairs: 11}, true, "", 24 + 22},
 		{"silent short", "2x", records.PrefixCache{Verdict: records.CacheNew, Prompts: 24}, false, "", 24},
 	} {

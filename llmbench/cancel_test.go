@@ -168,7 +168,7 @@ func TestCancelSockets(t *testing.T) {
 // others. It also checks that a failed request whose client was to leave counts as a failure.
 func TestCancelPlan(t *testing.T) {
 	plan := func(seed uint64) (all []int) {
-		leaves := planLeaves(Cancel{Share: 0.4, Deltas: 100, Seed: seed}, Lazy{8, func(int) Request { return words(1, 1)[0] }})
+		leaves := planLeaves(Cancel{Share: 0.4, Deltas: 100, Seed: seed}, source{8, func(int) Request { return words(1, 1)[0] }})
 		for i := range 8 {
 			all = append(all, leaves[i].Deltas)
 		}

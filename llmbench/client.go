@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/audit"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/priority"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
@@ -35,6 +36,7 @@ type Client struct {
 	options send.Options
 	clock   conn.Clock
 	flight  audit.Flight
+	hold    *priority.Hold // until the client is closed
 
 	ending atomic.Int64 // requests that have ended and whose samples are not kept yet
 
@@ -52,7 +54,8 @@ var errClosed = errors.New("the client is closed")
 // NewClient returns a client of t. It uses the fields NoStream, Timeout, IdleTimeout, SLO, KeepText and
 // Tokenizer of l, and returns an error if any other field is set. If LLMBENCH_OUT is set, the record of
 // each request is written to a file when the request has ended. The file is in the folder LLMBENCH_OUT and
-// is named after name. NewClient sends nothing. The caller must close the client.
+// is named after name. NewClient sends nothing. The caller must close the client. Until then, if
+// LLMBENCH_PRIORITY is auto, the threads of the process have a better place in the queue for a CPU, where they may.
 func NewClient(name string, t Target, l Load) (*Client, error) {
 	cfg, err := process.ReadConfig()
 	if err != nil {
@@ -77,7 +80,8 @@ func NewClient(name string, t Target, l Load) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{target: t, client: c, load: l, options: l.options(), clock: c.Clock(), records: b}, nil
+	hold := priority.Take(t.place(cfg))
+	return &Client{target: t, client: c, load: l, options: l.options(), clock: c.Clock(), records: b, hold: hold}, nil
 }
 
 // checkSingle returns an error if l sets a field that a Client does not use.
@@ -95,9 +99,9 @@ func (l Load) checkSingle() error {
 	return nil
 }
 
-// Open opens connections until n are open, so that the first requests need not wait for a connection, and
-// returns the number of open connections. It opens fewer than n if the process may not open so many, or if
-// the server refuses some. Requests then open their own connections.
+// Open opens connections until n requests can be sent at the same time, so that the first requests need not wait for a
+// connection, and returns the number of open connections: n with HTTP/1.1, and fewer with HTTP/2. It opens fewer if the
+// process may not open so many, or if the server refuses some. Requests then open their own connections.
 func (c *Client) Open(ctx context.Context, n int) int { return c.client.Open(ctx, n, c.load.Timeout) }
 
 // Do sends r now, and returns its sample when the request has ended. The request is given up at a deadline
@@ -178,6 +182,7 @@ func (c *Client) CloseWithError(why error) error {
 		return nil
 	}
 	c.client.Close()
+	c.hold.Release()
 	err := c.err
 	if wrong := c.audit.Check(&c.flight, 0); err == nil && wrong != nil {
 		err = fmt.Errorf("the samples contradict themselves: %w", wrong)

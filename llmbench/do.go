@@ -36,6 +36,7 @@ func do(ctx context.Context, t Target, r Request, stream bool) (sample.Sample, e
 	}
 	defer c.Close()
 	options, clock := l.options(), c.Clock()
+	t.countAside(1, "completions that test the server")
 	s := send.NewWorker(c, &options, clock, nil).Do(ctx, pl.build(0), 0, false)
 	return s, send.Finished{Sample: &s, Check: r.Check}.Complete(&options, clock, t.secrets())
 }

@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -35,9 +36,22 @@ func TestExit(t *testing.T) {
 	}
 }
 
-// TestLazyExit checks what happens if Lazy.At ends the goroutine that builds posts ahead. The pass must end
+// An exitingDialect ends the goroutine that builds the body of a request, if left is the number of bodies before it.
+type exitingDialect struct {
+	dialect.OpenAIChat
+	left *int
+}
+
+func (d exitingDialect) Body(q dialect.Query) ([]byte, error) {
+	if *d.left--; *d.left < 0 {
+		runtime.Goexit()
+	}
+	return d.OpenAIChat.Body(q)
+}
+
+// TestBodyExit checks what happens if a dialect ends the goroutine that builds posts ahead. The pass must end
 // with an error; otherwise requests would be missing without notice.
-func TestLazyExit(t *testing.T) {
+func TestBodyExit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, err := mockserver.New(mockserver.Config{})
 		assert.NilError(t, err)
@@ -45,14 +59,9 @@ func TestLazyExit(t *testing.T) {
 		defer stop()
 		target.Simulated = true
 		const n = maxWaiting + 9
-		calls := 0
-		at := func(i int) Request {
-			if calls++; calls == n+maxWaiting+5 { // the first n calls are the check before the pass
-				runtime.Goexit()
-			}
-			return words(1, 1)[0]
-		}
-		_, err = Pass(t.Context(), "", target, Load{Concurrency: 2, Lazy: Lazy{n, at}})
+		left := n + maxWaiting + 4 // the first n bodies are the check before the pass
+		target.Dialect = exitingDialect{left: &left}
+		_, err = Pass(t.Context(), "", target, Load{Concurrency: 2, Requests: words(n, 1)})
 		assert.ErrorContains(t, err, "ended its goroutine with runtime.Goexit")
 	})
 }

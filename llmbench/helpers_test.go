@@ -57,7 +57,7 @@ func openKept() {
 		panic(err)
 	}
 	defer stop(0)
-	Do(context.Background(), Target{URL: url, Model: "mock"}, Request{Prompt: "a", MaxTokens: 1}, false)
+	Do(context.Background(), Target{URL: url, Model: "mock", Simulated: true}, Request{Prompt: "a", MaxTokens: 1}, false)
 }
 
 // loopback serves cfg on a loopback socket.
@@ -71,7 +71,10 @@ func loopback(tb testing.TB, cfg mockserver.Config) (*mockserver.Server, Target)
 // before the bubble ends.
 func inMemory(t *testing.T, h http.Handler) (target Target, stop func()) {
 	ln := memnet.Listen()
-	srv := &http.Server{Handler: h}
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	srv := &http.Server{Handler: h, Protocols: &protocols}
 	var wg sync.WaitGroup
 	wg.Go(func() { srv.Serve(ln) })
 	target = Target{URL: "http://mem", Model: "mock", Dial: ln.Dial}

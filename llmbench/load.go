@@ -18,11 +18,8 @@ import (
 type Load struct {
 	// Requests are the requests of one pass. Each is sent once, in order.
 	//
-	// Exactly one of Requests, Lazy and Fresh must be set.
+	// Exactly one of Requests and Fresh must be set.
 	Requests []Request
-	// Lazy, if its N is not 0, makes each request of a pass when the request is about to be sent. Use it
-	// for a pass so long that its requests should not all be in memory at once.
-	Lazy Lazy
 	// Fresh, if set, returns the requests of each pass. With different prompts in each pass, no server can
 	// answer a later pass from its prefix cache. The prompts should have the same lengths in each pass. The
 	// argument is the number of the pass, from 0, counted over all -count samples of the benchmark. Fresh
@@ -48,9 +45,14 @@ type Load struct {
 	// [DefaultStagger], and a negative value means that all workers do begin at once.
 	Stagger time.Duration
 
-	// MeasuresCache says that the load is about the prefix cache of the server, because prompts begin alike on
-	// purpose. Without it, the results warn that the TTFT is in doubt if many prompts came from the cache.
+	// MeasuresCache says that prompts begin alike or repeat on purpose, because the load is about the prefix cache of
+	// the server, or because its requests have an instruction or tools in common. Without it, the results warn that
+	// the TTFT is in doubt if many prompts came from the cache. A load with sessions needs no MeasuresCache: each turn
+	// repeats the turns before it.
 	MeasuresCache bool
+	// CommonTokens is the number of tokens with which the prompts of all chats begin, such as the tokens of the server's
+	// chat template; 0 if unknown. If the server took no more of each prompt from its cache, there is no warning.
+	CommonTokens int
 
 	// Warmup holds requests that are sent once before the first pass, in the same way as a pass, and are
 	// not measured. It should contain no prompt of Requests. Every second request asks for two tokens less than
@@ -74,13 +76,13 @@ type Load struct {
 	// Cancel makes some clients leave before their answers have ended.
 	Cancel Cancel
 	// MaxFail is the largest share of failed requests, in [0,1], with which the benchmark still succeeds. A
-	// request whose field ResentUnread in [sample.Sample] is set counts as failed if the server also closed
-	// a new connection without an answer to another request.
+	// request that was sent again, because the server had closed a kept connection, is failed only if it got no
+	// answer then either. The unit resent-% reports the share of such requests.
 	MaxFail float64
 	// MaxShed is the largest share of shed requests, in [0,1], with which the benchmark still succeeds. The
-	// server sheds a request if it refuses the request because of its load, with status 429 or 529, or with
-	// status 503 and the header Retry-After. If MaxShed is 0, shed requests count as failed ones for
-	// MaxFail. The unit shed-% reports their share, and fail-% never contains them.
+	// server sheds a request if it refuses the request because of its load, with a status in [Target].ShedStatus,
+	// or with an error instead of an answer that states such a status. If MaxShed is 0, shed requests count as failed
+	// ones for MaxFail. The unit shed-% reports their share, and fail-% never contains them.
 	MaxShed float64
 	// Models, if set, are models for which some units are reported apart, in addition to the units of all
 	// requests. A request belongs to the model that it names (see [Request].Model), or otherwise to the
@@ -107,7 +109,7 @@ type Load struct {
 	// [ErrBursts] for units that mean nothing because answers came in bursts, and [ErrUnread] for units that
 	// mean nothing because answers may have text that was not read. Withheld is called at most
 	// once for each reason, and only with at least one unit. If the caller computes other metrics from the
-	// same instants, these metrics are equally wrong.
+	// same instants, these metrics are equally wrong; see also [Derive].
 	Withheld func(units []string, why error)
 	// Units are reported in addition to the core units. They are units of the catalogue, which
 	// [sample.Named] returns, or the caller's own units, whose values Figures computes.
@@ -119,18 +121,12 @@ type Load struct {
 	// each sample. It is called several times, with differently corrected instants in the samples, to
 	// estimate how much the client distorted the metrics.
 	Figures func(iter.Seq[*sample.Sample]) map[string]float64
+	// PartsWithheld holds the field Withheld of other results from which Figures computes metrics. A metric whose unit
+	// has a metric that is withheld there among its Parts (see [sample.Unit]) is withheld, too.
+	PartsWithheld []map[string]error
 
 	digest    bool // compute the digest of plans, to check that all processes of a measurement have the same plan
 	tokenized int  // the Tokenizer counts the answers to requests below this index even if the server reports usage
-}
-
-// Lazy makes requests one by one, when they are about to be sent.
-type Lazy struct {
-	N int // number of requests
-	// At returns the request with index i, from 0 to N-1. Before a pass it is called for each index, to
-	// check the request. During the pass it is called again for each index, by one goroutine at a time. It
-	// must return the same request for an index each time.
-	At func(i int) Request
 }
 
 // Default deadlines of a request.
@@ -149,8 +145,8 @@ type ClientBound string
 // The values of a ClientBound.
 const (
 	// BoundWithheld is the default: the distorted metrics are not reported, the others are, and the
-	// benchmark passes. If neither a rate nor a latency is left, the benchmark fails, unless the variable
-	// LLMBENCH_CLIENT_BOUND is "withhold".
+	// benchmark passes. If neither a rate nor a latency is left, nor a metric of Figures of which more is better,
+	// the benchmark fails, unless the variable LLMBENCH_CLIENT_BOUND is "withhold".
 	BoundWithheld ClientBound = "withhold"
 	BoundFails    ClientBound = "fail"   // the distorted metrics are not reported, and the benchmark fails
 	BoundReported ClientBound = "report" // all metrics are reported, with the unit client-err-%
@@ -166,12 +162,10 @@ func (l Load) check() (Load, error) {
 	l.MaxDistortion = cmp.Or(l.MaxDistortion, DefaultMaxDistortion)
 	l.Stagger = cmp.Or(l.Stagger, DefaultStagger)
 	switch {
-	case l.Lazy.N < 0 || (l.Lazy.N > 0) != (l.Lazy.At != nil):
-		return l, fmt.Errorf("load: %d lazy requests; want a number above 0 and the function At, or neither", l.Lazy.N)
-	case len(l.Requests) == 0 && l.Fresh == nil && l.Lazy.N == 0:
+	case len(l.Requests) == 0 && l.Fresh == nil:
 		return l, errors.New("load: no requests")
-	case (len(l.Requests) > 0 || l.Lazy.N > 0) && l.Fresh != nil || len(l.Requests) > 0 && l.Lazy.N > 0:
-		return l, errors.New("load: more than one of Requests, Lazy and Fresh is set; want only one")
+	case len(l.Requests) > 0 && l.Fresh != nil:
+		return l, errors.New("load: both Requests and Fresh are set; want only one")
 	case l.Concurrency == 0 && l.Arrivals == nil:
 		return l, errors.New("load: neither Concurrency nor Arrivals is set; want one")
 	case l.Concurrency != 0 && l.Arrivals != nil:
@@ -182,8 +176,8 @@ func (l Load) check() (Load, error) {
 		return l, fmt.Errorf("load: concurrency %d; must be at least 1", l.Concurrency)
 	case l.Timeout < 0 || l.IdleTimeout < 0 || l.PassTimeout < 0:
 		return l, fmt.Errorf("load: timeout %v, idle timeout %v, pass timeout %v; none may be negative", l.Timeout, l.IdleTimeout, l.PassTimeout)
-	case l.Fresh == nil && l.checkCount(max(l.Lazy.N, len(l.Requests))) != nil:
-		return l, l.checkCount(max(l.Lazy.N, len(l.Requests)))
+	case l.Fresh == nil && l.checkCount(len(l.Requests)) != nil:
+		return l, l.checkCount(len(l.Requests))
 	case !(l.MaxFail >= 0 && l.MaxFail <= 1):
 		return l, fmt.Errorf("load: max fail %v; must be in [0,1]", l.MaxFail)
 	case !(l.MaxShed >= 0 && l.MaxShed <= 1):
@@ -223,7 +217,7 @@ func (l Load) checkCount(n int) error {
 func (l Load) units() []sample.Unit {
 	all := Units()
 	for _, u := range l.Units {
-		if !slices.ContainsFunc(all, named(u.Name)) {
+		if _, known := sample.Find(all, u.Name); !known {
 			all = append(all, u)
 		}
 	}
@@ -237,9 +231,9 @@ func (l Load) checkUnits() error {
 		if err := u.Check(); err != nil {
 			return err
 		}
-		if at := slices.IndexFunc(all, named(u.Name)); at < 0 {
+		if other, known := sample.Find(all, u.Name); !known {
 			all = append(all, u)
-		} else if all[at] != u {
+		} else if other != u {
 			return fmt.Errorf("unit %s: another unit has this name", u.Name)
 		}
 	}

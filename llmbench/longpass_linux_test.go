@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -14,7 +15,9 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
@@ -44,8 +47,16 @@ func TestLongPass(t *testing.T) {
 		defer stop()
 		target.Simulated = true
 		one := words(1, tokens)[0]
-		result, err := Pass(t.Context(), "long", target, Load{Lazy: Lazy{n, func(int) Request { return one }}, Concurrency: 32})
+		m, err := setUp(process.Join("long"), target, Load{Requests: slices.Repeat([]Request{one}, 32), Concurrency: 32})
 		assert.NilError(t, err)
+		defer m.close()
+		pl, err := planOf(&m.load, target, source{n, func(int) Request { return one }})
+		assert.NilError(t, err)
+		assert.NilError(t, m.beginRecords("long"))
+		assert.NilError(t, m.single(t.Context(), pl))
+		m.end.Outcome = records.EndedOK
+		assert.NilError(t, m.endRecords())
+		result := m.result()
 		s := sample.Summarize(result.All(), result.Elapsed, sample.SLO{})
 		assert.NilError(t, result.Err())
 		assert.Equal(t, s.Outcomes[sample.OK], n)

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/lockstep"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/priority"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
@@ -24,29 +25,32 @@ import (
 // A measurement is the state and the steps that [Run] and [Pass] share. The steps, in order, are: setUp,
 // begin, prepare, one or more passes, and conclude.
 type measurement struct {
-	cfg     process.Config
-	target  Target
-	load    Load
-	bound   ClientBound
-	client  *send.Client
-	control *control.Control // sends control streams; nil if the client's delays are not measured
-	records *book
-	party   process.Party
-	end     records.End // the end of the file of records
+	cfg      process.Config
+	target   Target
+	load     Load
+	bound    ClientBound
+	client   *send.Client
+	control  *control.Control // sends control streams; nil if the client's delays are not measured
+	records  *book
+	party    process.Party
+	end      records.End      // the end of the file of records
+	withheld map[string]error // see [Result].Withheld
 
 	samples  *store.Store  // of all passes so far
 	elapsed  time.Duration // sum over passes
 	ownTime  time.Duration // like elapsed, but only for the requests that this process sent
 	estimate distortion.Estimate
 	prompts  prompts // of all passes so far
+	anyFail  bool    // any number of requests may fail
 }
 
 // prompts describes the prompts of all passes so far.
 type prompts struct {
 	all      int
-	passes   int  // number of passes
-	repeated int  // number of prompts that begin like an earlier prompt of this process
-	last     Lazy // the requests of the last pass
+	passes   int    // number of passes
+	repeated int    // number of prompts that begin like an earlier prompt of this process
+	sessions bool   // some requests are sessions, whose turns repeat the turns before
+	last     source // the requests of the last pass
 }
 
 // setUp checks the configuration, the target and the load, and returns a new measurement. It sends nothing.
@@ -171,6 +175,7 @@ func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error
 		return 0, err
 	}
 	process.Sent(m.target.Where(), pl.openings)
+	m.target.countAside(pl.samples, "completions of warm-ups")
 	samples := store.New(store.Bound, m.cfg.Out)
 	defer samples.Close()
 	r, err := m.send(ctx, "warm-up", pl, outlet{samples: samples})
@@ -178,7 +183,7 @@ func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error
 		return 0, err
 	}
 	if ctx.Err() != nil {
-		return 0, context.Cause(ctx)
+		return 0, fmt.Errorf("%w: %s", context.Cause(ctx), judge.Interrupted(r.samples))
 	}
 	pace = medianGap(r.samples)
 	if err := samples.Err(); err != nil { // not all samples can be read
@@ -217,6 +222,8 @@ type passResult struct {
 	samples  iter.Seq[*sample.Sample] // in the order in which requests ended; nil if the pass did not begin
 	errors   distortion.Errors        // the measured delays of control streams
 	silences map[int]time.Duration    // by process, how long nothing was received from it, if that was long
+	place    priority.Place           // of this process's threads at the end of the pass
+	whyPlace string                   // why place is not what it was at the beginning; "" if it is
 }
 
 // send sends the requests of pl. If several processes measure together, it sends only this process's part
@@ -233,6 +240,9 @@ func (m *measurement) send(ctx context.Context, what string, pl *plan, o outlet)
 	ctx, cancel := m.party.During(ctx)
 	defer cancel()
 	begin := o.samples.End()
+	if m.anyFail {
+		p.MostFailed = -1
+	}
 	p.Number, p.With, p.Keep = o.pass, m.party, func(s *sample.Sample, idle bool) error { return m.keep(o, s, idle) }
 	if o.control != nil {
 		p.Beside = o.control
@@ -273,8 +283,12 @@ func (m *measurement) pass(ctx context.Context, number int, pl *plan) (passResul
 	m.prompts.passes++
 	m.prompts.all += len(pl.openings)
 	m.prompts.repeated += process.Sent(m.target.Where(), pl.openings)
+	m.prompts.sessions = m.prompts.sessions || pl.samples > pl.requests
 	m.prompts.last = pl.source
+	hold := priority.Take(m.target.place(m.cfg))
+	defer hold.Release() // also if a function of the load ends the goroutine
 	r, err := m.send(ctx, fmt.Sprintf("pass %d", number), pl, outlet{number, m.samples, m.records, m.control})
+	r.place, r.whyPlace = hold.Release()
 	if err == nil {
 		err = context.Cause(ctx)
 	}
@@ -301,10 +315,11 @@ func (m *measurement) all() iter.Seq[*sample.Sample] { return m.samples.Between(
 
 // shown reports whether the result includes the metric of a unit.
 func (m *measurement) shown(u sample.Unit) bool {
-	return (u.Core || m.cfg.AllUnits || slices.ContainsFunc(m.load.Units, named(u.Name))) && (u.Name != "fail-%" || m.load.MaxFail > 0)
+	_, own := sample.Find(m.load.Units, u.Name)
+	return (u.Core || m.cfg.AllUnits || own) && (u.Name != sample.FailShare || m.load.MaxFail > 0)
 }
 
 // result returns the result of all passes. The result shares the samples of the measurement.
 func (m *measurement) result() *Result {
-	return &Result{Elapsed: m.elapsed, Bounds: m.end.Bounds, samples: m.samples}
+	return &Result{Elapsed: m.elapsed, Bounds: m.end.Bounds, Withheld: m.withheld, samples: m.samples}
 }

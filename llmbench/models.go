@@ -12,7 +12,7 @@ import (
 )
 
 // perModel are the units that are reported for each model in [Load].Models.
-var perModel = []string{"output-tok/s", "req/s", "p50-ttft-ns", "p99-ttft-ns", "mean-tpot-ns", "p50-e2e-ns", "shed-%", "fail-%"}
+var perModel = []string{sample.OutputRate, sample.RequestRate, sample.P50TTFT, sample.P99TTFT, sample.MeanTPOT, sample.P50E2E, sample.ShedShare, sample.FailShare}
 
 // withModels returns l with the units of its models, and with Figures that compute them. The argument own
 // is the target's model, to which requests belong that name none.
@@ -22,7 +22,7 @@ func (l Load) withModels(own string) (Load, error) {
 	}
 	units := slices.Clone(perModel)
 	if l.MaxFail == 0 { // failures then fail the benchmark
-		units = slices.DeleteFunc(units, func(name string) bool { return name == "fail-%" })
+		units = slices.DeleteFunc(units, func(name string) bool { return name == sample.FailShare })
 	}
 	l.Units = slices.Clip(l.Units)
 	for i, model := range l.Models {

@@ -16,7 +16,8 @@ import (
 // over the requests of l. Pass is for searches, in which one op consists of many passes with different
 // loads. The result has the samples of the pass, and should be closed. [sample.Summarize] computes metrics
 // from samples. If LLMBENCH_OUT is set, the records of the samples are written to a file named after name,
-// whether or not the pass succeeds.
+// whether or not the pass succeeds. A benchmark that calls Pass instead of Run also calls [Announce], and functions of
+// package harness.
 //
 // Failed requests are samples like any other, however many there are: l.MaxFail applies only to the
 // warm-up. The result is nil, and the error not nil, if the pass could not be made, if its samples
@@ -59,9 +60,9 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 	}()
 	defer m.close()
 	if l.Fresh != nil {
-		return nil, p.Fail(errors.New("load: Fresh for a single pass; want Requests or Lazy"))
+		return nil, p.Fail(errors.New("load: Fresh for a single pass; want Requests"))
 	}
-	pl, err := m.load.plan(t)
+	pl, err := newPlan(&m.load, t, m.load.Requests)
 	if err != nil {
 		return nil, p.Fail(err)
 	}
@@ -73,6 +74,7 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 			result, err = nil, errors.Join(err, p.Fail(closeErr))
 		}
 	}()
+	t.countAside(pl.samples, "completions of passes before a result, such as the steps of a search")
 	if err := m.single(ctx, pl); err != nil {
 		err = m.fail(err)
 		if !errors.Is(err, ErrClientBound) && !errors.Is(err, ErrBursts) && !errors.Is(err, ErrUnread) {
@@ -95,6 +97,7 @@ func (m *measurement) single(ctx context.Context, pl *plan) error {
 	if err := m.prepare(ctx, m.bound != BoundReported); err != nil {
 		return err
 	}
+	m.anyFail = true
 	r, err := m.pass(ctx, 0, pl)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/store"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
@@ -145,7 +146,7 @@ func TestNothingLeft(t *testing.T) {
 func measured(t *testing.T, bound ClientBound, late time.Duration, streams int, clockSet bool) *measurement {
 	l, err := Load{Requests: words(1, 4), Concurrency: 1, ClientBound: bound}.check()
 	assert.NilError(t, err)
-	m := &measurement{load: l, bound: bound, party: process.Join("test"), samples: store.New(store.Bound, "")}
+	m := &measurement{load: l, client: &send.Client{}, bound: bound, party: process.Join("test"), samples: store.New(store.Bound, "")}
 	for i := range 2 {
 		at := time.Duration(i) * 100 * ms
 		one := &sample.Sample{Request: i, Due: at, Start: at, Streamed: true, Outcome: sample.OK, Clock: sample.UserClock, Deltas: 1, First: at + 100*ms, Last: at + 100*ms, End: at + 100*ms}
@@ -225,6 +226,7 @@ func TestBursts(t *testing.T) {
 		v, err := m.judge(metrics, judge.Facts{Bursts: sample.FindBursts(m.all(), 0)})
 		assert.NilError(t, err)
 		assert.Equal(t, v.bursts != "", !tt.local, v.bursts)
+		assert.Equal(t, metrics[sample.BurstShare], map[bool]float64{false: 100}[tt.local])
 		assert.DeepEqual(t, withheld, tt.want)
 		assert.DeepEqual(t, m.end.Buffered, tt.want)
 		for _, unit := range tt.want {
@@ -235,7 +237,7 @@ func TestBursts(t *testing.T) {
 		blamed := slices.Contains(v.client.Units(), "p99-itl-ns")
 		assert.Equal(t, blamed, tt.local, "%+v", tt)
 		if !tt.local {
-			assert.Assert(t, strings.HasPrefix(v.bursts, "answers come in bursts: 3 of 3 streams, 101 deltas a burst, each answer in one piece: something between buffers the stream (nginx: proxy_buffering off), or lacks CPU\n  "), v.bursts)
+			assert.Assert(t, strings.HasPrefix(v.bursts, "answers come in bursts: 3 of 3 streams, 101 deltas a burst, each answer in one piece: something between buffers the stream (nginx: proxy_buffering off; HAProxy: option http-no-delay; Caddy: flush_interval -1; Apache: flushpackets=on; Envoy: no buffer filter), or lacks CPU\n  "), v.bursts)
 			assert.Assert(t, strings.Contains(v.bursts, "p50-ttft-ns"), v.bursts)
 		}
 	}

@@ -32,7 +32,7 @@ type plan struct {
 	digest   string                // identifies the requests; "" in a process that measures alone
 	build    func(i int) send.Post // builds the post of a request
 	unsent   func(i int) send.Post // like build, but without a body, for a request that is not sent
-	source   Lazy                  // makes the requests
+	source   source                // makes the requests
 	openings []prefix.Opening      // the beginning of the prompt of each turn; at most maxOpenings
 }
 
@@ -50,27 +50,31 @@ const (
 // newPlan returns the plan for requests. It builds each body once, so that a request that the dialect
 // cannot express is an error before the pass begins.
 func newPlan(l *Load, t Target, requests []Request) (*plan, error) {
-	return newLazyPlan(l, t, Lazy{len(requests), func(i int) Request { return requests[i] }})
+	return planOf(l, t, sourceOf(requests))
 }
 
-// plan returns the plan for each pass of l, whose Fresh must be nil.
-func (l *Load) plan(t Target) (*plan, error) {
-	if l.Lazy.N > 0 {
-		return newLazyPlan(l, t, l.Lazy)
-	}
-	return newPlan(l, t, l.Requests)
+// A source makes requests one by one. Before a pass, each request is made to check it, and again shortly before it is
+// sent, so that the requests need not all be in memory.
+type source struct {
+	n  int                 // number of requests
+	at func(i int) Request // makes the request with index i, from 0 to n-1; called by one goroutine at a time
 }
 
-// newLazyPlan is like newPlan, for requests that are not in memory.
-func newLazyPlan(l *Load, t Target, requests Lazy) (*plan, error) {
-	pl := &plan{requests: requests.N, source: requests}
+// sourceOf returns the source of requests that are in memory.
+func sourceOf(requests []Request) source {
+	return source{len(requests), func(i int) Request { return requests[i] }}
+}
+
+// planOf is like newPlan, for requests of a source.
+func planOf(l *Load, t Target, requests source) (*plan, error) {
+	pl := &plan{requests: requests.n, source: requests}
 	var digest digest
 	if l.digest {
 		digest.hash = sha256.New()
 	}
 	largest := 1
-	for i := range requests.N {
-		r := requests.At(i)
+	for i := range requests.n {
+		r := requests.at(i)
 		p, err := checkRequest(l, t, r)
 		if err != nil {
 			return nil, fmt.Errorf("request %d: %w", i, err)
@@ -82,11 +86,11 @@ func newLazyPlan(l *Load, t Target, requests Lazy) (*plan, error) {
 			pl.openings = append(pl.openings, r.opening())
 		}
 	}
-	pl.ahead = min(requests.N, maxWaiting, max(1, maxWaitingBytes/largest))
+	pl.ahead = min(requests.n, maxWaiting, max(1, maxWaitingBytes/largest))
 	leaves := planLeaves(l.Cancel, requests)
 	pl.digest = digest.sum(leaves)
 	pl.build = func(i int) send.Post {
-		p, err := newPost(l, t, requests.At(i))
+		p, err := newPost(l, t, requests.at(i))
 		if err != nil {
 			panic(fmt.Sprintf("llmbench: request %d was valid before the pass: %v", i, err))
 		}
@@ -94,7 +98,7 @@ func newLazyPlan(l *Load, t Target, requests Lazy) (*plan, error) {
 		return p
 	}
 	pl.unsent = func(i int) send.Post {
-		r := requests.At(i)
+		r := requests.at(i)
 		return send.Post{Request: i, Model: r.Model, Turns: turns(r.Then)}
 	}
 	return pl, nil
@@ -115,6 +119,7 @@ func (pl *plan) pass(part shard.Part, l *Load) (*send.Pass, error) {
 			Unsent: func(k int) send.Post { return pl.unsent(own[k]) },
 		},
 		Limit:       l.PassTimeout,
+		MostFailed:  int(l.MaxFail * float64(pl.samples)),
 		Workers:     part.Workers(l.Concurrency),
 		MaxInFlight: part.Workers(l.MaxInFlight),
 		Offset:      time.Duration(part.Worker(0)) * max(0, l.Stagger),
@@ -179,6 +184,9 @@ func newPost(l *Load, t Target, r Request) (send.Post, error) {
 	body, err := d.Body(q)
 	if err == nil && len(t.Body) > 0 {
 		body, err = mergepatch.Apply(body, t.Body)
+		if err == nil && l.NoStream {
+			body, err = mergepatch.Apply(body, withoutStream)
+		}
 	}
 	p := send.Post{Path: d.Path(q), Body: body, Chars: r.chars(), PromptTokens: r.PromptTokens, MaxTokens: r.MaxTokens, FixedOutput: r.FixedOutput, Inputs: len(r.Inputs), Check: r.Check, Model: r.Model}
 	if len(r.Header) > 0 {
@@ -191,6 +199,11 @@ func newPost(l *Load, t Target, r Request) (send.Post, error) {
 	return p, err
 }
 
+// withoutStream is a patch for the body of a request that is not streamed. Target.Body may set options of streams, with
+// which servers refuse such a request (https://platform.openai.com/docs/api-reference/chat/create: "only set this when
+// you set stream: true").
+var withoutStream = []byte(`{"stream_options":null}`)
+
 // checkRequest returns the post that sends r, or an error if r is invalid. It checks the further turns of a
 // session without the replies, which are not known yet.
 func checkRequest(l *Load, t Target, r Request) (send.Post, error) {
@@ -200,7 +213,13 @@ func checkRequest(l *Load, t Target, r Request) (send.Post, error) {
 	if err := checkHeader(r.Header); err != nil {
 		return send.Post{}, err
 	}
+	if err := t.checkContext(r.Model, r.MaxTokens); err != nil {
+		return send.Post{}, err
+	}
 	for i, turn := range r.Then {
+		if err := t.checkContext(r.Model, turn.MaxTokens); err != nil {
+			return send.Post{}, fmt.Errorf("turn %d: %w", i+1, err)
+		}
 		if turn.Think < 0 {
 			return send.Post{}, fmt.Errorf("turn %d: think time %v; must be at least 0", i+1, turn.Think)
 		}
@@ -211,16 +230,25 @@ func checkRequest(l *Load, t Target, r Request) (send.Post, error) {
 	return newPost(l, t, r)
 }
 
+// checkContext returns an error if the server refuses every request of a model for an output of this many tokens. Context is
+// about the target's model.
+func (t Target) checkContext(model string, maxTokens int) error {
+	if t.Context > 0 && maxTokens >= t.Context && cmp.Or(model, t.Model) == t.Model {
+		return fmt.Errorf("an output of %d tokens, and %s refuses requests of more than %d tokens, prompt and output together: want a shorter output, or a server with a larger context", maxTokens, t.Where(), t.Context)
+	}
+	return nil
+}
+
 // planLeaves draws which clients leave, and when. The result is keyed by the index of the client's request.
-func planLeaves(c Cancel, requests Lazy) map[int]send.Leave {
+func planLeaves(c Cancel, requests source) map[int]send.Leave {
 	leaves := map[int]send.Leave{}
 	if c.Share == 0 {
 		return leaves
 	}
 	r := rand.New(rand.NewPCG(c.Seed, 0x6c6566742d656172))
-	n := int(math.Round(c.Share * float64(requests.N)))
-	for _, i := range r.Perm(requests.N)[:n] {
-		l := send.Leave{Turn: r.IntN(1 + len(requests.At(i).Then))}
+	n := int(math.Round(c.Share * float64(requests.n)))
+	for _, i := range r.Perm(requests.n)[:n] {
+		l := send.Leave{Turn: r.IntN(1 + len(requests.at(i).Then))}
 		if c.Deltas > 0 {
 			l.Deltas = 1 + r.IntN(c.Deltas)
 		} else {

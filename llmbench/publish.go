@@ -52,6 +52,7 @@ func (e *ending) show(b *testing.B) {
 // the rest to be reported.
 func (r *run) publish(ctx context.Context) error {
 	f := judge.FindFacts(r.all(), r.elapsed, r.estimate.Late(), r.load.SLO, r.load.tolerated())
+	f.AskForDeltas, f.Compared = askForDeltas(r.target), r.armsSeed != 0
 	r.collect(f.Summary)
 	metrics := f.Summary.Metrics
 	cache := r.judgeCache(ctx, metrics)
@@ -69,11 +70,16 @@ func (r *run) publish(ctx context.Context) error {
 		return r.fail(err)
 	}
 	r.tellVerdict(v)
+	if text := f.Recorded.Describe(r.target.RecordHeader, metrics); text != "" {
+		r.tell(records.Note{Kind: records.NoteServer}, "%s", text)
+	}
 	r.report(f.Summary)
-	for _, n := range slices.Concat(r.wrongAnswers(metrics), f.Notes(), cache) {
-		if n.Kind != records.NoteCache || !r.load.MeasuresCache {
-			r.note(n)
+	byDesign := r.load.MeasuresCache || r.prompts.sessions || judge.OnlyCommon(measured, r.load.CommonTokens)
+	for _, n := range slices.Concat(r.wrongAnswers(metrics), f.Notes(), cache, f.PauseNotes(r.all(), r.estimate.Latest())) {
+		if n.Kind == records.NoteCache && byDesign || n.Kind == records.NoteStart && r.target.Simulated { // nothing is between the client and a server in this process
+			continue
 		}
+		r.note(n)
 	}
 	c := conclusion{Withheld: v.Withheld}
 	if r.end.Outcome == records.EndedFailed {
@@ -88,7 +94,7 @@ func (r *run) publish(ctx context.Context) error {
 
 // collect adds the load's own metrics and the observer's metrics to the summary.
 func (r *run) collect(s sample.Summary) {
-	if v, known := s.Metrics["output-tok/s"]; known {
+	if v, known := s.Metrics[sample.OutputRate]; known {
 		process.SetLast(fmt.Sprintf("%.4g tok/s", v))
 	}
 	if r.load.Figures != nil {
@@ -97,16 +103,16 @@ func (r *run) collect(s sample.Summary) {
 			r.failf("load: Figures returned the unknown units %q; want units that are in Load.Units or in the catalogue", unknown)
 		}
 		s.Add(more)
-	}
-	if o, ok := r.observer.(SamplesObserver); ok && r.observed != nil {
-		maps.Copy(r.observed, o.FiguresOf(r.all()))
+		r.own = more
 	}
 	if r.armsSeed != 0 {
 		s.Metrics[sample.ArmsSeed] = float64(r.armsSeed)
 	}
-	s.Add(r.observed)
-	for _, unit := range slices.Sorted(maps.Keys(r.observed)) {
-		if v := r.observed[unit]; !judge.Finite(v) {
+	observed := r.gateway.all(r.all())
+	maps.Copy(observed, r.server.all(r.all()))
+	s.Add(observed)
+	for _, unit := range slices.Sorted(maps.Keys(observed)) {
+		if v := observed[unit]; !judge.Finite(v) {
 			r.tell(records.Note{Kind: records.NoteServer, Units: []string{unit}}, "%s is left out: the Observer returned %v, want a finite number", unit, v)
 		}
 	}
@@ -131,7 +137,7 @@ func (r *run) report(s sample.Summary) {
 		if v, known := s.Metrics[u.Name]; known && r.shown(u) {
 			r.values = append(r.values, figure{u.Name, v})
 		}
-		if u.Name == "steady-output-tok/s" && r.shown(u) {
+		if u.Name == sample.SteadyRate && r.shown(u) {
 			for _, p := range s.Steady {
 				if p.Why != "" {
 					r.tell(records.Note{Kind: records.NoteSteady, Units: []string{u.Name}}, "pass %d: no steady state: %s", p.Pass, p.Why)
@@ -142,8 +148,8 @@ func (r *run) report(s sample.Summary) {
 }
 
 // tellVerdict adds notes on the metrics that are withheld or in doubt. The benchmark fails if the load
-// wants it to fail because of a distorted metric. It also fails if neither a rate nor a latency is left,
-// unless LLMBENCH_CLIENT_BOUND is "withhold".
+// wants it to fail because of a distorted metric. It also fails if neither a rate nor a latency is left, nor a
+// metric of the load's own that no clock measured, unless LLMBENCH_CLIENT_BOUND is "withhold".
 //
 // If the server is part of this process, its own metrics are shown beside the measured ones. The note about
 // the client is then only in the records and in the log with -v.
@@ -153,6 +159,9 @@ func (r *run) tellVerdict(v verdict) {
 	}
 	if v.bursts != "" {
 		r.note(records.Note{Kind: records.NoteBursts, Doubt: true, Units: v.Hidden, Text: v.bursts})
+	}
+	if v.parts != "" {
+		r.note(records.Note{Kind: records.NoteClient, Doubt: true, Text: v.parts})
 	}
 	if len(v.together) > 0 {
 		r.tell(records.Note{Kind: records.NoteTokens, Units: v.together}, "omitted, because the time would be 0: %s. Most deltas came together with the one before, as from an engine that sends several tokens at once: means, where they are shown, tell the pace of the tokens", strings.Join(v.together, ", "))
@@ -174,7 +183,7 @@ func (r *run) tellVerdict(v verdict) {
 	switch {
 	case r.bound == BoundFails:
 		why = "client-bound, and LLMBENCH_CLIENT_BOUND is fail"
-	case r.bound == BoundWithheld && ClientBound(r.cfg.ClientBound) != BoundWithheld && !v.HasSpeed():
+	case r.bound == BoundWithheld && ClientBound(r.cfg.ClientBound) != BoundWithheld && !v.HasResult(r.own):
 		why = "client-bound: neither a rate nor a latency is left"
 	}
 	if why != "" {
@@ -190,11 +199,11 @@ func (r *run) tellVerdict(v verdict) {
 // some of which may be in doubt, and the metrics that are withheld. The argument measured holds the values
 // of all metrics before any was withheld.
 func (r *run) entry(v verdict, measured map[string]float64) *screen.Entry {
-	e := &screen.Entry{Benchmark: r.name, Figures: v.Metrics, Doubted: v.client.Units(), Notes: r.notes}
+	e := &screen.Entry{Benchmark: r.name, Figures: r.withoutFamilies(v), Doubted: v.client.Units(), Notes: r.notes}
 	for _, w := range v.Withheld {
 		for _, unit := range w.Units {
-			one := screen.Withheld{Unit: unit, Unread: w.Unread}
-			if !w.Bursts && !w.Unread {
+			one := screen.Withheld{Unit: unit, Unread: w.Why == judge.ByUnread, Parts: len(w.Of) > 0 || v.client.Computed(unit)}
+			if w.Why == judge.ByClient && !one.Parts {
 				one.Value, one.Most = measured[unit], v.client.Most(unit)
 				one.Capped = one.Most >= distortion.MaxShare
 			}
@@ -211,6 +220,22 @@ func (r *run) entry(v verdict, measured map[string]float64) *screen.Entry {
 		}
 	}
 	return e
+}
+
+// withoutFamilies returns the metrics that were not withheld, without those that the result does not show, and that
+// measure the same as a withheld metric. The table shows some units that are not in the result. They were not judged.
+func (r *run) withoutFamilies(v verdict) map[string]float64 {
+	var withheld []string
+	for _, w := range v.Withheld {
+		withheld = append(withheld, w.Units...)
+	}
+	metrics := maps.Clone(v.Metrics)
+	for _, u := range sample.Alike(r.load.units(), withheld) {
+		if !r.shown(u) {
+			delete(metrics, u.Name)
+		}
+	}
+	return metrics
 }
 
 // follow does the work of publish in a process that is not the leader and reports no result.

@@ -18,6 +18,11 @@ type Result struct {
 	// unknown, or if [Pass] did not judge them.
 	Bounds map[string]sample.Interval
 
+	// Withheld holds, keyed by unit name, why a metric means nothing and was not reported: an error that wraps
+	// [ErrClientBound], [ErrBursts] or [ErrUnread]. It includes units that results do not show. It is empty if the load did not have
+	// its metrics judged; see [BoundReported].
+	Withheld map[string]error
+
 	samples *store.Store
 }
 

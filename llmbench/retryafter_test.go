@@ -17,11 +17,13 @@ func TestOutcomeOfRefusal(t *testing.T) {
 		status     int
 		retryAfter string
 		want       sample.Outcome
+		named      []int // statuses that the target names
 	}{
-		{429, "", sample.Shed}, {429, "7", sample.Shed},
-		{503, "", sample.HTTP}, {503, "7", sample.Shed},
-		{529, "", sample.Shed}, {529, "7", sample.Shed},
-		{400, "7", sample.HTTP}, {500, "7", sample.HTTP}, {504, "", sample.HTTP}, {530, "", sample.HTTP},
+		{429, "", sample.Shed, nil}, {429, "7", sample.Shed, nil},
+		{503, "", sample.HTTP, nil}, {503, "7", sample.Shed, nil},
+		{529, "", sample.Shed, nil}, {529, "7", sample.Shed, nil},
+		{400, "7", sample.HTTP, nil}, {500, "7", sample.HTTP, nil}, {504, "", sample.HTTP, nil}, {530, "", sample.HTTP, nil},
+		{503, "", sample.Shed, []int{429, 503}}, {420, "", sample.Shed, []int{420}}, {429, "7", sample.HTTP, []int{503}}, {503, "7", sample.HTTP, []int{504}},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			if tt.retryAfter != "" {
@@ -29,7 +31,7 @@ func TestOutcomeOfRefusal(t *testing.T) {
 			}
 			w.WriteHeader(tt.status)
 		}))
-		s := Do(t.Context(), Target{URL: srv.URL, Model: "m"}, Request{Prompt: "a", MaxTokens: 1}, true)
+		s := Do(t.Context(), Target{URL: srv.URL, Model: "m", ShedStatus: tt.named}, Request{Prompt: "a", MaxTokens: 1}, true)
 		srv.Close()
 		assert.Equal(t, s.Outcome, tt.want, "%d %q", tt.status, tt.retryAfter)
 	}

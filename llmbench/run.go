@@ -40,7 +40,7 @@ import (
 // TestMain must call [Main]; otherwise the results lack the metadata of units and the configuration lines.
 func Run(b *testing.B, t Target, l Load) *Result {
 	b.Helper()
-	Watch(b)
+	process.Watch(b)
 	if err := claim(b); err != nil {
 		fatal(b, err)
 	}
@@ -51,13 +51,16 @@ func Run(b *testing.B, t Target, l Load) *Result {
 	r.b = b
 	b.Cleanup(func() { r.samples.Close() })
 	defer r.close()
-	ctx := Context(b)
+	ctx := process.Context(b)
 	if ctx.Err() != nil {
 		fatal(b, r.party.Fail(context.Cause(ctx)))
 	}
 	process.WarnWithoutMain(b)
 	if err := Announce(b, t); err != nil {
 		fatal(b, r.party.Fail(err))
+	}
+	if r.first, err = r.plan(); err != nil { // before the warm-up, so that nothing is sent of an invalid load
+		fatal(b, r.party.Fail(fmt.Errorf("pass 0: %w", err)))
 	}
 	defer func() {
 		if err := r.endRecords(); err != nil {
@@ -123,8 +126,8 @@ func (r *run) begin(ctx context.Context) error {
 	if stop(); err != nil {
 		return r.fail(err)
 	}
-	if r.target.Observe != nil && r.party.Leads() {
-		r.observer = r.target.Observe()
+	if r.party.Leads() {
+		r.server, r.gateway = observe(r.target.Observe), observe(r.target.ObserveGateway)
 	}
 	return nil
 }
@@ -132,7 +135,11 @@ func (r *run) begin(ctx context.Context) error {
 // pass makes one pass and adds it to the measurement. A failed pass becomes the end of the records.
 func (r *run) pass(ctx context.Context, number int) error {
 	if err := r.tryPass(ctx, number); err != nil {
-		return r.fail(fmt.Errorf("pass %d: %w", number, err))
+		err = fmt.Errorf("pass %d: %w", number, err)
+		if number > 0 && ctx.Err() != nil {
+			err = fmt.Errorf("%w; complete passes before it: %d", err, number)
+		}
+		return r.fail(err)
 	}
 	return nil
 }
@@ -148,14 +155,15 @@ func (r *run) finish(ctx context.Context) error {
 // tryPass is like pass, but returns its error without the number of the pass, and does not write it to the
 // records.
 func (r *run) tryPass(ctx context.Context, number int) error {
-	pl, err := r.plan()
-	if err != nil {
-		return err
-	}
-	if r.observer != nil {
-		if err := r.observer.Before(ctx); err != nil {
-			return fmt.Errorf("before it: %w", err)
+	pl := r.first
+	if r.first = nil; pl == nil {
+		var err error
+		if pl, err = r.plan(); err != nil {
+			return err
 		}
+	}
+	if err := cmp.Or(r.server.before(ctx), r.gateway.before(ctx)); err != nil {
+		return fmt.Errorf("before it: %w", err)
 	}
 	ended := r.client.Ended()
 	stop := process.ShowPass(screen.Pass{
@@ -166,19 +174,23 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 	}, r.logf)
 	result, err := r.measurement.pass(ctx, number, pl)
 	stop()
-	if r.observer != nil {
-		var observeErr error
-		if r.observed, observeErr = r.observer.After(ctx); observeErr != nil {
-			if ctx.Err() == nil { // otherwise the pass was given up
-				r.tell(records.Note{Kind: records.NoteServer}, "pass %d: the server's own figures are left out: %v", number, observeErr)
-			}
-			r.observed = nil
-		}
+	if err := r.gateway.after(ctx); err != nil {
+		r.tell(records.Note{Kind: records.NoteServer}, "pass %d: the gateway's own figures are left out: %v", number, err)
+	}
+	if counters := r.gateway.counters(); counters != nil {
+		r.end.Gateway = append(r.end.Gateway, records.Gateway{Pass: number, Counters: redactKeys(r.target, counters)})
+	}
+	if err := r.server.after(ctx); err != nil {
+		r.tell(records.Note{Kind: records.NoteServer}, "pass %d: the server's own figures are left out: %v", number, err)
 	}
 	if result.ClockChange != 0 {
 		r.tell(records.Note{Kind: records.NoteClock}, "pass %d: the wall clock jumped by %v; from then on, the kernel's times of arrival are not used. Times are when the client read the data. How long the data had waited is unknown", number, result.ClockChange)
 	}
+	r.tellPlace(number, result.place, result.whyPlace)
 	if err != nil {
+		if result.samples != nil && ctx.Err() != nil {
+			err = fmt.Errorf("%w: %s", err, judge.Interrupted(result.samples))
+		}
 		return err
 	}
 	if result.RecorderWait > 0 {
@@ -200,7 +212,7 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 // plan returns the plan of the next pass.
 func (r *run) plan() (*plan, error) {
 	if r.load.Fresh == nil {
-		return r.load.plan(r.target)
+		return newPlan(&r.load, r.target, r.load.Requests)
 	}
 	next := r.next
 	if next == nil {
@@ -237,7 +249,7 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 	if err := r.samples.Err(); err != nil { // some samples could not be read
 		return err
 	}
-	counter, ok := r.observer.(Counter)
+	counter, ok := r.server.Observer.(Counter)
 	if !ok {
 		r.end.Counts = append(r.end.Counts, own.Record(number, judge.Unknown))
 	} else {
@@ -254,7 +266,7 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 			return errors.New(d.Text)
 		}
 		if d.Text != "" {
-			units := slices.Sorted(maps.Keys(r.observed)) // the client's own metrics are right
+			units := slices.Sorted(maps.Keys(r.server.figures)) // the client's own metrics are right
 			r.tell(records.Note{Kind: records.NoteServer, Doubt: len(units) > 0, Units: units}, "pass %d: %s", number, d.Text)
 		}
 		r.uncounted = d.Fewer

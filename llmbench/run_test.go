@@ -9,19 +9,23 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/perf/benchfmt"
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
@@ -59,6 +63,9 @@ func init() { // as the initializer of helpers, this would be an initialization 
 		"Killed":         helperKilled,
 		"NoRequests":     helperNoRequests,
 		"Observed":       helperObserved,
+		"Gateway":        helperGateway,
+		"Places":         helperPlaces,
+		"Simulated":      helperSimulated,
 		"OwnUnit":        helperOwnUnit,
 		"WarmCache":      helperWarmCache,
 		"Salted":         helperSalted,
@@ -158,7 +165,7 @@ func helperConfigChanges(b *testing.B) {
 
 // helperDiesEarly fails before Run in its second -count sample.
 func helperDiesEarly(b *testing.B) {
-	Watch(b)
+	harness.Watch(b)
 	helperRuns++
 	if helperRuns == 2 {
 		b.Fatal("the server did not start")
@@ -185,6 +192,35 @@ func helperObserved(b *testing.B) {
 	target.Observe = func() Observer { return &observer{b: b} }
 	Run(b, target, Load{Requests: words(4, 4), Warmup: words(2, 4), Concurrency: 1})
 	b.ReportMetric(math.Inf(-1), "own")
+}
+
+// helperGateway measures a server behind a gateway, each with an observer. The one of the gateway fails in the third pass.
+func helperGateway(b *testing.B) {
+	_, target := loopback(b, mockserver.Config{})
+	target.Header = http.Header{"Authorization": {"Bearer of-a-user"}}
+	target.Observe = func() Observer { return &observer{b: b} }
+	target.ObserveGateway = func() Observer { return &gatewayObserver{observer: observer{b: b}} }
+	Run(b, target, Load{Requests: words(4, 4), Concurrency: 1})
+}
+
+// A gatewayObserver is an observer with counters.
+type gatewayObserver struct{ observer }
+
+func (o *gatewayObserver) After(ctx context.Context) (map[string]float64, error) {
+	_, _ = o.observer.After(ctx)
+	if o.passes == 3 {
+		return nil, errors.New("no answer")
+	}
+	return map[string]float64{"srv-preempt/op": 99, "accept-len": 2}, nil
+}
+
+func (o *gatewayObserver) FiguresOf(iter.Seq[*sample.Sample]) map[string]float64 { return nil }
+
+func (o *gatewayObserver) Counters() map[string][2]float64 {
+	if o.passes == 3 {
+		return nil
+	}
+	return map[string][2]float64{`retries_total{by="of-a-user"}`: {1, float64(o.passes)}}
 }
 
 // helperUnready measures a server that cannot be prepared for a pass.
@@ -421,6 +457,28 @@ func TestObserver(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, "pass 0: before it: the cache is stuck"), out)
 }
 
+// TestObserveGateway checks that the counters of a gateway are in the records, and that a gateway whose metrics cannot be
+// read does not end the run.
+func TestObserveGateway(t *testing.T) {
+	for _, passes := range []int{2, 3} {
+		out, _, code, dir := runHelper(t, "Gateway", []string{fmt.Sprintf("-test.benchtime=%dx", passes)}, nil)
+		assert.Equal(t, code, 0, out)
+		all, _ := results(t, out)
+		v, _ := all[0].Value("srv-preempt/op")
+		assert.Equal(t, v, float64(passes), "the server's own figure")
+		_, has := all[0].Value("accept-len")
+		assert.Equal(t, has, passes == 2)
+		assert.Equal(t, strings.Contains(out, "pass 2: the gateway's own figures are left out: no answer"), passes == 3, out)
+		run, err := records.Open(filepath.Join(dir, "BenchmarkHelper,Gateway.1.jsonl"))
+		assert.NilError(t, err)
+		const name = `retries_total{by="[redacted]"}`
+		assert.DeepEqual(t, run.End.Gateway, []records.Gateway{
+			{Pass: 0, Counters: map[string][2]float64{name: {1, 1}}},
+			{Pass: 1, Counters: map[string][2]float64{name: {1, 2}}},
+		})
+	}
+}
+
 // TestFailureInLaterSample checks that the exit code reports a failure in the second of three -count
 // samples.
 func TestFailureInLaterSample(t *testing.T) {
@@ -605,7 +663,7 @@ func helperTwoSeconds(b *testing.B) {
 
 // helperFixed reports fixed metrics without measuring anything.
 func helperFixed(b *testing.B) {
-	Watch(b)
+	harness.Watch(b)
 	assert.NilError(b, Announce(b, Target{Config: map[string]string{"backend": "none"}}))
 	for b.Loop() {
 	}
@@ -621,7 +679,7 @@ func helperUndecided(b *testing.B) {
 }
 
 func helperNothingDecided(b *testing.B) {
-	Watch(b)
+	harness.Watch(b)
 	CannotJudge(b, "the client is the limit")
 }
 
@@ -651,13 +709,13 @@ func TestCannotJudge(t *testing.T) {
 
 // helperFailsBefore fails before Run.
 func helperFailsBefore(b *testing.B) {
-	Watch(b)
+	harness.Watch(b)
 	b.Fatal("no server")
 }
 
 // helperFailsBelow fails before Run, in a sub-benchmark of the benchmark that is watched.
 func helperFailsBelow(b *testing.B) {
-	Watch(b)
+	harness.Watch(b)
 	b.Run("concurrency=1", func(b *testing.B) { b.Fatal("no file") })
 }
 
@@ -722,7 +780,8 @@ func TestFreshRequests(t *testing.T) {
 }
 
 // TestInterrupt checks that Ctrl-C ends a run at once, that its records are kept, and that the run fails
-// even if the load tolerates every failure.
+// even if the load tolerates every failure. A second signal that comes with the first one changes nothing: timeout sends
+// two.
 func TestInterrupt(t *testing.T) {
 	for _, name := range []string{"Slow", "SlowTolerant"} {
 		t.Run(name, func(t *testing.T) { interrupt(t, name) })
@@ -738,9 +797,11 @@ func interrupt(t *testing.T, name string) {
 			return err == nil && info.Size() > 0
 		})
 		assert.NilError(t, cmd.Process.Signal(os.Interrupt))
+		assert.NilError(t, cmd.Process.Signal(syscall.SIGTERM))
 	})
 	assert.Equal(t, code, 1, stdout)
-	assert.Assert(t, strings.Contains(stdout, "interrupted"), stdout)
+	said := regexp.MustCompile(`pass 0: interrupted: (\d+) of 10000 requests were complete, and none had failed`)
+	assert.Assert(t, said.MatchString(stdout), stdout)
 	head, lines := readRecords(t, file)
 	assert.Assert(t, strings.HasPrefix(head["end"].(string), "failed: pass 0: "), head["end"])
 	assert.Equal(t, len(lines), 10000)

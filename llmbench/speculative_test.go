@@ -3,6 +3,7 @@ package llmbench
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,5 +76,33 @@ func TestAcceptanceLength(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestAskForDeltas checks for which requests the note on deltas with several tokens advises to ask for the tokens of each
+// delta.
+func TestAskForDeltas(t *testing.T) {
+	const body = `{"stream_options":{"continuous_usage_stats":true}}`
+	for _, c := range []struct {
+		dialect dialect.Dialect
+		body    string
+		want    bool
+	}{
+		{nil, "", true},
+		{dialect.OpenAIChat{}, "", true},
+		{dialect.OpenAICompletions{}, `{"top_k":1}`, true},
+		{dialect.OpenAIChat{}, body, false},
+		{dialect.OpenAIChat{}, `{"stream_options":null}`, false},
+		{dialect.AnthropicMessages{}, "", false},
+		{dialect.OpenAIResponses{}, "", false},
+		{dialect.Gemini{}, "", false},
+		{dialect.Ollama{}, "", false},
+		{dialect.TGI{}, "", false},
+		{dialect.BedrockConverse{}, "", false},
+		{dialect.Embeddings{}, "", false},
+	} {
+		got := askForDeltas(Target{Dialect: c.dialect, Body: []byte(c.body)})
+		assert.Equal(t, got != "", c.want, "%T %s: %s", c.dialect, c.body, got)
+		assert.Assert(t, got == "" || strings.Contains(got, body), got)
 	}
 }

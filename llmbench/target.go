@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/http/httpguts"
 
@@ -52,7 +53,8 @@ type Target struct {
 	// describes the message, as Content-Type does. The configuration lines show the names of the fields,
 	// except for Authorization and the field in which the dialect expects the API key
 	// ([dialect.KeyHeader]). A field that the dialect needs, such as the version of its API, is added unless
-	// Header has the field ([dialect.Headerer]).
+	// Header has the field ([dialect.Headerer]). A valid field traceparent gets IDs of its own in each request of
+	// a load, derived from the ID of the request; its version and flags stay.
 	Header http.Header
 	// AWS, if not nil, signs each request of the load, and each request of [Do] and of a [Client], instead of
 	// an API key in Header. The dialect must be one of Amazon Bedrock. A request of an open loop is signed
@@ -62,21 +64,41 @@ type Target struct {
 	// Body, if not empty, is a JSON object that changes the body of each completion request. It is applied
 	// as a JSON merge patch (RFC 7386): a member replaces the member with the same name, null removes the
 	// member, and objects are merged member by member. Use it for settings such as a temperature, or for a
-	// server that rejects ignore_eos, min_tokens or stream_options. It must not have a member "stream", nor
-	// a member "n" other than 1. The configuration lines show Body without the values of secret members
+	// server that rejects ignore_eos, min_tokens or stream_options. A request that is not streamed has no member
+	// stream_options, whatever Body says. Body must not have a member "stream", nor a member "n" other than 1. The configuration lines show Body without the values of secret members
 	// such as api_key.
 	Body json.RawMessage
 	// Echo names fields of the header of answers, such as X-Session-Token, that the next turn of the same
 	// session sends back, as routers want it that keep a session at one server. The name Set-Cookie stands
 	// for cookies, which go back in the field Cookie. The configuration lines show the names.
 	Echo []string
+	// ShedStatus holds the HTTP statuses, 400 to 599, with which the server refuses a request because of its
+	// load; see [sample.Shed]. Nil means 429, 529, and 503 with the header Retry-After. A queue or a limit of a
+	// gateway often answers 503 without that header. The configuration lines show the statuses.
+	ShedStatus []int
+	// RecordHeader names fields of the header of answers, such as x-envoy-upstream-service-time, that are kept in
+	// the records of their requests, and that a note compares with the measured latencies. A name under which
+	// servers send credentials is an error, such as Set-Cookie, and so is a name in Header or Echo.
+	RecordHeader []string
 	// Compressed accepts answers that are compressed with gzip or deflate. Requests never ask for
 	// compression, but some gateways compress every answer. All deltas in a compressed block get the
 	// instant of the whole block, and the configuration lines say so. If Compressed is not set, a
 	// compressed answer is a failed request.
 	Compressed bool
+	// HTTP is the version of HTTP: "1.1", or "" for the same, and "2" for HTTP/2, over TLS with an https URL and
+	// otherwise with prior knowledge (h2c). A server that does not speak it is an error. The configuration lines say
+	// "http: 2"; without that line, the version is 1.1.
+	//
+	// With HTTP/1.1, each request in flight has a connection. With HTTP/2, requests share connections, as in the clients
+	// of net/http and of SDKs: there is one connection up to the number of streams that the server allows
+	// (SETTINGS_MAX_CONCURRENT_STREAMS; 1000 if the server states none), and a further one beyond it. The client's windows
+	// of flow control are 16 MiB for a stream and 64 MiB for a connection, so they do not hold a server back. The
+	// timestamp of each frame is the kernel's, as with HTTP/1.1.
+	//
+	// HTTP/2 without TLS cannot be used with a Proxy whose scheme is http or https.
+	HTTP string
 	// TLS configures connections to a server with an https URL, for example certificate authorities or a
-	// client certificate. Nil means the system's authorities. The only protocol is HTTP/1.1, whatever
+	// client certificate. Nil means the system's authorities. HTTP says what is negotiated, whatever
 	// NextProtos says. If InsecureSkipVerify is set, the configuration lines say so. TLS must not be
 	// modified while the target is in use.
 	TLS *tls.Config
@@ -84,8 +106,15 @@ type Target struct {
 	// hardware. [Run] prints it as configuration lines of the Go benchmark format. A key must start with a
 	// lower-case letter and contain no space, colon or upper-case letter.
 	Config map[string]string
+	// Context is the number of tokens, prompt and output together, above which the server refuses a request of Model; 0
+	// means unknown, or that the server ends or cuts longer requests. A load with a request of Model that asks for an
+	// output of at least Context tokens is invalid, because no prompt fits before it.
+	Context int
 	// Observe, if not nil, returns an Observer of the server. [Run] calls Observe once.
 	Observe func() Observer
+	// ObserveGateway, if not nil, returns an Observer of a gateway between the client and the server. [Run] calls it
+	// once. If both Observers return a metric, the result has the metric of the server.
+	ObserveGateway func() Observer
 	// Proxy is the URL of the proxy through which all requests are sent. Its scheme is http, https, socks5
 	// or socks5h. "" means no proxy. HTTP_PROXY and similar environment variables are ignored, because the
 	// time spent in a proxy is not the server's. The configuration lines show the proxy. A server at a Unix
@@ -118,7 +147,7 @@ type Target struct {
 	//	Pending() (waiting bool, err error)
 	//
 	// which reports whether bytes wait to be read, and returns an error if the peer has closed the
-	// connection. The connections of package memnet have this method.
+	// connection.
 	//
 	// In a bubble of [testing/synctest], set Simulated, too. Otherwise the client's distortion is measured
 	// over real sockets, which stop the bubble's clock.
@@ -159,6 +188,14 @@ type SamplesObserver interface {
 	// FiguresOf is called after the last pass, with the samples of all passes. It returns metrics keyed by
 	// unit name, as After does. It is not called if After returned an error for the last pass.
 	FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float64
+}
+
+// A CountersObserver is an [Observer] that also has counters for the records.
+type CountersObserver interface {
+	Observer
+	// Counters returns the values of counters before and after the last pass, by name. It is called after each call
+	// of After, and returns nil if the values are unknown.
+	Counters() map[string][2]float64
 }
 
 // dialect returns the target's dialect, or the default one.
@@ -207,6 +244,9 @@ func (t Target) config() map[string]string {
 	if len(t.Echo) > 0 {
 		c["echo"] = strings.Join(canonicalNames(t.Echo), ", ")
 	}
+	if len(t.ShedStatus) > 0 {
+		c["shed-status"] = strings.Trim(fmt.Sprint(slices.Sorted(slices.Values(t.ShedStatus))), "[]")
+	}
 	if len(t.Body) > 0 {
 		shown, _ := mergepatch.Hide(t.Body, env.IsSecret)
 		c["body"] = shown
@@ -222,6 +262,9 @@ func (t Target) config() map[string]string {
 			c["proxy"] = u.Scheme + "://" + u.Host
 		}
 	}
+	if t.http2() {
+		c["http"] = "2"
+	}
 	if t.overUnixSocket() {
 		c["instants"] = "of the client's reads, a Unix socket has no kernel timestamps"
 	}
@@ -234,6 +277,9 @@ func (t Target) config() map[string]string {
 	}
 	return c
 }
+
+// http2 reports whether requests are sent over HTTP/2.
+func (t Target) http2() bool { return t.HTTP == "2" }
 
 // overUnixSocket reports whether the server is at a Unix socket.
 func (t Target) overUnixSocket() bool {
@@ -257,7 +303,7 @@ func newClient(t Target) (*send.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := send.NewClient(send.Server{At: at, Dialect: t.dialect(), Header: t.header(), Sign: t.AWS.signer(t.dialect()), Secrets: t.secrets(), Compressed: t.Compressed, Echo: canonicalNames(t.Echo), Dial: t.Dial, Proxy: proxy, TLS: t.TLS})
+	c, err := send.NewClient(send.Server{At: at, Dialect: t.dialect(), Header: t.header(), Sign: t.AWS.signer(t.dialect()), Secrets: t.secrets(), Compressed: t.Compressed, Echo: canonicalNames(t.Echo), Shed: t.ShedStatus, Record: canonicalNames(t.RecordHeader), Dial: t.Dial, Proxy: proxy, TLS: t.TLS, HTTP2: t.http2()})
 	if err != nil {
 		return nil, fmt.Errorf("target: %w", err)
 	}
@@ -274,7 +320,13 @@ func (t Target) endpoint() (e endpoint.Endpoint, proxy *url.URL, err error) {
 	if err == nil {
 		proxy, err = t.proxy()
 	}
-	for key := range t.Config {
+	if err == nil && t.HTTP != "" && t.HTTP != "1.1" && t.HTTP != "2" {
+		err = fmt.Errorf("HTTP %.20q; want 1.1 or 2", t.HTTP)
+	}
+	if err == nil && t.http2() && proxy != nil && e.Socket == "" && strings.HasPrefix(e.Base, "http:") && strings.HasPrefix(proxy.Scheme, "http") {
+		err = conn.ErrForwards
+	}
+	for _, key := range slices.Sorted(maps.Keys(t.Config)) {
 		if err == nil && !validConfigKey(key) {
 			err = fmt.Errorf("config key %q; must start with a lower-case letter and hold no space, colon or upper case", key)
 		}
@@ -300,6 +352,14 @@ func (t Target) checkRequests() error {
 			return fmt.Errorf("echo %q; want the name of a header field, of letters, digits and hyphens", name)
 		}
 	}
+	if err := t.checkRecorded(); err != nil {
+		return err
+	}
+	for _, status := range t.ShedStatus {
+		if status < 400 || status > 599 {
+			return fmt.Errorf("shed status %d; want statuses from 400 to 599", status)
+		}
+	}
 	if len(t.Body) > 0 {
 		if err := mergepatch.Check(t.Body); err != nil {
 			return fmt.Errorf("body: %w", err)
@@ -308,13 +368,39 @@ func (t Target) checkRequests() error {
 	return nil
 }
 
+// checkRecorded returns an error if RecordHeader names no valid field, or a field that may have a credential.
+func (t Target) checkRecorded() error {
+	keyName, _ := dialect.KeyHeader(t.dialect(), "")
+	private := append(canonicalNames(t.Echo), keyName)
+	for name := range t.Header {
+		private = append(private, http.CanonicalHeaderKey(name))
+	}
+	for _, name := range t.RecordHeader {
+		if !httpguts.ValidHeaderFieldName(name) {
+			return fmt.Errorf("record header %q; want the name of a header field, of letters, digits and hyphens", name)
+		}
+		if slices.Contains(private, http.CanonicalHeaderKey(name)) || env.IsSecret(name, "a credential") || slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(name), notLetter), isCredential) {
+			return fmt.Errorf("record header %q; want a field that holds no credential", name)
+		}
+	}
+	return nil
+}
+
+// isCredential reports whether a word of a field's name says that the value is a credential. It is for words
+// for which [env.IsSecret], which is about the last word of a setting's name, is not meant.
+func isCredential(word string) bool {
+	return slices.Contains([]string{"cookie", "cookie2", "session", "sessionid", "jwt", "csrf", "xsrf", "signature", "auth", "authentication", "authorization"}, word)
+}
+
+func notLetter(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+
 // checkHeader returns an error if h has an invalid field.
 func checkHeader(h http.Header) error {
-	for name, values := range h {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
 		if !httpguts.ValidHeaderFieldName(name) {
 			return fmt.Errorf("header %q; want letters, digits and hyphens", name)
 		}
-		if slices.ContainsFunc(values, func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
+		if slices.ContainsFunc(h[name], func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
 			return fmt.Errorf("the value of the header %s holds a control character", name) // the value may be secret
 		}
 	}
@@ -357,7 +443,22 @@ func (t Target) Client() (base string, client *http.Client, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return e.Base, e.Client(endpoint.Options{Header: t.header(), TLS: t.TLS, Dial: t.Dial, Proxy: proxy, ProxyTLS: conn.ProxyTLS(t.TLS)}), nil
+	return e.Base, e.Client(endpoint.Options{Header: t.header(), TLS: t.TLS, Dial: t.Dial, Proxy: proxy, ProxyTLS: conn.ProxyTLS(t.TLS), Sent: t.aside(), HTTP2: t.http2()}), nil
+}
+
+// aside returns where requests are counted that are part of no measured pass, or nil if they are not counted.
+func (t Target) aside() *endpoint.Aside {
+	if t.Simulated {
+		return nil
+	}
+	return &endpoint.Sent
+}
+
+// countAside counts n requests that are part of no measured pass.
+func (t Target) countAside(n int, what string) {
+	if sent := t.aside(); sent != nil {
+		sent.Add(n, what, t.Where())
+	}
 }
 
 // Where returns the address of the server for use in messages: host and port, or the path of the Unix

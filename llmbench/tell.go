@@ -1,12 +1,16 @@
 package llmbench
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"unicode"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/mergepatch"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/priority"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -23,13 +27,15 @@ type run struct {
 	// Load.Fresh for the next pass. Otherwise they are 0 and nil.
 	armsSeed uint32
 	next     func() int
+	first    *plan // of the first pass, until it begins; nil for an arm
 
-	observer Observer           // nil if there is none, and in processes that are not the leader
-	observed map[string]float64 // the observer's metrics of all passes so far
-	notes    []string           // notes for the table at the end
+	server, gateway observation        // nothing in processes that are not the leader
+	own             map[string]float64 // the load's own metrics
+	notes           []string           // notes for the table at the end
 	// uncounted means that the server did not count some requests or tokens of the last pass, even after
 	// countsDelay. The check of the next pass then does not wait for late counts.
 	uncounted bool
+	toldPlace bool // tellPlace has added its note
 }
 
 // log logs a text or a note, or keeps it until the arm's own benchmark runs.
@@ -75,10 +81,10 @@ func (r *run) note(n records.Note) {
 }
 
 // reassuring reports whether a note can be hidden: it casts doubt on nothing, and it is not about failed
-// requests, missing metrics, or the source of metrics.
+// requests, missing metrics, the source of metrics, or streams that something holds back.
 func reassuring(n records.Note) bool {
 	switch n.Kind {
-	case records.NoteAnswers, records.NoteFailures, records.NoteServer, records.NoteClient, records.NoteSteady, records.NoteTokens, records.NoteFinish, records.NoteClock:
+	case records.NoteAnswers, records.NoteFailures, records.NoteServer, records.NoteClient, records.NoteSteady, records.NoteTokens, records.NoteFinish, records.NoteClock, records.NotePause, records.NoteStart:
 		return false
 	}
 	return !n.Doubt
@@ -94,6 +100,20 @@ const (
 	shownWrong  = 160
 )
 
+// tellPlace adds a note, once, if the threads of this process had another place in the queue for a CPU during a pass
+// than the configuration says.
+func (r *run) tellPlace(pass int, had priority.Place, why string) {
+	want := r.target.place(r.cfg)
+	if had == want || want == "" || r.toldPlace {
+		return
+	}
+	r.toldPlace = true
+	if why == "" {
+		why = "a limit has changed since the process began"
+	}
+	r.tell(records.Note{Kind: records.NotePriority}, "pass %d: the threads of the client had the priority %q at the end, and not %q: %s", pass, had, want, why)
+}
+
 // wrongAnswers returns a note with one of the checked answers if none of them is right. In this case the
 // server, the prompt or the check usually is not what the user thinks.
 func (r *run) wrongAnswers(metrics map[string]float64) []records.Note {
@@ -104,7 +124,7 @@ func (r *run) wrongAnswers(metrics map[string]float64) []records.Note {
 	t := r.target
 	for s := range r.all() {
 		if s.Checked && s.Turn == 0 && s.Pass == r.prompts.passes-1 {
-			prompt := t.Redact(r.prompts.last.At(s.Request).Prompt)
+			prompt := t.Redact(r.prompts.last.at(s.Request).Prompt)
 			if cut := len(prompt) - shownPrompt; cut > 0 {
 				prompt = "…" + strings.ToValidUTF8(prompt[cut:], "")
 			}
@@ -124,4 +144,20 @@ func graphic(text string) string {
 		}
 		return ' '
 	}, text)
+}
+
+// askForDeltas says how requests to t can ask for the number of tokens in each delta. It returns "" if they cannot, or
+// do so already.
+func askForDeltas(t Target) string {
+	body, err := t.dialect().Body(dialect.Query{Model: "m", Prompt: "a", MaxTokens: 2, Stream: true})
+	if err == nil && len(t.Body) > 0 {
+		body, err = mergepatch.Apply(body, t.Body)
+	}
+	var has struct {
+		Options map[string]any `json:"stream_options"`
+	}
+	if err != nil || json.Unmarshal(body, &has) != nil || has.Options == nil || has.Options["continuous_usage_stats"] == true {
+		return ""
+	}
+	return " (with vLLM and SGLang, LLMBENCH_BODY='{\"stream_options\":{\"continuous_usage_stats\":true}}' asks for the tokens of each delta)"
 }

@@ -21,15 +21,10 @@ func Units() []sample.Unit { return process.Units() }
 // unknownUnits returns the sorted keys of figures that are not the name of any of the units.
 func unknownUnits(units []sample.Unit, figures map[string]float64) (names []string) {
 	for name := range figures {
-		if !slices.ContainsFunc(units, named(name)) {
+		if _, known := sample.Find(units, name); !known {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	return names
-}
-
-// named returns a function that reports whether a unit has the given name.
-func named(name string) func(sample.Unit) bool {
-	return func(u sample.Unit) bool { return u.Name == name }
 }

@@ -29,6 +29,7 @@ var ErrUnread = errors.New("answers may have text that was not read")
 type verdict struct {
 	*judge.Figures
 	bursts   string            // describes how answers came in bursts; "" if they did not
+	parts    string            // describes metrics that are computed from metrics that other results withhold; "" if there are none
 	together []string          // units of ITLs and TPOTs that are omitted because they are 0
 	unread   string            // describes text that may not have been read; "" if there is none
 	client   distortion.Report // says how much the client distorted metrics
@@ -41,44 +42,85 @@ func (m *measurement) judge(metrics map[string]float64, f judge.Facts) (v verdic
 	v.Figures = &judge.Figures{Metrics: metrics, Units: m.load.units(), Shown: m.shown, Reported: m.bound == BoundReported}
 	v.unread = v.JudgeUnread(f.Unread, m.load.SLO)
 	if !m.target.Simulated { // nothing is between the client and a server in this process
-		v.bursts = v.JudgeBursts(f.Bursts, m.load.SLO)
+		v.bursts = v.JudgeBursts(f.Bursts, m.load.SLO, judge.Unbuffered(m.client.Between()))
 	}
-	if v.client, err = m.distortion(metrics, slices.Concat(v.Hidden, v.Unread)); err != nil {
+	var elsewhere []judge.Withholding
+	for _, of := range m.load.PartsWithheld {
+		elsewhere = append(elsewhere, withholdings(of)...)
+	}
+	v.parts = v.JudgeParts(elsewhere)
+	hidden := slices.Concat(v.Hidden, v.Unread)
+	for _, w := range v.Withheld {
+		hidden = append(hidden, w.Units...)
+	}
+	if v.client, err = m.distortion(metrics, hidden); err != nil {
 		return v, err
 	}
 	v.JudgeClient(v.client)
-	v.together = v.JudgeGaps()
+	v.together = v.JudgeGaps(f.Together)
 	m.end.Bounds = v.Bounds
 	for _, w := range v.Withheld {
-		switch {
-		case w.Bursts:
-			m.end.Buffered = w.Units
-		case w.Unread:
-			m.end.Unread = w.Units
-		default:
-			m.end.Withheld = w.Units
-		}
+		to := map[judge.Reason]*[]string{judge.ByClient: &m.end.Withheld, judge.ByBursts: &m.end.Buffered, judge.ByUnread: &m.end.Unread}[w.Why]
+		*to = append(*to, w.Units...)
 	}
 	m.tellWithheld(v.Withheld)
 	return v, nil
 }
 
-// tellWithheld passes the units that were withheld to Load.Withheld.
+// tellWithheld keeps what was withheld, and passes the units to Load.Withheld.
 func (m *measurement) tellWithheld(all []judge.Withholding) {
-	if m.load.Withheld == nil {
-		return
-	}
-	for _, w := range all {
-		why := ErrClientBound
-		switch {
-		case w.Bursts:
-			why = ErrBursts
-		case w.Unread:
-			why = ErrUnread
+	m.withheld = map[string]error{}
+	for _, reason := range reasons {
+		var units []string
+		for _, w := range all {
+			if w.Why != reason.why {
+				continue
+			}
+			units = append(units, w.Units...)
+			for _, unit := range slices.Concat(w.Units, w.Also) {
+				m.withheld[unit] = cause{reason.err, w.Share}
+			}
 		}
-		m.load.Withheld(w.Units, why)
+		if len(units) > 0 && m.load.Withheld != nil {
+			m.load.Withheld(units, reason.err)
+		}
 	}
 }
+
+// withholdings is the reverse of tellWithheld, for the metrics of another result.
+func withholdings(withheld map[string]error) (all []judge.Withholding) {
+	for _, reason := range reasons {
+		w := judge.Withholding{Why: reason.why}
+		for _, unit := range slices.Sorted(maps.Keys(withheld)) {
+			if errors.Is(withheld[unit], reason.err) {
+				w.Units = append(w.Units, unit)
+				w.Share = max(w.Share, shareOf(withheld[unit]))
+			}
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// A cause is the reason why a metric of a result was withheld, with the value of the unit that says so in the result.
+type cause struct {
+	error
+	share float64
+}
+
+func (c cause) Unwrap() error { return c.error }
+
+// shareOf returns the value of the unit that says why a metric was withheld, or 0 if it is unknown.
+func shareOf(why error) float64 {
+	c, _ := errors.AsType[cause](why)
+	return c.share
+}
+
+// reasons are the reasons to withhold metrics, in the order in which they are judged, with their errors.
+var reasons = []struct {
+	why judge.Reason
+	err error
+}{{judge.ByUnread, ErrUnread}, {judge.ByBursts, ErrBursts}, {judge.ByClient, ErrClientBound}}
 
 // distortion estimates how much this process distorted the metrics, except for the hidden units. If several
 // processes measure together, each estimates how much it distorted the metrics of its own requests, and the
@@ -95,6 +137,7 @@ func (m *measurement) distortion(metrics map[string]float64, hidden []string) (d
 	}
 	known := func(u sample.Unit) bool { return m.shown(u) && !slices.Contains(hidden, u.Name) }
 	own := m.estimate.Report(process.Own(m.party, m.all()), m.figures, m.load.units(), metrics, m.load.MaxDistortion, known)
+	own.Better = m.cfg.Priority
 	return m.party.Worst(own)
 }
 

@@ -68,11 +68,11 @@ func TestEveryFault(t *testing.T) {
 				if name == "malformed" && stream && d.Name() == "gemini-array" {
 					outcome = sample.Truncated // the element without an end takes in all that follows
 				}
-				t.Run(fmt.Sprintf("%s/%s/stream=%t", name, d.Name(), stream), func(t *testing.T) {
+				test := func(t *testing.T, version string) {
 					t.Parallel()
 					f := fault.Fault{Kind: fault.Kind(name), Every: 1, At: 3, Size: 65 << 20}
 					_, target := loopback(t, mockserver.Config{Flavor: mockserver.Flavor(flavors[d.Name()]), Faults: []fault.Fault{f}})
-					target.Dialect = d
+					target.Dialect, target.HTTP = d, version
 					l := Load{Requests: words(1, tokens), Concurrency: 1, NoStream: !stream}
 					switch outcome {
 					case sample.Stalled:
@@ -82,7 +82,11 @@ func TestEveryFault(t *testing.T) {
 					}
 					s := onePass(t, target, l)[0]
 					assert.Equal(t, s.Outcome, outcome, "%v", s.Err)
-				})
+				}
+				t.Run(fmt.Sprintf("%s/%s/stream=%t", name, d.Name(), stream), func(t *testing.T) { test(t, "1.1") })
+				if d.Name() == "openai-chat" {
+					t.Run(fmt.Sprintf("%s/http=2/stream=%t", name, stream), func(t *testing.T) { test(t, "2") })
+				}
 			}
 		}
 	}

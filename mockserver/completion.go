@@ -19,6 +19,7 @@ import (
 // complete answers a request for a completion: it reads the request, decides whether to
 // refuse the request, adds the request to the plan (the schedule) and sends the answer.
 func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Route, accepted time.Duration) {
+	s.meter.arrived.Add(1)
 	inFlight := int(s.meter.open.Add(1))
 	defer s.meter.open.Add(-1)
 	rec := s.log.open(Entry{
@@ -85,6 +86,14 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Rou
 		arrived: arrived, out: frame.New(s.cfg.Shape, route.Dialect.DocumentEnd), ctx: ctx, w: w, admitted: running, die: s.death.happen,
 	}
 	x.conn, _ = r.Context().Value(connKey{}).(*sendConn)
+	if r.ProtoMajor == 2 && x.conn != nil {
+		if t := x.conn.tap.Load(); t != nil {
+			if x.streamID = t.stream(rec.ID); x.streamID != 0 {
+				x.tap = t
+			}
+		}
+		x.conn = nil
+	}
 	x.enc = route.Dialect.Encode(s.answer(x, route.Model))
 	if hit.Kind == fault.Swap {
 		x.swaps = &s.swaps

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/pace"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/profiles"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/oracle"
-	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
@@ -120,6 +120,12 @@ func Speculative() Config {
 	}
 }
 
+// PrefixCaching returns the configuration of a server with a prefix cache. It has an engine that is as fast as the server of
+// [Default].
+func PrefixCaching() Config {
+	return Config{Engine: &engine.Profile{Step: 1500, Prefill: 5000, PrefillPerToken: 50, MaxBatch: 32, PrefixCache: true}}
+}
+
 // Describe returns one line about the server's speed: the TTFT and TPOT of a request that runs alone,
 // and how many requests the server serves at once.
 func (c Config) Describe() string {
@@ -147,7 +153,7 @@ func (c Config) Describe() string {
 }
 
 // Load returns the configuration with the given name: [Default] for "" and "default",
-// [Speculative] for "speculative", or a profile of package profiles. A name that ends in
+// [Speculative] for "speculative", [PrefixCaching] for "prefix-cache", or the profile of a measured server. A name that ends in
 // ".json" is the path of a file. The file has a [Config], whose missing fields are zero, or
 // a profile that cmd/calibrate has written. The result is valid. An error names the file
 // and the field, and says what is allowed.
@@ -157,10 +163,12 @@ func Load(nameOrPath string) (Config, error) {
 		return Default(), nil
 	case nameOrPath == "speculative":
 		return Speculative(), nil
+	case nameOrPath == "prefix-cache":
+		return PrefixCaching(), nil
 	case !strings.HasSuffix(nameOrPath, ".json"):
 		p, err := profiles.Load(nameOrPath)
 		if err != nil {
-			return Config{}, fmt.Errorf("%w, default, speculative, or the path of a .json file", err)
+			return Config{}, fmt.Errorf("%w, default, speculative, prefix-cache, or the path of a .json file", err)
 		}
 		return Config{Engine: &p.Engine}, nil
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
-	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/profiles"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
@@ -36,7 +36,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("Load(%q) = %+v, %v, want an engine", name, c, err)
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join("profiles", name+".json"))
+		text, err := os.ReadFile(filepath.Join("internal", "profiles", name+".json"))
 		if err != nil {
 			t.Fatal(err)
 		}

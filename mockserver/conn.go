@@ -1,17 +1,42 @@
 package mockserver
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
+	"sync/atomic"
+
+	"golang.org/x/net/http2"
 )
 
 // A sendConn is a connection that calls an observer just before and just after a write to the
 // network. Without a sendConn, the times in the log would be too early: net/http formats and
-// buffers data before it writes.
+// buffers data before it writes. With TLS, a sendConn is above the TLS connection.
 type sendConn struct {
 	net.Conn
-	observer observer // called for the next write; nil if there is none
+	observer observer            // called for the next write; nil if there is none
+	tap      atomic.Pointer[tap] // not nil if the client speaks HTTP/2; it then has the observers
+	preface  int                 // number of bytes of HTTP/2's preface that the client has sent; -1 if it has sent something else
+}
+
+// Read also looks whether the client speaks HTTP/2, and then at its frames.
+func (c *sendConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	p = p[:n]
+	for ; len(p) > 0 && c.preface >= 0 && c.preface < len(http2.ClientPreface); p = p[1:] {
+		if p[0] != http2.ClientPreface[c.preface] {
+			c.preface = -1
+			break
+		}
+		if c.preface++; c.preface == len(http2.ClientPreface) {
+			c.tap.Store(newTap())
+		}
+	}
+	if t := c.tap.Load(); t != nil {
+		t.read(p)
+	}
+	return n, err
 }
 
 // An observer is called before and after a write.
@@ -24,6 +49,9 @@ type observer interface {
 type connKey struct{}
 
 func (c *sendConn) Write(p []byte) (int, error) {
+	if t := c.tap.Load(); t != nil {
+		return t.write(c.Conn, p)
+	}
 	o := c.observer
 	if o == nil {
 		return c.Conn.Write(p)
@@ -44,14 +72,17 @@ func (c *sendConn) CloseWrite() error {
 }
 
 // hangUp closes the client's connection before the body has ended, with a TCP reset if
-// reset is true and with a FIN otherwise.
+// reset is true and with a FIN otherwise. With HTTP/2, it resets the stream instead.
 func hangUp(w http.ResponseWriter, reset bool) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		panic(http.ErrAbortHandler) // net/http then closes the connection itself
+		panic(http.ErrAbortHandler) // net/http then closes the connection itself, or resets the stream
 	}
 	if c, ok := conn.(*sendConn); ok {
 		conn = c.Conn
+	}
+	if c, ok := conn.(*tls.Conn); ok {
+		conn = c.NetConn()
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok && reset {
 		tcp.SetLinger(0)

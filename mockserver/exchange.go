@@ -37,7 +37,11 @@ type exchange struct {
 	ctx  context.Context // ends with the client's connection or the server
 	w    http.ResponseWriter
 	rc   *http.ResponseController
-	conn *sendConn // w's connection, nil if the connection is not a sendConn
+	conn *sendConn // w's connection, nil if the connection is not a sendConn, or if the client speaks HTTP/2
+
+	tap      *tap   // of the connection; nil unless the client speaks HTTP/2 and the stream is known
+	streamID uint32 // w's stream of HTTP/2
+	pushed   int    // number of bytes that were given to w
 }
 
 // A bodyCloser is a ResponseWriter that must write the end of the body itself, because
@@ -81,6 +85,9 @@ func (x *exchange) flush(last bool) bool {
 		}
 	}
 	x.last = last
+	if x.tap != nil && len(b) > 0 {
+		return x.flushFrame(b, last)
+	}
 	if x.conn == nil {
 		x.writing()
 	} else {
@@ -95,6 +102,29 @@ func (x *exchange) flush(last bool) bool {
 		}
 	}
 	return ok
+}
+
+// flushFrame writes b with HTTP/2, and returns when b has been written to the network. It reports whether the client is
+// still connected.
+func (x *exchange) flushFrame(b []byte, last bool) bool {
+	n := x.tap.expect(x.streamID, x.pushed, x.pushed+len(b), x)
+	err := x.put(b, last)
+	x.out.Clear()
+	if n == nil || err != nil {
+		if n != nil {
+			x.tap.forget(x.streamID, n)
+		}
+		x.abort()
+		return false
+	}
+	select {
+	case <-n.done:
+		return true
+	case <-x.ctx.Done():
+		x.tap.forget(x.streamID, n)
+		x.abort()
+		return false
+	}
 }
 
 // writing records the instant just before the pending tokens are written.
@@ -120,17 +150,24 @@ func (x *exchange) wrote() {
 
 // push writes and flushes b. It reports whether the client is still connected.
 func (x *exchange) push(b []byte, last bool) bool {
+	err := x.put(b, last)
+	if err != nil {
+		x.abort()
+	}
+	return err == nil
+}
+
+// put writes and flushes b.
+func (x *exchange) put(b []byte, last bool) error {
 	_, err := x.w.Write(b)
+	x.pushed += len(b)
 	if closer, ok := x.w.(bodyCloser); ok && last && err == nil {
 		err = closer.closeBody()
 	}
 	if err == nil {
 		err = x.rc.Flush()
 	}
-	if err != nil {
-		x.abort()
-	}
-	return err == nil
+	return err
 }
 
 // abort ends an answer whose client is gone.

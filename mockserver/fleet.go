@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -40,8 +41,13 @@ func (f *Fleet) Replicas() []*Server { return f.replicas }
 // port. The results are as in [Listen]: stop stops all replicas at the same time. After an error, none is
 // served.
 func (f *Fleet) Listen(addr string) (urls []string, stop func(grace time.Duration), err error) {
+	return f.ListenTLS(addr, nil)
+}
+
+// ListenTLS is like Listen, with TLS if config is not nil; see [ListenTLS].
+func (f *Fleet) ListenTLS(addr string, config *tls.Config) (urls []string, stop func(grace time.Duration), err error) {
 	if len(f.replicas) == 1 {
-		url, stop, err := Listen(addr, f.replicas[0])
+		url, stop, err := ListenTLS(addr, f.replicas[0], config)
 		return []string{url}, stop, err
 	}
 	host, text, err := net.SplitHostPort(addr)
@@ -65,7 +71,7 @@ func (f *Fleet) Listen(addr string) (urls []string, stop func(grace time.Duratio
 		if at > 0 {
 			at += uint64(i)
 		}
-		url, end, err := Listen(net.JoinHostPort(host, strconv.FormatUint(at, 10)), s)
+		url, end, err := ListenTLS(net.JoinHostPort(host, strconv.FormatUint(at, 10)), s, config)
 		if err != nil {
 			stop(0)
 			return nil, nil, fmt.Errorf("replica %d: %w", i+1, err)

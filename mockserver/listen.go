@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log"
@@ -35,7 +36,9 @@ func Start(tb TB, cfg Config) (srv *Server, url string) {
 	return srv, url
 }
 
-// Listen serves h, usually a [Server], on a TCP address such as "127.0.0.1:0". It
+// Listen serves h, usually a [Server], on a TCP address such as "127.0.0.1:0". Clients may speak HTTP/1.1, and HTTP/2
+// without TLS and with prior knowledge (h2c); with HTTP/2, faults that end a connection end the stream instead, and the
+// fault [fault.SlowHeader] has no effect. Listen
 // returns the base URL, without a slash at the end, and a function that stops the
 // server. The error names the address.
 //
@@ -44,11 +47,23 @@ func Start(tb TB, cfg Config) (srv *Server, url string) {
 // every handler has returned. Requests with the fault [fault.SlowHeader] are cut off as soon
 // as no other request is in flight. Further calls do nothing.
 func Listen(addr string, h http.Handler) (url string, stop func(grace time.Duration), err error) {
+	return ListenTLS(addr, h, nil)
+}
+
+// ListenTLS is like [Listen], with TLS if config is not nil. Clients may speak HTTP/1.1 and HTTP/2 (h2), whatever
+// NextProtos of config says.
+func ListenTLS(addr string, h http.Handler, config *tls.Config) (url string, stop func(grace time.Duration), err error) {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
 		return "", nil, fmt.Errorf("mockserver: %w", err)
 	}
-	return "http://" + ln.Addr().String(), serve(ln, h), nil
+	scheme := "http"
+	if config != nil {
+		scheme, config = "https", config.Clone()
+		config.NextProtos = []string{"h2", "http/1.1"}
+		ln = tls.NewListener(ln, config)
+	}
+	return scheme + "://" + ln.Addr().String(), serve(ln, h), nil
 }
 
 // serve serves h on a listener. Listen describes stop.
@@ -57,7 +72,11 @@ func serve(ln net.Listener, h http.Handler) (stop func(grace time.Duration)) {
 	// connections and handlers count as open.
 	var open sync.WaitGroup
 	ctx, cancel := context.WithCancel(context.Background()) // ends the handlers of hijacked connections
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true) // net/http does not see TLS, which is below the listener's connections
 	srv := &http.Server{
+		Protocols:   &protocols,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -37,7 +37,8 @@ type Entry struct {
 	// SlowWrites lists the writes of tokens that took 20 µs or longer. During such a write
 	// the operating system may have suspended the server before the kernel sent the bytes.
 	// So the bytes left the server at some instant between the time in Tokens and that time
-	// plus SlowWrite.Took.
+	// plus SlowWrite.Took. With HTTP/2, the bytes may need two writes; the time in Tokens is then before
+	// the first one, and Took ends after the second one.
 	SlowWrites []SlowWrite `json:"slow_writes,omitempty"`
 	// PromptTokens is the length of the prompt. OutputTokens is the length of Tokens.
 	PromptTokens int `json:"prompt_tokens"`

@@ -18,6 +18,7 @@ import (
 type meter struct {
 	handler http.Handler
 	open    atomic.Int64 // requests that no counter includes yet
+	arrived atomic.Int64 // requests for completions, including refused ones
 
 	prompt, generated          prometheus.Counter
 	success                    *prometheus.CounterVec
@@ -76,6 +77,9 @@ func newMeter(cfg *Config, p pace.Plan, loras *adapters) *meter {
 	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "mockserver_requests_open", Help: "Requests that have arrived and are in no counter yet.",
 	}, func() float64 { return float64(m.open.Load()) }))
+	reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "mockserver_requests_total", Help: "Requests for completions that have arrived, including refused ones.",
+	}, func() float64 { return float64(m.arrived.Load()) }))
 	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 	return m
 }

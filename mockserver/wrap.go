@@ -25,10 +25,11 @@ func (x *exchange) wrap() (end func()) {
 	case fault.Gzip:
 		x.w.Header().Set("Content-Encoding", "gzip")
 		x.w = &gzipWriter{x.w, gzip.NewWriter(x.w)}
+		x.tap = nil // it would count uncompressed bytes
 	case fault.SlowHeader:
 		conn, _, err := http.NewResponseController(x.w).Hijack()
 		if err != nil {
-			break // w has no connection, as in a test
+			break // w has no connection, as in a test, or a stream of HTTP/2
 		}
 		end = x.takeOver(conn)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/agree"
 )
 
@@ -40,10 +43,22 @@ func agreement(b *testing.B, s server) {
 		references, config := s.references(b, requests)
 		s := s.withConfig(map[string]string{"references": config})
 		s.perUsers(b, users, func(b *testing.B, users int) {
-			l := llmbench.Load{Concurrency: users, KeepText: true, Requests: requests}
-			s.reportAgreement(b, references, requests, s.run(b, l))
+			s.agreeing(b, references, requests, llmbench.Load{Concurrency: users, MeasuresCache: true})
 		})
 	})
+}
+
+// agreeing measures how far the answers to requests agree with the references, and logs the first answer that differs.
+func (s server) agreeing(b *testing.B, references agree.References, requests []llmbench.Request, l llmbench.Load) {
+	b.Helper()
+	l.Requests, l.KeepText = requests, true
+	l.Figures = func(samples iter.Seq[*sample.Sample]) map[string]float64 {
+		all, _ := s.agreement(references, requests, samples)
+		return all.Figures()
+	}
+	if all, first := s.agreement(references, requests, s.run(b, l).All()); first != "" {
+		b.Logf("%d of %d answers differ from their references: %s", all.Answers-all.Equal, all.Answers, first)
+	}
 }
 
 // references returns the reference answers to requests, and their origin for the configuration line of
@@ -56,7 +71,7 @@ func (s server) references(b *testing.B, requests []llmbench.Request) (reference
 		return references, "file"
 	}
 	s.once(b, requests[0])
-	result, err := llmbench.Pass(llmbench.Context(b), b.Name()+"/references", s.target, llmbench.Load{
+	result, err := llmbench.Pass(harness.Context(b), b.Name()+"/references", s.target, llmbench.Load{
 		Requests: requests, Concurrency: 1, KeepText: true, Timeout: s.options.Timeout, ClientBound: llmbench.BoundReported})
 	if err != nil {
 		b.Fatal(err)
@@ -111,17 +126,14 @@ func (s server) written(b *testing.B, requests []llmbench.Request) agree.Referen
 	return references
 }
 
-// reportAgreement reports how far the answers in result agree with the references. It logs the first answer
-// that differs.
-func (s server) reportAgreement(b *testing.B, references agree.References, requests []llmbench.Request, result *llmbench.Result) {
-	b.Helper()
+// agreement returns how far the answers to requests agree with the references, and a text about the first answer that
+// differs, or "".
+func (s server) agreement(references agree.References, requests []llmbench.Request, answers iter.Seq[*sample.Sample]) (all agree.Agreement, first string) {
 	var count func(string) int
 	if s.countsOut {
 		count = s.tokens.Count
 	}
-	var all agree.Agreement
-	first := ""
-	for answer := range result.All() {
+	for answer := range answers {
 		a, ok := agree.Of(requests[answer.Request], answer)
 		if !ok || all.Add(references, a, count) || first != "" {
 			continue
@@ -131,12 +143,7 @@ func (s server) reportAgreement(b *testing.B, references agree.References, reque
 		first = fmt.Sprintf("request %d answers %q for %q after %d equal characters", answer.Request,
 			s.target.Excerpt(a.Text[from:], 40), s.target.Excerpt(reference[min(from, len(reference)):], 40), len([]rune(a.Text[:from])))
 	}
-	for unit, value := range all.Figures() {
-		b.ReportMetric(value, unit)
-	}
-	if first != "" {
-		b.Logf("%d of %d answers differ from their references: %s", all.Answers-all.Equal, all.Answers, first)
-	}
+	return all, first
 }
 
 // prepareAccuracy chooses sums if the options have no data set.

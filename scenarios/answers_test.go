@@ -82,8 +82,7 @@ func TestAgreement(t *testing.T) {
 				}
 				references, config := s.references(b, requests)
 				assert.Equal(t, config, "one user")
-				l := llmbench.Load{Requests: requests, Concurrency: 4, KeepText: true, ClientBound: llmbench.BoundReported}
-				s.reportAgreement(b, references, requests, s.run(b, l))
+				s.agreeing(b, references, requests, llmbench.Load{Concurrency: 4, ClientBound: llmbench.BoundReported})
 			})
 			assert.Equal(t, result.Extra["agree-%"], tt.agree)
 			assert.Equal(t, result.Extra["agree-prefix-tok/req"], tt.prefix)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
 )
@@ -75,23 +76,23 @@ type trial func(ctx context.Context, name string, load float64) (bool, error)
 // highest load that met the SLO, and the lowest load that missed it. If the highest load is not certified,
 // its unit has a different name. start returns a guess of the result, or 0.
 func (c *capacity) search(b *testing.B, h search.Highest, start func(ctx context.Context, name string, h search.Highest) (float64, error), try trial, kind string) {
-	llmbench.Watch(b)
+	harness.Watch(b)
 	if err := llmbench.Announce(b, c.target); err != nil {
 		b.Fatal(err)
 	}
 	var met, missed float64
 	before := c.passes
 	unit := "slo-" + kind
-	for more := llmbench.Loop(b); more(); {
+	for more := harness.Loop(b); more(); {
 		certified := map[float64]int{} // certified passes, by load
 		var err error
-		if h.Start, err = start(llmbench.Context(b), b.Name(), h); err != nil {
+		if h.Start, err = start(harness.Context(b), b.Name(), h); err != nil {
 			c.end(b, err)
 		}
 		var spoilt error // of a trial
 		someMet := false
 		found, err := h.Find(func(load float64) (met bool, err error) {
-			met, spoilt = try(llmbench.Context(b), b.Name(), load)
+			met, spoilt = try(harness.Context(b), b.Name(), load)
 			someMet = someMet || met
 			if c.certified {
 				certified[load]++

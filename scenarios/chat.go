@@ -3,6 +3,7 @@ package scenarios
 import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // chat is study A: one user and four users of chat servers. As in the study, the answers to one user are
@@ -15,7 +16,7 @@ var chat = study{
 		{data: random(512, 200), concurrency: 4, requests: 24, warmup: 4, noStream: true},
 		{data: random(512, 200), concurrency: 4, requests: 24, warmup: 4},
 	},
-	fullUnits: []string{"mean-ttft-ns", "mean-e2e-ns"},
+	fullUnits: []string{sample.MeanTTFT, sample.MeanE2E},
 	published: []cell{
 		{experiment: "A", data: letters("chat", chatEndpoint), concurrency: 1, requests: 14, warmup: 14},
 		{experiment: "A", data: letters("chat", chatEndpoint), concurrency: 4, requests: 48, warmup: 48, noStream: true},

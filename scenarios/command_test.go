@@ -73,6 +73,16 @@ func TestCommandMeasures(t *testing.T) {
 	wrong, err := exec.CommandContext(ctx, name, "-bench=serve").CombinedOutput()
 	assert.ErrorContains(t, err, "exit status 2")
 	assert.Assert(t, strings.HasPrefix(string(wrong), "-bench=serve: no benchmark has such a name; there are Benchmark"), "%s", wrong)
+	wrong, err = exec.CommandContext(ctx, name, "-bench=Serve/concurency=2").CombinedOutput()
+	assert.ErrorContains(t, err, "exit status 2")
+	const none = "-bench=Serve/concurency=2: no result: BenchmarkServe has no sub-benchmark of such a name\n"
+	assert.Assert(t, strings.Contains(string(wrong), none), "%s", wrong)
+	// A pattern of go test may be for another package.
+	for pattern, want := range map[string]string{"serve": "# -bench=serve: no benchmark has such a name; there are Benchmark", "Serve/concurency=2": "# " + none} {
+		out, err := exec.CommandContext(ctx, self, "-test.run=^$", "-test.bench="+pattern, "-test.benchtime=1x").Output()
+		assert.NilError(t, err, "%s", out)
+		assert.Assert(t, strings.Contains(string(out), want), "%s", out)
+	}
 	cmd := exec.CommandContext(ctx, name, "-bench=Serve")
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_CONCURRENCY=2", "LLMBENCH_REQUESTS=4", "LLMBENCH_OUTPUT=4", "LLMBENCH_CLIENT_BOUND=report")

@@ -19,7 +19,7 @@ import (
 // LLMBENCH_FULL=0 gives "", and LLMBENCH_WARMUP=0 gives -1, which means none.
 type config struct {
 	Options
-	TokenizerFile string // LLMBENCH_TOKENIZER: a tokenizer.json file
+	TokenizerFile string // LLMBENCH_TOKENIZER: a tokenizer.json file, or the URL of a server that counts tokens
 	Answers       string // LLMBENCH_ANSWERS: file with the reference answers of Agreement, which is written if it does not exist
 
 	notes []string // about variables that the scenario does not read
@@ -55,7 +55,7 @@ func parseOwn(r *env.Reader) config {
 	env.Read(r, &c.Batches, "LLMBENCH_BATCH", env.List(env.AtLeast(1)), "a comma list of different whole numbers, at least 1")
 	env.Read(r, &c.Dimensions, "LLMBENCH_DIMENSIONS", env.AtLeast(1), "a whole number, at least 1")
 	env.Read(r, &c.Cosine, "LLMBENCH_COSINE", env.Share, "a number from 0 to 1")
-	env.Read(r, &c.TokenizerFile, "LLMBENCH_TOKENIZER", env.Text, "a tokenizer.json file")
+	env.Read(r, &c.TokenizerFile, "LLMBENCH_TOKENIZER", env.Text, "a tokenizer.json file, or the URL of a server with /tokenize")
 	env.Read(r, &c.Full, "LLMBENCH_FULL", env.Full, "1, 0 or the name of a published experiment")
 	env.Read(r, &c.Data, "LLMBENCH_DATA", env.Folder, "a folder of this machine")
 	env.Read(r, &c.Answers, "LLMBENCH_ANSWERS", env.Text, "a file of answers, or a new file in a folder of this machine")

@@ -21,6 +21,8 @@ type data struct {
 	// in is the mean length of the published prompts, and limit the maximum number of output tokens. out is
 	// the mean length of the published answers, or 0 if the load does not depend on it.
 	in, out, limit int
+	// grows says that prompts are longer than in if the server's template leaves no room for a text.
+	grows bool
 	// draw returns n requests. path is the path of the file.
 	draw func(s server, path string, n int, seed uint64) ([]llmbench.Request, error)
 }

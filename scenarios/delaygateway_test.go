@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -153,7 +154,7 @@ func serveGateway(arg string, _ io.Reader, _, stderr io.Writer) int {
 // and both gateways are processes of their own.
 func BenchmarkKnownGateway(b *testing.B) {
 	if os.Getenv("LLMBENCH_FULL") != "1" {
-		llmbench.Skip(b, "LLMBENCH_FULL=1 measures the harness")
+		harness.Skip(b, "LLMBENCH_FULL=1 measures the harness")
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -168,7 +169,7 @@ func BenchmarkKnownGateway(b *testing.B) {
 	Options{Simulated: true, Full: "0", Concurrencies: []int{1}, Requests: 32}.GatewayOverhead(b, plain, known)
 	from, to := delaysOf(b, plain), delaysOf(b, known)
 	if len(from.First) > 0 && len(to.First) > 0 { // -bench may select no arm
-		llmbench.Note(b, fmt.Sprintf("by the gateways' own clocks, %v was added to the first token and %v to each gap", shiftOf(from.First, to.First), shiftOf(from.Gap, to.Gap)))
+		harness.Note(b, fmt.Sprintf("by the gateways' own clocks, %v was added to the first token and %v to each gap", shiftOf(from.First, to.First), shiftOf(from.Gap, to.Gap)))
 	}
 }
 

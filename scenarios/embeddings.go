@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/patient"
 )
@@ -48,7 +49,7 @@ func measureItems(b *testing.B, s server, own dialect.ItemsDialect) {
 		d = own
 	}
 	if d.Ranks() != own.Ranks() {
-		llmbench.Skip(b, d.Name()+" is for requests of another kind: embeddings and rankings have dialects of their own")
+		harness.Skip(b, d.Name()+" is for requests of another kind: embeddings and rankings have dialects of their own")
 	}
 	s.target.Dialect = d
 	// Writing and parsing all 384 dimensions in one process keeps two cores busy.
@@ -60,7 +61,7 @@ func measureItems(b *testing.B, s server, own dialect.ItemsDialect) {
 		b.Run(fmt.Sprintf("workload=random-%d/batch=%d", itemTokens, batch), func(b *testing.B) {
 			s.checkEqual(b, d.Ranks(), batch)
 			s.perUsers(b, pick(s, []int{1, 8, 32, 128}, []int{1, 8}), func(b *testing.B, users int) {
-				l := llmbench.Load{Concurrency: users, NoStream: true, Units: sample.Named("prompt-tok/s", "mean-e2e-ns", "p90-e2e-ns", "p99-e2e-ns")}
+				l := llmbench.Load{Concurrency: users, NoStream: true, Units: sample.Named(sample.PromptRate, sample.MeanE2E, sample.P90E2E, sample.P99E2E)}
 				n := s.fewest(s.requests(pick(s, max(4*users, 100), max(2*users, 16))), users, 1)
 				s.run(b, s.fresh(b, l, n, pick(s, users, 1), func(n int, seed uint64) ([]llmbench.Request, error) {
 					return s.itemRequests(n, batch, d.Ranks(), seed)
@@ -183,13 +184,13 @@ func (s server) itemsOf(b *testing.B, r llmbench.Request) (all []item) {
 		}
 		return nil
 	}
-	ctx := llmbench.Context(b)
+	ctx := harness.Context(b)
 	last, err := patient.Send(ctx, b.Logf, func() (sample.Sample, error) { return llmbench.Do(ctx, s.target, r, false), nil })
 	switch {
 	case err != nil:
 		b.Fatal(err)
 	case last.Outcome == sample.HTTP && (last.Status == http.StatusNotFound || last.Status == http.StatusNotImplemented || last.Status == http.StatusBadRequest):
-		llmbench.Skip(b, fmt.Sprintf("the server refuses such a request: %v", last.Err))
+		harness.Skip(b, fmt.Sprintf("the server refuses such a request: %v", last.Err))
 	case last.Outcome != sample.OK:
 		b.Fatalf("a request for the items of equal inputs: %s: %v", last.Outcome, last.Err)
 	}

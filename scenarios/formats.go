@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -71,11 +72,14 @@ func formatted(b *testing.B, s server, name, instruction string, ask func(*llmbe
 			b.Fatal(err)
 		}
 		if answer := s.once(b, first[0]).Answer; name == "tools" && len(answer.ToolCalls) == 0 {
-			llmbench.Skip(b, fmt.Sprintf("the server did not call the tool that it was offered, but answered %q", s.target.Excerpt(answer.Text, 60)))
+			harness.Skip(b, fmt.Sprintf("the server did not call the tool that it was offered, but answered %q", s.target.Excerpt(answer.Text, 60)))
 		}
 		s.perUsers(b, pick(s, []int{1, 8, 32}, []int{1, 8}), func(b *testing.B, users int) {
-			l := s.fresh(b, llmbench.Load{Concurrency: users, KeepText: true}, s.requests(s.fewest(max(16, 4*users), users, 2)), users, draw)
-			reportValid(b, first[0], s.run(b, l).All())
+			l := llmbench.Load{Concurrency: users, KeepText: true, MeasuresCache: true, Figures: func(samples iter.Seq[*sample.Sample]) map[string]float64 {
+				return validFigures(first[0], samples)
+			}}
+			l = s.fresh(b, l, s.requests(s.fewest(max(16, 4*users), users, 2)), users, draw)
+			tellInvalid(b, first[0], s.run(b, l).All())
 		})
 	})
 }
@@ -94,16 +98,22 @@ func (s server) saltedOpening(seed uint64) (string, error) {
 	return two[0].Prompt + ". ", nil
 }
 
-// reportValid reports the share of answers that have the format that r asks for; all requests ask for the
-// same format. It logs what is wrong with the first answer that does not have the format.
-func reportValid(b *testing.B, r llmbench.Request, samples iter.Seq[*sample.Sample]) {
+// validFigures returns the share of answers that have the format that r asks for; all requests ask for the same
+// format.
+func validFigures(r llmbench.Request, samples iter.Seq[*sample.Sample]) map[string]float64 {
+	good, all, firstErr := countValid(r, samples)
+	if all == 0 || errors.Is(firstErr, benchdata.ErrSchema) {
+		return nil
+	}
+	return map[string]float64{"valid-%": 100 * float64(good) / float64(all)}
+}
+
+// tellInvalid logs what is wrong with the first answer that does not have the format that r asks for.
+func tellInvalid(b *testing.B, r llmbench.Request, samples iter.Seq[*sample.Sample]) {
 	b.Helper()
 	good, all, firstErr := countValid(r, samples)
 	if errors.Is(firstErr, benchdata.ErrSchema) {
 		b.Fatal(firstErr)
-	}
-	if all > 0 {
-		b.ReportMetric(100*float64(good)/float64(all), "valid-%")
 	}
 	if firstErr != nil {
 		b.Logf("%d of %d answers are not what was asked for: %v", all-good, all, firstErr)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 )
 
 // Accuracy measures how many questions the server answers correctly, with one user and with 64 users, and
@@ -157,8 +158,8 @@ type Start struct {
 // ColdStart fails if several processes measure together.
 func ColdStart(b *testing.B, start func(b *testing.B) Start) {
 	b.Run("stream=true/concurrency=1", func(b *testing.B) {
-		llmbench.Watch(b)
-		if _, shards := llmbench.Shard(); shards > 1 {
+		harness.Watch(b)
+		if _, shards := harness.Shard(); shards > 1 {
 			b.Fatal("one process measures how long a server takes to start: want no LLMBENCH_RENDEZVOUS")
 		}
 		c, err := coldStart.config()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // lengthGrid is study B: how throughput depends on the lengths of prompts and answers. Its prompts are
@@ -15,7 +16,7 @@ var lengthGrid = study{
 	name:        "LengthGrid",
 	noStreamKey: true,
 	maxFail:     failuresCount, // an answer that does not end in time is cut by the timeout
-	units:       []string{"prompt-tok/s", "output-chars/s", "prompt-chars/s", "user-tok/s"},
+	units:       []string{sample.PromptRate, sample.OutputCharRate, sample.PromptCharRate, sample.UserRate},
 	// Two corners and the middle of the grid, with the published mean lengths.
 	reduced: []cell{
 		{data: random(602, 172), concurrency: 32, requests: 32, noStream: true},

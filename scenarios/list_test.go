@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"reflect"
@@ -20,6 +21,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/router"
@@ -75,8 +77,9 @@ func BenchmarkRouting(b *testing.B) {
 	}
 }
 
-// BenchmarkGatewayOverhead measures what a reverse proxy in this process adds to the server that the
-// environment names.
+// BenchmarkGatewayOverhead measures what the gateway that the environment names adds to the server at
+// LLMBENCH_DIRECT. Without LLMBENCH_DIRECT, it measures what a reverse proxy in this process adds to the server that
+// the environment names.
 func BenchmarkGatewayOverhead(b *testing.B) {
 	cfg, servers := environment(b)
 	if _, err := gatewayOverhead.config(); err != nil {
@@ -84,23 +87,51 @@ func BenchmarkGatewayOverhead(b *testing.B) {
 	}
 	for _, backend := range servers {
 		b.Run("backend="+llmbench.NameValue(backend.Name), func(b *testing.B) {
+			if cfg.Direct != "" {
+				behindGateway(b, cfg, backend)
+				return
+			}
 			direct := start(b, backend, nil)
 			b.Run(modelName(cfg, direct.Model), func(b *testing.B) {
 				if !strings.HasPrefix(direct.URL, "http://") {
-					llmbench.Skip(b, "the reverse proxy needs a server with an http URL")
+					harness.Skip(b, "the reverse proxy needs a server with an http URL")
 				}
 				r, err := router.New(&router.RoundRobin{}, direct.URL)
 				if err != nil {
 					b.Fatal(err)
 				}
-				front := httptest.NewServer(r)
+				front := httptest.NewUnstartedServer(r)
+				front.Config.Protocols = new(http.Protocols)
+				front.Config.Protocols.SetHTTP1(true)
+				front.Config.Protocols.SetUnencryptedHTTP2(true) // LLMBENCH_HTTP=2 applies to the proxy; the server gets HTTP/1.1
+				front.Start()
 				b.Cleanup(front.Close)
 				through := direct
-				through.URL, through.Observe, through.Truth = front.URL, nil, nil
-				Options{Simulated: isMock(backend)}.GatewayOverhead(b, direct, through)
+				through.URL, through.Observe, through.ObserveGateway, through.Truth = front.URL, nil, nil, nil
+				if cfg.URL != "" {
+					harness.Note(b, "GatewayOverhead measures a reverse proxy of its own in front of LLMBENCH_URL; LLMBENCH_DIRECT=http://server measures the gateway at LLMBENCH_URL")
+				}
+				Options{Simulated: isMock(backend)}.addedBy(b, direct, through, "reference-proxy")
 			})
 		})
 	}
+}
+
+// behindGateway measures a gateway, and the server at LLMBENCH_DIRECT. Counters and caches are the server's.
+func behindGateway(b *testing.B, cfg backends.Config, gateway backends.Named) {
+	if u, runs := gateway.Backend.(backends.URL); runs {
+		u.MetricsURLs, u.NoMetrics, u.ResetCache = nil, true, false
+		gateway.Backend = u
+	}
+	if p, starts := gateway.Backend.(backends.Process); starts {
+		p.MetricsURLs = nil
+		gateway.Backend = p
+	}
+	direct := backends.Behind(cfg).Start(b)
+	through := gateway.Start(b)
+	b.Run(modelName(cfg, through.Model), func(b *testing.B) {
+		Options{}.GatewayOverhead(b, direct, through)
+	})
 }
 
 // BenchmarkColdStart needs a server that the benchmark can start: in a container, or as a program of this machine.
@@ -119,7 +150,7 @@ func BenchmarkColdStart(b *testing.B) {
 			case backends.Process:
 				start, unset = launched.Cold, "listed"
 			default:
-				llmbench.Skip(b, backend.Name+" is neither a program that is started nor in a container")
+				harness.Skip(b, backend.Name+" is neither a program that is started nor in a container")
 			}
 			b.Run(modelName(cfg, cmp.Or(cfg.Model, unset)), func(b *testing.B) {
 				ColdStart(b, func(b *testing.B) Start {
@@ -144,15 +175,15 @@ func list(b *testing.B, run func(Options, *testing.B, llmbench.Target), adapt fu
 			nothing = err
 			count++
 		} else if err != nil {
-			llmbench.Watch(b)
+			harness.Watch(b)
 			b.Fatal(err)
 		}
 	}
 	if count == len(servers) { // no server need be started
-		llmbench.Skip(b, nothing.Error())
+		harness.Skip(b, nothing.Error())
 	}
 	for _, backend := range servers {
-		if err := context.Cause(llmbench.Context(b)); err != nil {
+		if err := context.Cause(harness.Context(b)); err != nil {
 			b.Fatal(err)
 		}
 		b.Run("backend="+llmbench.NameValue(backend.Name), func(b *testing.B) {
@@ -198,6 +229,7 @@ func readConfig() (config, error) {
 // them. If a variable is wrong, b ends.
 func environment(b *testing.B) (backends.Config, []backends.Named) {
 	b.Helper()
+	harness.Watch(b)       // so that a pattern that selects no sub-benchmark is told
 	_, err := readConfig() // this also checks the variables of all packages
 	if err != nil {
 		b.Fatal(err)
@@ -296,7 +328,8 @@ func isMock(b backends.Named) bool {
 // withEngine gives the simulated server an engine as fast as the default server if it has no engine.
 func withEngine(c *mockserver.Config) {
 	if c.Engine == nil {
-		*c = mockserver.Config{Engine: &engine.Profile{Step: 1500, Prefill: 5000, PrefillPerToken: 50, MaxBatch: 32}}
+		*c = mockserver.PrefixCaching()
+		c.Engine.PrefixCache = false
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -125,7 +126,7 @@ func (m mockProcess) reset(tb testing.TB) {
 
 func (m mockProcess) ask(tb testing.TB, method string) *http.Response {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(llmbench.Context(tb), time.Minute)
+	ctx, cancel := context.WithTimeout(harness.Context(tb), time.Minute)
 	tb.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, method, m.target.URL+"/mock/log", nil)
 	if err != nil {

@@ -29,7 +29,7 @@ func multiTurn(b *testing.B, s server) {
 		}
 		s.once(b, session[0])
 		s.perUsers(b, pick(s, []int{1, 8, 32}, []int{1, 8}), func(b *testing.B, users int) {
-			l := llmbench.Load{Concurrency: users}
+			l := llmbench.Load{Concurrency: users, MeasuresCache: true}
 			s.run(b, s.fresh(b, l, s.requests(s.fewest(max(3, 2*users), users, 1)), 1, draw))
 		})
 	})

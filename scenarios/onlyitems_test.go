@@ -36,8 +36,8 @@ func TestOnlyItems(t *testing.T) {
 		{"Embeddings", "/v1/embeddings", "", http.StatusBadRequest, 0, "inputs/s"},
 		{"Rerank", "/v1/rerank", "mock", http.StatusNotImplemented, 0, "inputs/s"},
 		{"Embeddings", "/v1/chat/completions", "mock", http.StatusNotFound, 0, "is skipped: the server refuses such a request"},
-		{"Rerank", "/v1/embeddings", "mock", http.StatusNotFound, 1, "is not ready"},
-		{"Chat", "/v1/embeddings", "mock", http.StatusNotFound, 1, "is not ready"},
+		{"Rerank", "/v1/embeddings", "mock", http.StatusNotFound, 1, "by its other paths it speaks embeddings, which LLMBENCH_DIALECT can name"},
+		{"Chat", "/v1/embeddings", "mock", http.StatusNotFound, 1, "by its other paths it speaks embeddings, which LLMBENCH_DIALECT can name"},
 	} {
 		proxy := httputil.NewSingleHostReverseProxy(to)
 		only := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -2,28 +2,49 @@ package scenarios
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"iter"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // GatewayOverhead measures what a gateway adds to the latency of the server behind it. The same load goes to
 // the server directly and through the gateway. The two take turns, as [llmbench.Arms] describes, so that a
-// drift of the machine affects both alike.
+// drift of the machine affects both alike. Answers are streamed first, and then not.
 //
-// The results of the gateway have the units added-ttft-ms and added-itl-ms. With six rounds or more, as with
-// -benchtime=8x, each has a confidence interval of 95 % (added-ttft-low-ms, added-ttft-high-ms and so on). Each
-// round is one observation, because the requests of a pass may all be slow for the same reason. If the machine
-// becomes slower at a steady rate, the interval is wider than it needs to be. If backends.Process started the
-// gateway, its results also have the gateway's CPU time, srv-cpu-s/ktok. The gateway must then not be started
-// together with the server, in Process.Beside, because the CPU time would contain the server's.
+// The results of the gateway have the units added-ttft-ms, added-itl-ms and added-e2e-ms, or added-whole-ms if answers
+// are not streamed. With six rounds or more, as with -benchtime=8x, each has a confidence interval of 95 %
+// (added-ttft-low-ms, added-ttft-high-ms and so on). Each round is one observation, because the requests of a pass may
+// all be slow for the same reason. If the machine becomes slower at a steady rate, the interval is wider than it needs
+// to be. With 100 requests or more there are also added-p99-ttft-ms and so on.
+//
+// If the server is simulated by package mockserver, in this process or in another one, and the gateway passes on the
+// header field X-Request-Id, a request's latency is the one at the client less the one in the server's log. The
+// intervals are then much shorter, because the server's own latency varies. Otherwise requests through the gateway are
+// compared with direct ones.
+//
+// A gateway that buffers streams, or that holds back the first tokens of each, is told in a note, and what has no
+// meaning then is omitted.
+//
+// If backends.Process started the gateway, its results also have the gateway's CPU time, srv-cpu-s/ktok and
+// srv-req/cpu-s. The gateway must then not be started together with the server, in Process.Beside, because the CPU
+// time would contain the server's.
 func (o Options) GatewayOverhead(b *testing.B, direct, gateway llmbench.Target) {
 	b.Helper()
-	llmbench.Watch(b)
+	o.addedBy(b, direct, gateway, "gateway")
+}
+
+// addedBy is GatewayOverhead for a gateway with the given name.
+func (o Options) addedBy(b *testing.B, direct, gateway llmbench.Target, name string) {
+	b.Helper()
+	harness.Watch(b)
 	o.Simulated = o.Simulated || direct.Simulated
 	c, err := gatewayOverhead.config()
 	if err == nil {
@@ -36,72 +57,103 @@ func (o Options) GatewayOverhead(b *testing.B, direct, gateway llmbench.Target) 
 	}
 	s := connect(b, o, c, direct, true, true)
 	in, out := s.lengths(pick(s, 512, 64), pick(s, 128, 32))
-	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true", in, out), func(b *testing.B) {
-		for _, users := range s.concurrencies(pick(s, []int{1, 16, 64}, []int{1, 16})...) {
-			load := fmt.Sprintf("/concurrency=%d", users)
-			l := s.fresh(b, llmbench.Load{Concurrency: users}, s.fewest(s.requests(pick(s, max(128, 8*users), max(32, 4*users))), users, 12), 2*users,
-				func(n int, seed uint64) ([]llmbench.Request, error) {
-					return s.prompts(in, out, seed+uint64(users)).Requests(n)
-				})
-			var figures map[string]float64
-			llmbench.Arms(b, s.completed(b, l),
-				llmbench.Arm{Name: "via=direct" + load, Target: direct},
-				llmbench.Arm{Name: "via=gateway" + load, Target: gateway, Compare: func(direct, gateway iter.Seq[*sample.Sample]) map[string]float64 {
-					figures = added(direct, gateway)
-					return figures
-				}})
-			if _, known := figures["added-ttft-high-ms"]; len(figures) > 0 && !known {
-				llmbench.Note(b, fmt.Sprintf("concurrency=%d: the added latencies have no confidence interval: it needs at least %d rounds, as with -benchtime=8x", users, minObservations))
+	for _, stream := range []bool{true, false} {
+		b.Run(fmt.Sprintf("workload=random-%dx%d/stream=%v", in, out, stream), func(b *testing.B) {
+			for _, users := range s.concurrencies(pick(s, []int{1, 16, 64}, []int{1, 16})...) {
+				load := fmt.Sprintf("/concurrency=%d", users)
+				l := s.fresh(b, llmbench.Load{Concurrency: users, NoStream: !stream}, s.fewest(s.requests(pick(s, max(128, 8*users), max(32, 4*users))), users, 13), 2*users,
+					func(n int, seed uint64) ([]llmbench.Request, error) {
+						return s.prompts(in, out, seed+uint64(users)).Requests(n)
+					})
+				c := comparison{log: func() serverLog { return logOf(b, direct) }, withheld: map[string]bool{}}
+				l.Withheld = c.withhold
+				llmbench.Arms(b, s.completed(b, l),
+					llmbench.Arm{Name: "via=direct" + load, Target: direct},
+					llmbench.Arm{Name: "via=" + name + load, Target: gateway, Compare: c.compare})
+				c.tell(b, name, load[1:])
 			}
-		}
-	})
+		})
+	}
 }
 
-// added returns by how much latencies through the gateway are longer than direct ones. Each round, which is a
-// pass of both, is one observation: the median of all differences between its requests.
-func added(direct, gateway iter.Seq[*sample.Sample]) map[string]float64 {
-	figures := map[string]float64{}
-	for _, l := range []struct {
-		name string
-		of   func(*sample.Sample) (time.Duration, bool)
-	}{{"ttft", (*sample.Sample).TTFT}, {"itl", meanGap}} {
-		from, to := byPass(direct, l.of), byPass(gateway, l.of)
-		var rounds []time.Duration
-		for pass, values := range from {
-			if len(to[pass]) > 0 {
-				rounds = append(rounds, shiftOf(values, to[pass]))
-			}
-		}
-		if len(rounds) == 0 {
-			continue
-		}
-		set := func(unit string, d time.Duration) { figures["added-"+l.name+unit+"-ms"] = d.Seconds() * 1000 }
-		e := estimateOf(rounds)
-		set("", e.Of)
-		if e.HasRange {
-			set("-low", e.Low)
-			set("-high", e.High)
-		}
-	}
-	return figures
+// A comparison compares the requests through a gateway with direct ones, each time that Arms asks for figures.
+type comparison struct {
+	log      func() serverLog // reads the log of the server
+	of       string           // the ID of the first request through the gateway, in the last call of compare
+	entries  serverLog        // the log with these requests
+	found    *overhead        // of these requests; nil if there are no results of both
+	withheld map[string]bool  // see withhold
 }
 
-// byPass returns the latencies of the successful requests of each pass.
-func byPass(samples iter.Seq[*sample.Sample], of func(*sample.Sample) (time.Duration, bool)) map[int][]time.Duration {
-	passes := map[int][]time.Duration{}
-	for s := range samples {
-		if d, has := of(s); has && s.Outcome == sample.OK {
-			passes[s.Pass] = append(passes[s.Pass], d)
-		}
+// compare computes the figures. Further calls with the same requests have samples without the client's delays, of which
+// the figures are not reported.
+func (c *comparison) compare(first, own iter.Seq[*sample.Sample], late time.Duration) map[string]float64 {
+	id := ""
+	own(func(s *sample.Sample) bool { id = s.ID; return false })
+	again := c.found != nil && c.of == id
+	if !again {
+		c.of, c.entries, c.withheld = id, c.log(), map[string]bool{}
 	}
-	return passes
+	o := overheadOf(first, own, c.entries, late)
+	if !again {
+		c.found = o
+	}
+	return o.figures
 }
 
-// meanGap returns the mean time between the deltas of a request. One value for each request, because the
-// gaps of a request are not independent.
-func meanGap(s *sample.Sample) (time.Duration, bool) {
-	if s.Deltas < 2 {
-		return 0, false
+// withhold keeps which figures are not reported: of the last comparison, and of direct requests, which have others.
+func (c *comparison) withhold(units []string, _ error) {
+	for _, unit := range units {
+		c.withheld[unit] = true
 	}
-	return (s.Last - s.First) / time.Duration(s.Deltas-1), true
 }
+
+// withoutLog holds the servers of this process that have no log.
+var withoutLog sync.Map // URL to true
+
+// logOf returns the log of a simulated server, or nil if the server has none.
+func logOf(b *testing.B, t llmbench.Target) serverLog {
+	if _, known := withoutLog.Load(t.URL); known {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(harness.Context(b), time.Minute)
+	defer cancel()
+	log, err := readLog(ctx, t)
+	if err != nil {
+		harness.Note(b, t.Redact(err.Error()))
+	}
+	if log == nil {
+		withoutLog.Store(t.URL, true)
+	}
+	return log
+}
+
+// tell prints what is remarkable about the overhead at a load.
+func (c *comparison) tell(b *testing.B, name, load string) {
+	b.Helper()
+	o := c.found
+	if o == nil || len(o.figures) == 0 {
+		return
+	}
+	shown, hasRange := false, false
+	for unit := range o.figures {
+		if strings.HasPrefix(unit, "added-") && !c.withheld[unit] {
+			shown, hasRange = true, hasRange || strings.HasSuffix(unit, "-high-ms")
+		}
+	}
+	if shown && o.log != nil {
+		tell(b, []string{fmt.Sprintf("what %s adds is computed for each request: its latency at the client, less its latency in the simulated server's log by the same X-Request-Id, less what that difference is without %s", article(name), article(name))})
+	}
+	for _, note := range o.notes {
+		harness.Note(b, load+": "+note)
+	}
+	if o.streams != "" {
+		harness.AtEnd(b, "GatewayOverhead, "+load+": "+o.streams)
+	}
+	if shown && !hasRange {
+		harness.Note(b, fmt.Sprintf("%s: the added latencies have no confidence interval: it needs at least %d rounds, as with -benchtime=8x", load, minObservations))
+	}
+}
+
+// article returns the name of a gateway with an article.
+func article(name string) string { return "the " + strings.ReplaceAll(name, "-", " ") }

@@ -33,6 +33,7 @@ The flags are the flags of go test; the most useful are:
 Variables say what to measure; an unknown variable is an error. The most useful are:
 
   LLMBENCH_URL          the server
+  LLMBENCH_DIRECT       the server behind the gateway at LLMBENCH_URL, for GatewayOverhead
   LLMBENCH_MODEL        the model's name (the only one that the server lists)
   LLMBENCH_API_KEY      bearer token
   LLMBENCH_CA           PEM file of the authorities for https, where the system has none, as in an empty container

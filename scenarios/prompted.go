@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
@@ -27,4 +28,19 @@ func (s server) prompted(input, output int) (workload string, with server, draw 
 	}
 	in, out := s.lengths(input, output)
 	return fmt.Sprintf("random-%dx%d", in, out), s, s.drawPrompts(in, out)
+}
+
+// shares reports whether the prompts of a data set begin alike on purpose.
+func shares(w benchdata.Workload) bool {
+	switch w := w.(type) {
+	case benchdata.Prompts:
+		return w.SharedPrefix > 0
+	case benchdata.Random:
+		return w.Prefix > 0
+	case benchdata.Trace:
+		return w.Format == benchdata.Mooncake || w.Format == benchdata.Bailian // they say which blocks prompts have in common
+	case benchdata.PrefixRepetition, benchdata.SharedPrefix, benchdata.Sonnet:
+		return true
+	}
+	return false
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // openQA and codeQA are parts of study D: increasing numbers of users ask questions. Answers are not
@@ -37,7 +38,7 @@ var (
 		published: sweepCells(cell{experiment: "D6", data: codeQAData, noStream: true, requests: 1000, timeout: 30 * time.Second},
 			8, 16, 32, 64, 128, 150, 200, 300, 400, 500, 600),
 	}
-	latencyUnits = []string{"mean-e2e-ns", "p90-e2e-ns", "p99-e2e-ns"}
+	latencyUnits = []string{sample.MeanE2E, sample.P90E2E, sample.P99E2E}
 
 	openQAData = questions("openqa", benchdata.OpenQA, "open_qa.jsonl",
 		getByCurl("open_qa.jsonl", "https://modelscope.cn/datasets/AI-ModelScope/HC3-Chinese/resolve/master/open_qa.jsonl"), 40, 2048)

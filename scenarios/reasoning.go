@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -26,10 +27,10 @@ func reasoning(b *testing.B, s server) {
 			b.Fatal(err)
 		}
 		if answer := s.once(b, first[0]); answer.Outputs == answer.Deltas {
-			llmbench.Skip(b, fmt.Sprintf("the server sent no reasoning: its answer begins %q", s.target.Excerpt(answer.Answer.Text, 60)))
+			harness.Skip(b, fmt.Sprintf("the server sent no reasoning: its answer begins %q", s.target.Excerpt(answer.Answer.Text, 60)))
 		}
 		s.perUsers(b, pick(s, []int{1, 8, 32}, []int{1, 8}), func(b *testing.B, users int) {
-			l := llmbench.Load{Concurrency: users, Units: sample.Named("mean-ttft-ns", "mean-ttfo-ns")}
+			l := llmbench.Load{Concurrency: users, Units: sample.Named(sample.MeanTTFT, sample.MeanTTFO)}
 			cut, all := 0, 0
 			for answer := range s.run(b, s.fresh(b, l, s.requests(s.fewest(max(8, 2*users), users, 2)), users, draw)).All() {
 				all++

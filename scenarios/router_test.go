@@ -136,10 +136,25 @@ func TestAdded(t *testing.T) {
 				}
 			}
 		}
-		got := added(rounds(direct), rounds(through))
-		want := map[string]float64{"added-ttft-ms": 2, "added-ttft-low-ms": 2, "added-ttft-high-ms": 2, "added-itl-ms": 0.2, "added-itl-low-ms": 0.2, "added-itl-high-ms": 0.2}
-		assert.DeepEqual(t, got, want, cmpopts.EquateApprox(0, 1e-9))
-		assert.DeepEqual(t, added(direct.All(), direct.All()), map[string]float64{"added-ttft-ms": 0, "added-itl-ms": 0})
+		log := serverLog{}
+		for _, e := range srv.Log() {
+			log[e.ID] = logEntry{ID: e.ID, Accepted: e.Accepted, Tokens: e.Tokens, End: e.End}
+		}
+		want := map[string]float64{}
+		for unit, ms := range map[string]float64{"ttft": 2, "itl": 0.2, "e2e": 6} {
+			want["added-"+unit+"-ms"], want["added-"+unit+"-low-ms"], want["added-"+unit+"-high-ms"] = ms, ms, ms
+			if unit != "itl" {
+				want["added-p99-"+unit+"-ms"] = ms
+			}
+		}
+		for _, log := range []serverLog{nil, log} {
+			got := overheadOf(rounds(direct), rounds(through), log, 0)
+			assert.Assert(t, (got.log == nil) == (log == nil))
+			assert.DeepEqual(t, got.figures, want, cmpopts.EquateApprox(0, 1e-9))
+			assert.Equal(t, len(got.notes), 0, "%q", got.notes)
+		}
+		same := overheadOf(direct.All(), direct.All(), nil, 0)
+		assert.DeepEqual(t, same.figures, map[string]float64{"added-ttft-ms": 0, "added-itl-ms": 0, "added-e2e-ms": 0})
 	})
 }
 

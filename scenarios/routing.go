@@ -21,7 +21,7 @@ func routing(b *testing.B, s server) {
 	p.Tokenizer, p.Template, p.Seed = s.tokens, s.template, s.options.Seed
 	b.Run(fmt.Sprintf("workload=prefixes-%dx%d-%dx%d/stream=true", (n+p.PerGroup-1)/p.PerGroup, p.PerGroup, p.System, p.Question), func(b *testing.B) {
 		s.perUsers(b, pick(s, []int{16, 64}, []int{8}), func(b *testing.B, users int) {
-			l := llmbench.Load{Concurrency: users, Units: sample.Named("p99-ttft-ns", "p99-e2e-ns")}
+			l := llmbench.Load{Concurrency: users, Units: sample.Named(sample.P99TTFT, sample.P99E2E)}
 			s.run(b, s.prefixLoad(b, l, n, func(seed uint64) benchdata.SharedPrefix {
 				p := p
 				p.Salt = s.salt ^ seed // which changes the words and not the order

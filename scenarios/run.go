@@ -11,6 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 )
 
 // Check returns an error if o cannot be used. If o leaves the scenario nothing to measure, the error wraps
@@ -24,20 +25,24 @@ func (sc Scenario) Check(o Options) error {
 // scenario has nothing to measure.
 func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
 	b.Helper()
-	llmbench.Watch(b)
+	harness.Watch(b)
 	o.Simulated = o.Simulated || target.Simulated
 	o, c, cells, err := sc.resolve(o)
 	tell(b, c.notes)
 	if errors.Is(err, ErrNothing) {
-		llmbench.Skip(b, err.Error())
+		harness.Skip(b, err.Error())
 	}
 	if err != nil {
 		b.Fatal(err)
 	}
 	if d, items := target.Dialect.(dialect.ItemsDialect); items && sc.items == nil {
-		llmbench.Skip(b, d.Name()+" generates no text")
+		harness.Skip(b, d.Name()+" generates no text")
 	}
 	s := connect(b, o, c, target, sc.asksLengths(o, cells), sc.items == nil)
+	if o.Dataset != "" {
+		data, err := s.dataset(0, 0) // whoever opens it later reports the error
+		s.shares = err == nil && shares(data)
+	}
 	if sc.study != nil {
 		sc.study.measure(b, s, cells)
 		return

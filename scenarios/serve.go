@@ -14,6 +14,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 )
 
 // prepareServe completes o by the defaults, and opens the data set to check that it can be used.
@@ -145,8 +146,8 @@ func (s server) dataset(seed, salt uint64) (benchdata.Workload, error) {
 // the numbers of requests, unless the options set other numbers.
 func (s server) serveLoad(b *testing.B, n, warmup int) llmbench.Load {
 	b.Helper()
-	llmbench.Watch(b)
-	if err := context.Cause(llmbench.Context(b)); err != nil {
+	harness.Watch(b)
+	if err := context.Cause(harness.Context(b)); err != nil {
 		b.Fatal(err) // the tokenizer of the server would fail, and the data set would seem to be the reason
 	}
 	o := s.options

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/limits"
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/patient"
@@ -29,6 +30,7 @@ type server struct {
 	limits    limits.Server // limits of the server, unless it is simulated or generates no text
 	salt      uint64        // salt of random words; 0 means none
 	answers   string        // LLMBENCH_ANSWERS
+	shares    bool          // prompts of the data set in the options begin alike on purpose
 	countsOut bool          // whether tokens also counts the output of a server that reports no usage
 }
 
@@ -36,13 +38,14 @@ type server struct {
 // the server generates text. Errors end b.
 func connect(b *testing.B, o Options, c config, target llmbench.Target, lengths, text bool) server {
 	b.Helper()
-	llmbench.Watch(b)
-	s := server{options: o, target: target, salt: target.Salt(), answers: c.Answers, countsOut: text && (o.Tokenizer != nil || c.TokenizerFile != "")}
+	harness.Watch(b)
+	s := server{options: o, target: target, salt: target.Salt(), answers: c.Answers, countsOut: text && (o.Tokenizer != nil || c.TokenizerFile != "" && !isServer(c.TokenizerFile))}
 	stop := noteWhile(b, "asking the server how it counts tokens, and for its limits")
 	var err error
-	s.counter, err = newCounter(llmbench.Context(b), target, o, c.TokenizerFile, lengths, text, b.Logf)
+	s.counter, err = newCounter(harness.Context(b), target, o, c.TokenizerFile, lengths, text, b.Logf)
+	tellEstimates(b, s.tokens, target)
 	if err == nil && text && !o.Simulated {
-		s.limits = limits.Ask(llmbench.Context(b), target)
+		s.limits = limits.Ask(harness.Context(b), target, !s.noProps, !s.noOllama)
 	}
 	if stop(); err != nil {
 		b.Fatal(err)
@@ -60,7 +63,7 @@ func noteWhile(tb testing.TB, what string) (stop func()) {
 		for next := 5 * time.Second; ; next = 30 * time.Second {
 			select {
 			case <-time.After(next):
-				llmbench.Note(tb, what)
+				harness.Note(tb, what)
 			case <-quit:
 				return
 			}
@@ -112,7 +115,8 @@ func (s server) run(b *testing.B, l llmbench.Load) *llmbench.Result {
 	return result
 }
 
-// completed returns l completed by the options, and notes which limits of the server it exceeds.
+// completed returns l completed by the options, and notes which limits of the server it exceeds. It ends b if the server
+// refuses requests of l because of their length.
 func (s server) completed(b *testing.B, l llmbench.Load) llmbench.Load {
 	b.Helper()
 	if s.countsOut {
@@ -121,13 +125,15 @@ func (s server) completed(b *testing.B, l llmbench.Load) llmbench.Load {
 	if s.unknown {
 		l = withoutLengths(l)
 	}
-	l = s.noteLimits(b, l)
+	l = s.checkFit(b, s.noteLimits(b, l))
 	if s.options.MaxFail > 0 {
 		l.MaxFail = s.options.MaxFail
 	}
 	if s.options.MaxShed > 0 {
 		l.MaxShed = s.options.MaxShed
 	}
+	l.CommonTokens = s.template
+	l.MeasuresCache = l.MeasuresCache || s.shares
 	l.Timeout = cmp.Or(l.Timeout, s.options.Timeout)
 	l.IdleTimeout = cmp.Or(l.IdleTimeout, s.options.IdleTimeout)
 	return l
@@ -141,11 +147,33 @@ func (s server) noteLimits(b *testing.B, l llmbench.Load) llmbench.Load {
 		if !noted && len(requests) > 0 {
 			noted = true
 			for _, text := range s.limits.Exceeded(l.Concurrency, requests) {
-				llmbench.Note(b, text)
+				harness.Note(b, text)
 			}
 		}
 		return requests
 	})
+}
+
+// checkFit ends b if the server certainly refuses requests of l because of their length. If l draws requests for each pass, the
+// returned load checks them, too.
+func (s server) checkFit(b *testing.B, l llmbench.Load) llmbench.Load {
+	b.Helper()
+	check := func(requests []llmbench.Request) error {
+		if err := s.limits.CheckFit(requests, s.least); err != nil {
+			return fmt.Errorf("%s: %w", loadName(b.Name()), err)
+		}
+		return nil
+	}
+	if err := cmp.Or(check(l.Warmup), check(l.Requests)); err != nil {
+		b.Fatal(err)
+	}
+	if fresh := l.Fresh; fresh != nil {
+		l.Fresh = func(pass int) ([]llmbench.Request, error) {
+			requests, err := fresh(pass)
+			return requests, cmp.Or(err, check(requests))
+		}
+	}
+	return l
 }
 
 // changed returns l with what change returns for the requests of each pass.
@@ -179,20 +207,20 @@ func withoutLengths(l llmbench.Load) llmbench.Load {
 func (s server) once(b *testing.B, r llmbench.Request) sample.Sample {
 	b.Helper()
 	var first sample.Sample
-	last, err := patient.Send(llmbench.Context(b), b.Logf, func() (last sample.Sample, err error) {
-		first, last, err = s.turns(llmbench.Context(b), b.Name()+"/asked-once", r)
+	last, err := patient.Send(harness.Context(b), b.Logf, func() (last sample.Sample, err error) {
+		first, last, err = s.turns(harness.Context(b), b.Name()+"/asked-once", r)
 		return last, err
 	})
 	if errors.Is(err, errors.ErrUnsupported) {
-		llmbench.Skip(b, err.Error())
+		harness.Skip(b, err.Error())
 	}
 	if err != nil {
 		b.Fatal(err)
 	}
 	if last.Outcome != sample.OK {
-		switch last.Status {
+		switch cmp.Or(last.ErrorStatus, last.Status) {
 		case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusNotImplemented:
-			llmbench.Skip(b, fmt.Sprintf("the server refuses such a request: %v", last.Err))
+			harness.Skip(b, fmt.Sprintf("the server refuses such a request: %v", last.Err))
 		}
 		b.Fatalf("a request that tests whether the server can serve such requests: %s: %v", last.Outcome, last.Err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // shareGPT consists of parts of studies B and C, which send real conversations: 64 prompts in a closed
@@ -14,7 +15,7 @@ import (
 var shareGPT = study{
 	name:      "ShareGPT",
 	maxFail:   failuresCount, // a server may refuse prompts that are too long
-	fullUnits: []string{"total-tok/s", "mean-ttft-ns", "p50-tpot-ns", "p99-tpot-ns", "mean-itl-ns", "p50-itl-ns", "mean-e2e-ns"},
+	fullUnits: []string{sample.TotalRate, sample.MeanTTFT, sample.P50TPOT, sample.P99TPOT, sample.MeanITL, sample.P50ITL, sample.MeanE2E},
 	reduced: []cell{
 		{data: random(278, 174), concurrency: 1, requests: 4, warmup: 1},
 		{data: random(278, 174), concurrency: 8, requests: 16, warmup: 1},

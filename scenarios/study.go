@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -25,8 +26,8 @@ type study struct {
 	units, fullUnits []string
 	reduced          []cell // the reduced form, which ends in seconds on the simulated server and needs no file
 	published        []cell // the published loads of all experiments
-	// report, if not nil, reports additional metrics of the samples.
-	report func(b *testing.B, samples iter.Seq[*sample.Sample])
+	// figures, if not nil, computes additional metrics of the samples.
+	figures func(samples iter.Seq[*sample.Sample]) map[string]float64
 	// cold makes it an error if prompts come from the server's cache, because the study measures how the
 	// server processes prompts. Other studies only log it.
 	cold bool
@@ -137,13 +138,13 @@ func (st *study) measure(b *testing.B, s server, cells []cell) {
 func (st *study) measureCell(b *testing.B, s server, c cell) {
 	path, err := c.data.path(s.options.Data)
 	if err != nil {
-		llmbench.Skip(b, err.Error())
+		harness.Skip(b, err.Error())
 	}
 	s, ok := s.forEndpoint(c.data.endpoint)
 	if !ok {
-		llmbench.Skip(b, "the load needs the other kind of endpoint than "+s.target.Dialect.Name())
+		harness.Skip(b, "the load needs the other kind of endpoint than "+s.target.Dialect.Name())
 	}
-	l := llmbench.Load{Concurrency: c.concurrency, NoStream: c.noStream, Timeout: c.timeout, MaxFail: st.maxFail, Units: sample.Named(st.units...)}
+	l := llmbench.Load{Concurrency: c.concurrency, NoStream: c.noStream, Timeout: c.timeout, MaxFail: st.maxFail, Units: sample.Named(st.units...), Figures: st.figures}
 	if c.rate > 0 {
 		l.Arrivals = arrivals.Poisson{Rate: c.rate, Seed: s.options.Seed}
 	}
@@ -166,14 +167,16 @@ func (st *study) measureCell(b *testing.B, s server, c cell) {
 	l = s.fresh(b, l, n, c.warmup, func(n int, seed uint64) ([]llmbench.Request, error) {
 		return c.data.draw(s, path, n, seed)
 	})
+	if c.data.grows {
+		if in := l.Warmup[0].PromptTokens; in > c.data.in {
+			harness.Note(b, fmt.Sprintf("prompts have %d tokens instead of %d, because the server's template alone has %d", in, c.data.in, s.template))
+		}
+	}
 	samples := s.run(b, l).All()
 	if err := checkCached(samples, s.template); err != nil {
 		if st.cold {
 			b.Fatal(err)
 		}
 		b.Log(err)
-	}
-	if st.report != nil {
-		st.report(b, samples)
 	}
 }

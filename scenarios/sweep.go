@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
 )
@@ -43,16 +44,8 @@ func sweep(b *testing.B, s server) {
 		w := &sweeper{points: map[int][]point{}}
 		for c := 1; c <= most && !w.saturated(); c *= 2 {
 			b.Run(fmt.Sprintf("concurrency=%d", c), func(b *testing.B) {
-				var withheld []error // why units on which the knee depends were withheld
-				l := llmbench.Load{Concurrency: c, SLO: s.options.Limits, Withheld: func(units []string, why error) {
-					for _, unit := range ofKnee {
-						if slices.Contains(units, unit) {
-							withheld = append(withheld, fmt.Errorf("%s is withheld at concurrency %d: %w", unit, c, why))
-						}
-					}
-				}}
-				r := s.run(b, s.fresh(b, l, s.fewest(max(16, 8*c), c, 2), pick(s, c, 1), draw))
-				w.add(c, r, errors.Join(withheld...))
+				l := llmbench.Load{Concurrency: c, SLO: s.options.Limits}
+				w.add(c, s.run(b, s.fresh(b, l, s.fewest(max(16, 8*c), c, 2), pick(s, c, 1), draw)))
 			})
 		}
 		b.Run(fmt.Sprintf("knee=power/upto=%d", most), w.knee)
@@ -68,22 +61,23 @@ type sweeper struct {
 }
 
 // ofKnee lists the units on which the knee depends.
-var ofKnee = []string{"output-tok/s", "p50-e2e-ns"}
+var ofKnee = []string{sample.OutputRate, sample.P50E2E}
 
 // A point is the result at one concurrency.
 type point struct {
 	search.Point
-	withheld error // why a unit in ofKnee was withheld, or nil
+	unsound  map[string]error // the field Withheld of the result
+	withheld error            // why a unit in ofKnee was withheld, or nil
 	// least and most are bounds of the power, which is throughput / latency. They are equal to the power
 	// unless a unit is withheld.
 	least, most float64
 }
 
 // bounded returns p with bounds of its power.
-func (p point) bounded(withheld error, bounds map[string]sample.Interval) point {
+func (p point) bounded(bounds map[string]sample.Interval) point {
 	power := p.Throughput / p.Latency
-	p.withheld, p.least, p.most = withheld, power, power
-	if withheld == nil {
+	p.least, p.most = power, power
+	if p.withheld == nil {
 		return p
 	}
 	throughput, ok := bounds[ofKnee[0]]
@@ -108,16 +102,28 @@ func doubt(points []point, at int) error {
 	return nil
 }
 
-// add adds the point that is computed from the samples of result. withheld says why a unit in ofKnee was
-// withheld, or is nil.
-func (w *sweeper) add(concurrency int, result *llmbench.Result, withheld error) {
+// add adds the point that is computed from the samples of result.
+func (w *sweeper) add(concurrency int, result *llmbench.Result) {
 	p := search.Point{Load: float64(concurrency)}
+	var withheld []error
+	for _, unit := range ofKnee {
+		if why := result.Withheld[unit]; why != nil {
+			withheld = append(withheld, fmt.Errorf("%s is withheld at concurrency %d: %w", unit, concurrency, why))
+		}
+	}
 	var latencies []time.Duration
+	unknown := 0 // answers whose number of tokens is unknown
 	for r := range result.All() {
 		if d, measured := r.E2E(); measured && r.Outcome == sample.OK {
 			latencies = append(latencies, d)
 			p.Throughput += float64(r.OutputTokens)
+			if r.OutputTokens == 0 {
+				unknown++
+			}
 		}
+	}
+	if unknown > 0 { // the throughput is too low, and the result has none
+		withheld = append(withheld, fmt.Errorf("%s is omitted at concurrency %d: answers whose number of tokens is unknown: %d", ofKnee[0], concurrency, unknown))
 	}
 	if len(latencies) > 0 {
 		slices.Sort(latencies)
@@ -127,7 +133,7 @@ func (w *sweeper) add(concurrency int, result *llmbench.Result, withheld error) 
 	if w.points[concurrency] == nil {
 		w.loads = append(w.loads, concurrency)
 	}
-	w.points[concurrency] = append(w.points[concurrency], point{Point: p}.bounded(withheld, result.Bounds))
+	w.points[concurrency] = append(w.points[concurrency], point{Point: p, unsound: result.Withheld, withheld: errors.Join(withheld...)}.bounded(result.Bounds))
 }
 
 // sample returns the i-th point of each concurrency that has one.
@@ -165,11 +171,11 @@ func plain(points []point) (all []search.Point) {
 // knee is the benchmark of the last row. Its i-th repetition with -count is the knee of the i-th repetition
 // of the rows above.
 func (w *sweeper) knee(b *testing.B) {
-	llmbench.Watch(b)
+	harness.Watch(b)
 	points := w.sample(w.knees)
 	w.knees++
 	if len(points) == 0 {
-		llmbench.Skip(b, "the rows above, of which this is the knee, were not measured")
+		harness.Skip(b, "the rows above, of which this is the knee, were not measured")
 	}
 	at, err := search.Knee(plain(points))
 	if err == nil {
@@ -182,5 +188,5 @@ func (w *sweeper) knee(b *testing.B) {
 	}
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(points[at].Load, "knee-concurrency")
-	b.ReportMetric(points[at].Throughput, "knee-output-tok/s")
+	llmbench.Derive(b, "knee-output-tok/s", points[at].Throughput, points[at].unsound)
 }

@@ -2,16 +2,21 @@ package scenarios
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/patient"
 )
@@ -20,6 +25,8 @@ import (
 type counter struct {
 	tokens   llmbench.Tokenizer
 	template int // tokens that the server's chat template adds to each prompt
+	// noProps and noOllama say that the server is not llama.cpp, and not Ollama.
+	noProps, noOllama bool
 	// unknown says that it is not known how many tokens the server will count in a prompt.
 	unknown bool
 }
@@ -65,6 +72,7 @@ func newCounter(ctx context.Context, target llmbench.Target, o Options, file str
 		c = guess
 		c.unknown = true
 	}
+	c.noProps, c.noOllama = p.noProps, p.noOllama
 	return c, context.Cause(ctx)
 }
 
@@ -74,6 +82,8 @@ type prober struct {
 	later  context.Context // for requests that a tokenizer sends after the probes have ended
 	target llmbench.Target
 	logf   func(string, ...any)
+
+	noProps, noOllama bool // as in counter
 }
 
 // exact returns an exact tokenizer: own, the one in file, or the server's. It returns nil if there is none.
@@ -86,11 +96,13 @@ func (p *prober) exact(own llmbench.Tokenizer, file string, text bool) (llmbench
 	asked, err := tokenizer.NewServer(p.later, p.target)
 	switch {
 	case err == nil:
+		p.noProps, p.noOllama = !asked.LlamaCPP(), true
 		return asked, nil
 	case !text:
 		return nil, nil
 	}
 	if errors.Is(err, tokenizer.ErrNoEndpoint) {
+		p.noProps = true // llama.cpp has /tokenize
 		var shown *tokenizer.HuggingFace
 		if shown, err = tokenizer.NewOllama(p.ctx, p.target); err == nil && p.agrees(shown) {
 			return shown, nil
@@ -102,10 +114,58 @@ func (p *prober) exact(own llmbench.Tokenizer, file string, text bool) (llmbench
 	return nil, nil
 }
 
-// given returns own, or the tokenizer in file. It returns nil if there is neither. The error is about file.
+// tellEstimates prints at the end of b if a tokenizer that asks the server t has estimated. A comment before that could
+// come in the middle of a line of results.
+func tellEstimates(b *testing.B, tok llmbench.Tokenizer, t llmbench.Target) {
+	s, ok := tok.(*tokenizer.Server)
+	if !ok {
+		return
+	}
+	b.Cleanup(func() {
+		if why := s.Estimates(); why != nil {
+			harness.Note(b, "lengths of texts are partly estimated: "+t.Redact(why.Error())+"; for exact lengths set LLMBENCH_TOKENIZER to a file, or to a server that is not behind the gateway")
+		}
+	})
+}
+
+// isServer reports whether LLMBENCH_TOKENIZER is the URL of a server, and not a file.
+func isServer(file string) bool {
+	scheme, _, _ := strings.Cut(file, ":")
+	return slices.Contains([]string{"http", "https", "unix"}, strings.ToLower(scheme))
+}
+
+// beside returns the server at a URL, which counts the tokens of the model of t. The header of t, which may have
+// credentials, and its certificate are sent only to the same host, and only with TLS if t uses it.
+func beside(t llmbench.Target, raw string) (llmbench.Target, error) {
+	other := llmbench.Target{URL: raw, Model: t.Model, Dialect: t.Dialect, Proxy: t.Proxy, Dial: t.Dial}
+	if err := other.Check(); err != nil {
+		return other, errors.New(strings.TrimPrefix(err.Error(), "target: "))
+	}
+	from, _ := url.Parse(t.URL)
+	to, err := url.Parse(raw)
+	if err == nil && from != nil && strings.EqualFold(from.Hostname(), to.Hostname()) && (from.Scheme != "https" || to.Scheme == "https") {
+		other.Header, other.TLS = t.Header, t.TLS
+	} else if t.TLS != nil {
+		other.TLS = &tls.Config{RootCAs: t.TLS.RootCAs, InsecureSkipVerify: t.TLS.InsecureSkipVerify}
+	}
+	return other, nil
+}
+
+// given returns own, or the tokenizer in file, which may also be the URL of a server. It returns nil if there is
+// neither. The error is about file.
 func (p *prober) given(own llmbench.Tokenizer, file string) (llmbench.Tokenizer, error) {
 	if own != nil || file == "" {
 		return own, nil
+	}
+	if isServer(file) {
+		t, err := beside(p.target, file)
+		if err == nil {
+			var s *tokenizer.Server
+			if s, err = tokenizer.NewServer(p.later, t); err == nil {
+				return s, nil
+			}
+		}
+		return nil, fmt.Errorf("LLMBENCH_TOKENIZER: %s", t.Redact(err.Error()))
 	}
 	hf, err := tokenizer.LoadHuggingFace(file)
 	if err != nil {
@@ -162,6 +222,7 @@ func (p *prober) estimate() counter {
 	if err != nil {
 		return p.guess(fmt.Errorf("the usage that it reports cannot be used: %w", err))
 	}
+	p.logf("prompts have about the lengths that were asked for: the server has no tokenizer that can be asked; by its usage for %d prompts, a word has %.4g tokens on average, and the chat template adds %d; for exact lengths set LLMBENCH_TOKENIZER to the model's tokenizer.json", len(points), e.PerWord, e.Template())
 	return counter{tokens: e, template: e.Template()}
 }
 
@@ -183,15 +244,27 @@ func probeWords(seed uint64, n int) []string {
 // the server refuses the prompt temporarily, ask sends it again. If several processes measure together,
 // only one of them sends the prompt.
 func (p *prober) ask(words []string) (tokenizer.Point, error) {
-	return llmbench.Lead("how the server counts tokens", func() (tokenizer.Point, error) { return p.askAlone(words) })
+	return harness.Lead("how the server counts tokens", func() (tokenizer.Point, error) { return p.askAlone(words) })
 }
 
+// leastOutput is the smallest number of output tokens that OpenAI's Responses API accepts.
+const leastOutput = 16
+
 func (p *prober) askAlone(words []string) (tokenizer.Point, error) {
-	r := llmbench.Request{Prompt: strings.Join(words, " "), MaxTokens: 1, FixedOutput: true}
-	s, err := patient.Send(p.ctx, p.logf, func() (sample.Sample, error) { return llmbench.Do(p.ctx, p.target, r, false), nil })
+	// The answer need not have a fixed length, which some servers do not support.
+	r := llmbench.Request{Prompt: strings.Join(words, " "), MaxTokens: 1}
+	send := func(stream bool) (sample.Sample, error) {
+		return patient.Send(p.ctx, p.logf, func() (sample.Sample, error) { return llmbench.Do(p.ctx, p.target, r, stream), nil })
+	}
+	s, err := send(false)
+	if err == nil && s.Outcome == sample.HTTP && (s.Status == http.StatusBadRequest || s.Status == http.StatusUnprocessableEntity) {
+		r.MaxTokens = leastOutput
+		s, err = send(true) // some servers answer only streams
+	}
 	switch {
 	case err != nil:
 		return tokenizer.Point{}, err
+	case s.Outcome == sample.Empty && s.PromptTokens > 0: // an answer without text was counted, too
 	case s.Outcome != sample.OK:
 		return tokenizer.Point{}, fmt.Errorf("a prompt of %d words, to see how the server counts tokens: %s: %w", len(words), s.Outcome, s.Err)
 	case s.PromptTokens == 0:

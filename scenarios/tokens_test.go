@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +21,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
+	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/limits"
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/patient"
 )
 
@@ -111,7 +114,8 @@ func TestCounterEstimates(t *testing.T) {
 		var l log
 		c, err := newCounter(t.Context(), target, Options{}, "", true, true, l.logf)
 		assert.NilError(t, err)
-		assert.Equal(t, l.String(), "")
+		assert.Assert(t, strings.HasPrefix(l.String(), "prompts have about the lengths that were asked for: the server has no tokenizer that can be asked; by its usage for 6 prompts, a word has "), "%s", &l)
+		assert.Assert(t, strings.HasSuffix(l.String(), " tokens on average, and the chat template adds 11; for exact lengths set LLMBENCH_TOKENIZER to the model's tokenizer.json"), "%s", &l)
 		assert.Equal(t, c.template, 11)
 		all := strings.Join(probeWords(9, 1000), " ")
 		assert.Equal(t, c.tokens.Count(all), thirds(all)-11)
@@ -127,6 +131,52 @@ func TestCounterEstimates(t *testing.T) {
 		mean := float64(sum) / 100
 		assert.Assert(t, mean > 512*0.995 && mean < 512*1.005, "mean length %v", mean)
 	})
+}
+
+// TestCounterSendsWhatServersTake checks that prompts that find out how a server counts are such that servers with
+// special wishes answer them, and that an answer without text is enough.
+func TestCounterSendsWhatServersTake(t *testing.T) {
+	const stream = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"length\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n"
+	for name, c := range map[string]struct {
+		body   string // LLMBENCH_BODY
+		refuse func(body map[string]any) bool
+		text   string // of answers that are not streamed
+	}{
+		"no fixed length":    {"", func(body map[string]any) bool { return body["ignore_eos"] != nil || body["min_tokens"] != nil }, "a"},
+		"options of streams": {`{"stream_options":{"continuous_usage_stats":true}}`, func(body map[string]any) bool { return body["stream"] != true && body["stream_options"] != nil }, "a"},
+		"streams only":       {"", func(body map[string]any) bool { return body["stream"] != true }, "a"},
+		"16 tokens at least": {"", func(body map[string]any) bool { return body["max_tokens"].(float64) < 16 }, "a"},
+		"no text":            {"", func(map[string]any) bool { return false }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mux := http.NewServeMux()
+			mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+				var body map[string]any
+				assert.Check(t, json.NewDecoder(r.Body).Decode(&body))
+				if c.refuse(body) {
+					http.Error(w, "no", http.StatusUnprocessableEntity)
+					return
+				}
+				n := thirds(body["messages"].([]any)[0].(map[string]any)["content"].(string))
+				if body["stream"] == true {
+					w.Header().Set("Content-Type", "text/event-stream")
+					fmt.Fprintf(w, stream, n)
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, `{"choices":[{"message":{"content":%q},"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":1}}`, c.text, n)
+			})
+			served(t, mux, func(t *testing.T, target llmbench.Target) {
+				if c.body != "" {
+					target.Body = json.RawMessage(c.body)
+				}
+				var l log
+				got, err := newCounter(t.Context(), target, Options{}, "", true, true, l.logf)
+				assert.NilError(t, err)
+				assert.Equal(t, got.template, 11, "%s", &l)
+			})
+		})
+	}
 }
 
 // TestCounterGuesses checks that a server that does not tell how it counts can still be measured.
@@ -172,7 +222,7 @@ func TestCounterGuesses(t *testing.T) {
 				began := time.Now()
 				got, err = newCounter(t.Context(), target, Options{}, "", true, true, l.logf)
 				assert.NilError(t, err)
-				assert.Equal(t, got, guess)
+				assert.Equal(t, got, counter{tokens: guess.tokens, noProps: true})
 				assert.Assert(t, strings.Contains(l.String(), c.want), "%s", &l)
 				assert.Assert(t, strings.Contains(l.String(), "prompts have about the lengths"), "%s", &l)
 				assert.Assert(t, requests.Load() <= patient.Tries && time.Since(began) <= patient.Time, "%d requests in %v", requests.Load(), time.Since(began))
@@ -207,7 +257,7 @@ func TestCounterIsPatient(t *testing.T) {
 		assert.Equal(t, c.template, 11)
 		waited := time.Since(began)
 		assert.Assert(t, waited >= 29*time.Second && waited < 32*time.Second, "waited %v", waited)
-		assert.Equal(t, len(l.lines), 2)
+		assert.Equal(t, len(l.lines), 3) // the last line is about the estimate
 		assert.Assert(t, strings.Contains(l.lines[0], "a request before the measurement is sent again in 20s: shed: status 429"), l.lines[0])
 	})
 }
@@ -296,4 +346,78 @@ func TestWithoutLengths(t *testing.T) {
 	assert.DeepEqual(t, fresh, want)
 	assert.DeepEqual(t, l.Warmup, want)
 	assert.Equal(t, requests[1].PromptTokens, 2, "the data set's own requests were changed")
+}
+
+// TestTokenizerURL checks that texts are counted by the server that LLMBENCH_TOKENIZER names, which gets no
+// credentials if it is on another host, and that the gateway gets no such request.
+func TestTokenizerURL(t *testing.T) {
+	var key atomic.Value
+	direct := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ Prompt string }
+		json.NewDecoder(r.Body).Decode(&q)
+		key.Store(r.Header.Get("Authorization"))
+		fmt.Fprintf(w, `{"count":%d}`, len(strings.Fields(q.Prompt)))
+	}))
+	defer direct.Close()
+	var asked atomic.Int32
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/tokenize" {
+			asked.Add(1)
+		}
+		counting(thirds).ServeHTTP(w, r)
+	}))
+	defer gateway.Close()
+	target := llmbench.Target{URL: gateway.URL, Model: "m", Header: http.Header{"Authorization": {"Bearer sk-0123456789"}}}
+	elsewhere := strings.Replace(direct.URL, "127.0.0.1", "localhost", 1)
+	for url, want := range map[string]string{direct.URL: "Bearer sk-0123456789", elsewhere: ""} {
+		c, err := newCounter(t.Context(), target, Options{}, url, true, true, t.Logf)
+		assert.NilError(t, err)
+		assert.Equal(t, c.tokens.Count("one two three four"), 4)
+		assert.Equal(t, key.Load(), want, url)
+	}
+	assert.Equal(t, asked.Load(), int32(0))
+	for url, want := range map[string]string{
+		"http://127.0.0.1:1": "LLMBENCH_TOKENIZER: tokenizer: Post \"http://127.0.0.1:1/tokenize\": ",
+		gateway.URL:          "LLMBENCH_TOKENIZER: tokenizer: the server has no known tokenizer at " + gateway.URL + "/tokenize: ",
+		"http://a:pw@b":      "LLMBENCH_TOKENIZER: URL \"http://b\" with a user or a password",
+	} {
+		_, err := newCounter(t.Context(), target, Options{}, url, true, true, t.Logf)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// TestFewProbes checks which paths of a server are asked, before the measurement, that may be a gateway: none whose
+// answer another answer has made certain.
+func TestFewProbes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		tokenize string // the answer of /tokenize; "" means that there is no such path
+		want     string
+	}{
+		"vLLM":      {`{"count":%d}`, "POST /tokenize, POST /tokenize, POST /v1/chat/completions"},
+		"a gateway": {"", "GET /api/ps, POST /api/show, POST /tokenize"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			var got []string
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				got = append(got, r.Method+" "+r.URL.Path)
+				mu.Unlock()
+				if tt.tokenize == "" || r.URL.Path != "/tokenize" {
+					http.NotFound(w, r)
+					return
+				}
+				var q struct{ Prompt string }
+				json.NewDecoder(r.Body).Decode(&q)
+				fmt.Fprintf(w, tt.tokenize, len(strings.Fields(q.Prompt)))
+			}))
+			defer srv.Close()
+			target := llmbench.Target{URL: srv.URL, Model: "m"}
+			c, err := newCounter(t.Context(), target, Options{}, "", false, true, t.Logf)
+			assert.NilError(t, err)
+			limits.Ask(t.Context(), target, !c.noProps, !c.noOllama)
+			slices.Sort(got)
+			assert.Equal(t, strings.Join(got, ", "), tt.want)
+		})
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -45,7 +46,7 @@ func trace(b *testing.B, s server) {
 			d := data{name: string(t.format), file: t.file, get: getByCurl(t.file, t.url)}
 			path, err := d.path(s.options.Data)
 			if err != nil {
-				llmbench.Skip(b, err.Error())
+				harness.Skip(b, err.Error())
 			}
 			for _, speed := range []float64{1, 4} {
 				b.Run(fmt.Sprintf("speed=%g", speed), func(b *testing.B) {
@@ -88,7 +89,7 @@ func replayBursts(b *testing.B, s server, speed float64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	l := llmbench.Load{Arrivals: arrivals.Replay{At: at, Speed: speed}, SLO: s.options.Limits, Units: sample.Named("p99-ttft-ns")}
+	l := llmbench.Load{Arrivals: arrivals.Replay{At: at, Speed: speed}, SLO: s.options.Limits, Units: sample.Named(sample.P99TTFT)}
 	s.run(b, s.fresh(b, l, n, 2, draw))
 }
 
@@ -98,7 +99,7 @@ func replayTrace(b *testing.B, s server, t benchdata.Trace, n int, maxFail float
 	if err != nil {
 		b.Fatal(err)
 	}
-	l := llmbench.Load{Arrivals: recorded, MaxFail: maxFail, SLO: s.options.Limits, Units: sample.Named("p99-ttft-ns")}
+	l := llmbench.Load{Arrivals: recorded, MaxFail: maxFail, MeasuresCache: shares(t), SLO: s.options.Limits, Units: sample.Named(sample.P99TTFT)}
 	s.run(b, s.fresh(b, l, len(recorded.At), 0, func(n int, seed uint64) ([]llmbench.Request, error) {
 		t := t
 		t.Seed = seed

@@ -12,6 +12,9 @@ func init() {
 	llmbench.RegisterUnits(errorUnits()...)
 }
 
+// heldShare is the name of the unit that says that a gateway holds back the first tokens, and that figures are missing.
+const heldShare = "held-%"
+
 // units lists the units of individual scenarios.
 var units = []sample.Unit{
 	{Name: "question-set", Core: true, Means: "`BenchmarkAccuracy`: checksum of the questions asked. Processes that asked the same questions have equal checksums."},
@@ -28,31 +31,41 @@ var units = []sample.Unit{
 	{Name: "p50-max-itl-after-ns", Better: "lower", Core: true, Family: sample.FamilyITL, Statistic: sample.P50, Means: "`BenchmarkInterference`: median over short requests of the longest gap between their deltas before, during and after the TTFT of a long prompt."},
 	{Name: "mean-ttft-long-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.Mean, Means: "`BenchmarkInterference`: mean TTFT of long prompts beside short requests."},
 	{Name: "mean-ttft-idle-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.Mean, Means: "`BenchmarkInterference`: mean TTFT of a short request to a server that was idle for 5 seconds (full form: 30)."},
-	{Name: "added-ttft-ms", Better: "lower", Core: true, Means: "`GatewayOverhead`: milliseconds that the gateway adds to the TTFT. A round's value is the median of all differences between a request through the gateway and a direct one; the unit is the middle of all rounds (Hodges-Lehmann)."},
-	{Name: "added-ttft-low-ms", Core: true, Means: "`GatewayOverhead`: ends of the 95 % confidence interval of added-ttft-ms, by the signed-rank test. It needs six rounds."},
-	{Name: "added-ttft-high-ms", Core: true, Means: "`GatewayOverhead`: ends of the 95 % confidence interval of added-ttft-ms, by the signed-rank test. It needs six rounds."},
-	{Name: "added-itl-ms", Better: "lower", Core: true, Means: "`GatewayOverhead`: the same for the ITL. A request's value is the mean of its gaps."},
-	{Name: "added-itl-low-ms", Core: true, Means: "`GatewayOverhead`: ends of the 95 % confidence interval of added-itl-ms."},
-	{Name: "added-itl-high-ms", Core: true, Means: "`GatewayOverhead`: ends of the 95 % confidence interval of added-itl-ms."},
-	{Name: "capacity-req/s", Better: "higher", Core: true, Means: "`BenchmarkShedding`: requests per second of the closed loop before the measurement. About half of offered-req/s."},
+	{Name: "added-ttft-ms", Better: "lower", Core: true, Parts: sample.P50TTFT, Means: "`GatewayOverhead`: milliseconds that the gateway adds to the TTFT. A round's value is the median of all differences between a request through the gateway and a direct one; the unit is the middle of all rounds (Hodges-Lehmann). With the log of a simulated server, a request's TTFT is the client's less the log's."},
+	{Name: "added-ttft-low-ms", Core: true, Parts: sample.P50TTFT, Means: "`GatewayOverhead`: ends of the 95 % confidence interval of added-ttft-ms, by the signed-rank test. It needs six rounds."},
+	{Name: "added-ttft-high-ms", Core: true, Parts: sample.P50TTFT, Means: "`GatewayOverhead`: ends of the 95 % confidence interval of added-ttft-ms, by the signed-rank test. It needs six rounds."},
+	{Name: "added-p99-ttft-ms", Better: "lower", Core: true, Parts: sample.P99TTFT, Means: "`GatewayOverhead`: 99th percentile of the TTFT through the gateway less the one without it. With the log of a simulated server: 99th percentile of what the gateway adds to a request's TTFT."},
+	{Name: "added-itl-ms", Better: "lower", Core: true, Parts: sample.MeanITL, Means: "`GatewayOverhead`: the same for the ITL. A request's value is the mean of its gaps from the second delta on. Omitted if the gateway holds back the first tokens, because later gaps are then shorter than the server's."},
+	{Name: "added-itl-low-ms", Core: true, Parts: sample.MeanITL, Means: "`GatewayOverhead`: ends of the 95 % confidence interval of added-itl-ms."},
+	{Name: "added-itl-high-ms", Core: true, Parts: sample.MeanITL, Means: "`GatewayOverhead`: ends of the 95 % confidence interval of added-itl-ms."},
+	{Name: heldShare, Better: "lower", Core: true, Withheld: "server", Says: "holds-back-the-first-tokens:hold-back-the-first-tokens", Means: "`GatewayOverhead`: streams whose first tokens the gateway holds back / streams that could be judged, if added-itl-ms is omitted for that reason."},
+	{Name: "added-e2e-ms", Better: "lower", Core: true, Parts: sample.P50E2E, Means: "`GatewayOverhead`: the same for the E2E latency of streams."},
+	{Name: "added-e2e-low-ms", Core: true, Parts: sample.P50E2E, Means: "`GatewayOverhead`: ends of the 95 % confidence interval of added-e2e-ms."},
+	{Name: "added-e2e-high-ms", Core: true, Parts: sample.P50E2E, Means: "`GatewayOverhead`: ends of the 95 % confidence interval of added-e2e-ms."},
+	{Name: "added-p99-e2e-ms", Better: "lower", Core: true, Parts: sample.P99E2E, Means: "`GatewayOverhead`: the same as added-p99-ttft-ms for the E2E latency of streams."},
+	{Name: "added-whole-ms", Better: "lower", Core: true, Parts: sample.P50E2E, Means: "`GatewayOverhead`: the same for the E2E latency of answers that are not streamed."},
+	{Name: "added-whole-low-ms", Core: true, Parts: sample.P50E2E, Means: "`GatewayOverhead`: ends of the 95 % confidence interval of added-whole-ms."},
+	{Name: "added-whole-high-ms", Core: true, Parts: sample.P50E2E, Means: "`GatewayOverhead`: ends of the 95 % confidence interval of added-whole-ms."},
+	{Name: "added-p99-whole-ms", Better: "lower", Core: true, Parts: sample.P99E2E, Means: "`GatewayOverhead`: the same as added-p99-ttft-ms for the E2E latency of answers that are not streamed."},
+	{Name: "capacity-req/s", Better: "higher", Core: true, Parts: sample.RequestRate, Means: "`BenchmarkShedding`: requests per second of the closed loop before the measurement. About half of offered-req/s."},
 	{Name: "p50-ttft-alone-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, Means: "`BenchmarkFairness`: median TTFT of the light tenant alone."},
 	{Name: "p50-ttft-light-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, Means: "`BenchmarkFairness`: median TTFT of the light tenant beside the heavy one."},
 	{Name: "p50-ttft-heavy-ns", Better: "lower", Core: true, Family: sample.FamilyTTFT, Statistic: sample.P50, Means: "`BenchmarkFairness`: median TTFT of the heavy tenant."},
-	{Name: "light-slowdown", Better: "lower", Core: true, Means: "`BenchmarkFairness`: p50-ttft-light-ns / p50-ttft-alone-ns."},
+	{Name: "light-slowdown", Better: "lower", Core: true, Parts: "p50-ttft-light-ns p50-ttft-alone-ns", Means: "`BenchmarkFairness`: p50-ttft-light-ns / p50-ttft-alone-ns."},
 	{Name: "valid-%", Better: "higher", Core: true, Means: "`BenchmarkToolCalls`, `BenchmarkStructuredOutput`: answers that conform to the request's tools or schema / answers."},
-	{Name: "slo-req/s", Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest rate at which two passes met the SLO with 95 % confidence and completions kept up with arrivals."},
-	{Name: "slo-uncertified-req/s", Better: "higher", Core: true, Means: "`BenchmarkSLO`: instead of slo-req/s, if passes had too few requests for 95 % confidence."},
+	{Name: sample.SLORate, Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest rate at which two passes met the SLO with 95 % confidence and completions kept up with arrivals."},
+	{Name: sample.SLOUncertifiedRate, Better: "higher", Core: true, Means: "`BenchmarkSLO`: instead of slo-req/s, if passes had too few requests for 95 % confidence."},
 	{Name: "slo-missed-req/s", Core: true, Means: "`BenchmarkSLO`: lowest rate at which two passes missed the SLO. The server's limit is between slo-req/s and this rate."},
-	{Name: "slo-concurrency", Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest concurrency at which two passes met the SLO with 95 % confidence."},
-	{Name: "slo-uncertified-concurrency", Better: "higher", Core: true, Means: "`BenchmarkSLO`: instead of slo-concurrency, if passes had too few requests for 95 % confidence."},
+	{Name: sample.SLOUsers, Better: "higher", Core: true, Means: "`BenchmarkSLO`: highest concurrency at which two passes met the SLO with 95 % confidence."},
+	{Name: sample.SLOUncertifiedUsers, Better: "higher", Core: true, Means: "`BenchmarkSLO`: instead of slo-concurrency, if passes had too few requests for 95 % confidence."},
 	{Name: "slo-missed-concurrency", Core: true, Means: "`BenchmarkSLO`: lowest concurrency at which two passes missed the SLO."},
 	{Name: "passes/op", Core: true, Means: "`BenchmarkSLO`: passes that one search took."},
-	{Name: "knee-concurrency", Core: true, Means: "`BenchmarkSweep`: the knee, the concurrency with the greatest output-tok/s / p50-e2e-ns."},
-	{Name: "knee-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkSweep`: output-tok/s at knee-concurrency."},
+	{Name: sample.KneeUsers, Core: true, Means: "`BenchmarkSweep`: the knee, the concurrency with the greatest output-tok/s / p50-e2e-ns."},
+	{Name: "knee-output-tok/s", Better: "higher", Core: true, Parts: sample.OutputRate, Means: "`BenchmarkSweep`: output-tok/s at knee-concurrency."},
 	{Name: "start-to-ready-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: time from the start of the server's container until the server listed its model, or from the start of the first program until the last one was healthy."},
 	{Name: "start-to-first-token-ns", Better: "lower", Core: true, Means: "`BenchmarkColdStart`: the same, until the first token of a completion."},
-	{Name: "srv-prompt-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: prompt tokens / processing time, as the server reports both."},
-	{Name: "srv-output-tok/s", Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: output tokens after the first / time for them, as the server reports both."},
+	{Name: sample.ServerPromptRate, Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: prompt tokens / processing time, as the server reports both."},
+	{Name: sample.ServerOutputRate, Better: "higher", Core: true, Means: "`BenchmarkPrefill`, `BenchmarkDecode`: output tokens after the first / time for them, as the server reports both."},
 }
 
 // errorUnits returns the units of BenchmarkError, which measure the client's error by comparison with the

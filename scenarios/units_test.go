@@ -66,6 +66,9 @@ func unitTable(units []sample.Unit) string {
 			better = "-"
 		}
 		means := statisticOf.ReplaceAllStringFunc(u.Means, func(s string) string { return strings.ToUpper(s[len(s)-1:]) })
+		if u.Parts != "" {
+			means += " Withheld with `" + strings.ReplaceAll(u.Parts, " ", "` or `") + "`."
+		}
 		isNumbered := numbered.MatchString(u.Name)
 		means = turnOf.ReplaceAllString(means, "that turn")
 		if n := len(rows); n == 0 || rows[n-1].means != means || rows[n-1].better != better {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 )
 
 // loadVariables returns the sorted names of all variables that some scenarios read and others do not.
@@ -114,7 +115,7 @@ func tell(b *testing.B, notes []string) {
 	b.Helper()
 	for _, note := range notes {
 		if _, printed := told.LoadOrStore(note, true); !printed {
-			llmbench.Note(b, note)
+			harness.Note(b, note)
 		}
 	}
 }

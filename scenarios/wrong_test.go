@@ -10,6 +10,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
@@ -46,7 +47,8 @@ var errorModes = []struct {
 // BenchmarkError measures the error of the harness. It compares each sample with the log of a mock
 // server in another process. The log has the instant at which the server wrote each token. The
 // values are absolute differences. If token counts differ, the benchmark fails. LLMBENCH_DIALECT
-// selects the dialect, which must send one token in each event and report token counts.
+// selects the dialect, which must send one token in each event and report token counts. LLMBENCH_HTTP=2
+// measures over HTTP/2.
 //
 // The client and the server share the cores of the machine, and the client has priority. The modes
 // are:
@@ -65,7 +67,7 @@ func BenchmarkError(b *testing.B) {
 	}
 	named, _ := environment(b)
 	if !named.OnlyMock() {
-		llmbench.Skip(b, "it measures the harness with the mock server, and the environment names another server")
+		harness.Skip(b, "it measures the harness with the mock server, and the environment names another server")
 	}
 	for _, mode := range errorModes {
 		loads := slices.DeleteFunc(slices.Clone(mode.loads), func(l errorLoad) bool { return l.short == errorForm{} && cfg.Full != "1" })
@@ -74,7 +76,7 @@ func BenchmarkError(b *testing.B) {
 		}
 		b.Run("tokens="+mode.name, func(b *testing.B) {
 			mock := startMock(b, mode.cfg)
-			mock.target.Dialect = named.Dialect
+			mock.target.Dialect, mock.target.HTTP = named.Dialect, named.HTTP
 			for _, load := range loads {
 				b.Run(fmt.Sprintf("concurrency=%d", load.concurrency), func(b *testing.B) {
 					form := load.short
@@ -103,7 +105,7 @@ func BenchmarkDialects(b *testing.B) {
 		b.Fatal(err)
 	}
 	if named, _ := environment(b); cfg.Full != "1" || !named.OnlyMock() {
-		llmbench.Skip(b, "it measures the harness with the mock server, and takes a minute or two; set LLMBENCH_FULL=1 and no other server")
+		harness.Skip(b, "it measures the harness with the mock server, and takes a minute or two; set LLMBENCH_FULL=1 and no other server")
 	}
 	flavors := map[string]mockserver.Flavor{"vllm-demo": mockserver.FlavorVLLM, "mindie-vllm": mockserver.FlavorMindIE}
 	const streams = 64

@@ -81,7 +81,7 @@ func anchors(text string) (all []string) {
 // TestReadmeLength checks that README.md stays short enough for an introduction.
 func TestReadmeLength(t *testing.T) {
 	n := strings.Count(read(t, "README.md"), "\n")
-	assert.Assert(t, n <= 160, "README.md has %d lines; at most 160 are allowed", n)
+	assert.Assert(t, n <= 120, "README.md has %d lines; at most 120 are allowed", n)
 }
 
 // TestLinks checks that each relative link leads to a file that exists, and to a heading in it that

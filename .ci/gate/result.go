@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A kind says how the versions of a comparison differ. The package comment explains each kind.
@@ -68,16 +69,16 @@ func find(k kind, r gate.Report) finding {
 
 // isSlower reports whether a row is really worse in the new version.
 func isSlower(k kind, r gate.Row) bool {
-	speed := r.Unit == "mean-tpot-ns" || r.Unit == "output-tok/s"
+	speed := r.Unit == sample.MeanTPOT || r.Unit == sample.OutputRate
 	switch k {
 	case slower:
 		return speed
 	case row:
 		return speed && strings.Contains(r.Name, fmt.Sprintf("/row=%d/", slowRow))
 	case gateway:
-		return (r.Unit == "p50-ttft-ns" || r.Unit == "output-tok/s") && strings.Contains(r.Name, "/via=gateway/")
+		return (r.Unit == sample.P50TTFT || r.Unit == sample.OutputRate) && strings.Contains(r.Name, "/via=gateway/")
 	case buildDelay:
-		return r.Unit == "p50-ttft-ns" || r.Unit == "output-tok/s" || r.Unit == "srv-cpu-s/ktok"
+		return r.Unit == sample.P50TTFT || r.Unit == sample.OutputRate || r.Unit == "srv-cpu-s/ktok"
 	case buildCPU:
 		return r.Unit == "srv-cpu-s/ktok"
 	}

@@ -209,7 +209,9 @@ func (s stranger) gateway(t *testing.T) {
 	s.in(folder).run(t, "go", "mod", "init", "example.com/gateway")
 	s.followSection(t, folder, s.section(t, "scenarios/GATEWAY.md", "1. Install"))
 	printed, _ := s.followSection(t, folder, strings.ReplaceAll(s.section(t, "scenarios/GATEWAY.md", "2. What does it add?"), "-benchtime=8x", "-benchtime=1x"))
-	assert.Assert(t, strings.Contains(printed, " added-ttft-ms"), printed)
+	// What the gateway adds to answers that are not streamed is shown on a busy machine, too, where the tokens of streams
+	// may come in bursts.
+	assert.Assert(t, strings.Contains(printed, " added-whole-ms"), printed)
 }
 
 // example makes a separate module of a copy of scenarios/example, with the commands in the

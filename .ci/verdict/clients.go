@@ -51,8 +51,8 @@ func (b *bench) runClient(ctx context.Context, l load, url, out string) (string,
 	}
 	requests := max(16, b.waves*l.Streams)
 	variables := map[string]string{
-		"URL": url, "MODEL": "mock", "INPUT": "32", "OUTPUT": strconv.Itoa(b.tokens), "CONCURRENCY": strconv.Itoa(l.Streams),
-		"REQUESTS": strconv.Itoa(requests), "WARMUP": strconv.Itoa(l.Streams), "OUT": out, "CLIENT_BOUND": "withhold",
+		"URL": url, "MODEL": b.model, "INPUT": "32", "OUTPUT": strconv.Itoa(b.tokens), "CONCURRENCY": strconv.Itoa(l.Streams),
+		"REQUESTS": strconv.Itoa(requests), "WARMUP": strconv.Itoa(l.Streams), "OUT": out, "CLIENT_BOUND": "withhold", "PRIORITY": l.Priority,
 	}
 	command := []string{b.client, "-test.run=^$", "-test.bench=Serve", "-test.benchtime=1x"}
 	switch b.check {
@@ -88,7 +88,7 @@ func (b *bench) runClient(ctx context.Context, l load, url, out string) (string,
 			return "", fmt.Errorf("%w\n%s", errors.Join(err, c.Process.Kill(), <-ended), withoutUnits(text.String()))
 		}
 	}
-	if err := <-ended; err != nil && !strings.Contains(text.String(), "neither a rate nor a latency is left") {
+	if err := <-ended; err != nil && !strings.Contains(text.String(), noFigures) {
 		return "", fmt.Errorf("the client: %w\n%s", err, withoutUnits(text.String()))
 	}
 	return text.String(), nil

@@ -20,7 +20,7 @@
 //   - In healthy runs at 2 ms per token and more, all metrics within 2 % of the truth are shown.
 //   - In healthy runs at 0.5 ms per token, 90 % of the metrics within 2 % of the truth are shown.
 //   - At 2 ms per token and more, client-err-% is right in 90 of 100 runs: it is within a factor of 2 of the
-//     largest true error of a metric, or both are at most 2 %.
+//     largest true error of a shown metric, or both are at most 2 %.
 //
 // A run is healthy if nothing runs beside the client and if the server is about as fast as it was configured to
 // be: its own mean TPOT is within 5 % of the configured time, and its median TTFT within 10 % and 2 ms. A
@@ -37,12 +37,20 @@
 //
 //   - The median of llm_ttft is within 1 ms of the truth.
 //
+// With "priority", the client runs in pairs, once with a better place in the queue for a CPU and once without
+// (LLMBENCH_PRIORITY), in random order. Busy loops keep all cores busy beside the mock server, or a real server of this
+// machine does (-url, -model, -loops=0), whose own log is unknown. The promises are:
+//
+//   - With priority, 1 run of 60 has no figures, at most.
+//   - No metric that is shown with priority differs from the truth by more than 5 %.
+//   - With priority, the median throughput, and the CPU time that the loops get, is 99 % of what it is without, or more.
+//
 // The exit status is 0 if the promises hold, 1 if one is broken, and 2 if the runs could not be made. The
 // machine needs two idle cores, Linux and taskset.
 //
 // Usage:
 //
-//	go run ./.ci/verdict [starved | k6] [flags]
+//	go run ./.ci/verdict [starved | k6 | priority] [flags]
 //
 // There is a run for each combination of -ttft, -per-token, -streams and what runs beside the client (-loops
 // and -build). The combinations are repeated in turn until there are -runs runs. Verdict writes a JSON line for
@@ -76,6 +84,8 @@ const (
 	grid    check = "" // BenchmarkServe, for many loads
 	starved check = "starved"
 	k6      check = "k6"
+	// byPriority runs BenchmarkServe with and without priority in the queue for a CPU, beside work for all cores.
+	byPriority check = "priority"
 )
 
 // options holds the flags of the command line and the check.
@@ -87,6 +97,8 @@ type options struct {
 	build                bool
 	waves, tokens        int
 	mockCore, clientCore int
+	priority             string
+	url, model           string
 	dir                  string
 	keep                 bool
 }
@@ -116,8 +128,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	fmt.Fprintln(stdout)
-	if o.check == grid {
+	switch o.check {
+	case grid:
 		fmt.Fprintln(stdout, table(results))
+	case byPriority:
+		fmt.Fprintln(stdout, priorityTable(results))
 	}
 	broken := 0
 	for _, p := range o.check.promises(results) {
@@ -132,12 +147,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // defaults returns the default options of a check.
 func (c check) defaults() options {
 	const ms = time.Millisecond
-	o := options{check: c, ttft: []time.Duration{200 * ms}, perToken: []time.Duration{20 * ms}, loops: []int{0}}
+	o := options{check: c, ttft: []time.Duration{200 * ms}, perToken: []time.Duration{20 * ms}, loops: []int{0}, priority: "none", model: "mock"}
 	switch c {
 	case starved:
 		o.runs, o.streams, o.waves, o.tokens = 30, []int{16}, 2, 40
 	case k6:
 		o.streams, o.waves, o.tokens = []int{64, 256}, 13, 64
+	case byPriority:
+		o.priority = "auto"
+		o.runs, o.streams, o.waves, o.tokens, o.loops = 120, []int{1, 4}, 16, 64, []int{runtime.NumCPU()}
+		o.ttft, o.perToken = []time.Duration{40 * ms}, []time.Duration{5 * ms}
 	default:
 		o.ttft, o.perToken = []time.Duration{10 * ms, 40 * ms, 200 * ms}, []time.Duration{ms / 5, ms / 2, 2 * ms, 20 * ms}
 		o.streams, o.waves, o.tokens, o.loops, o.build = []int{1, 8, 64, 256}, 4, 64, []int{0, 1}, true
@@ -148,7 +167,7 @@ func (c check) defaults() options {
 // parse parses the command line.
 func parse(args []string, stderr io.Writer) (options, error) {
 	var c check
-	if len(args) > 0 && slices.Contains([]check{starved, k6}, check(args[0])) {
+	if len(args) > 0 && slices.Contains([]check{starved, k6, byPriority}, check(args[0])) {
 		c, args = check(args[0]), args[1:]
 	}
 	o := c.defaults()
@@ -164,18 +183,30 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.IntVar(&o.tokens, "tokens", o.tokens, "`number` of tokens in an answer")
 	fs.IntVar(&o.mockCore, "mock-core", -1, "`core` of the mock server; -1: any")
 	fs.IntVar(&o.clientCore, "client-core", -1, "`core` of the client and of what runs beside it; -1: any")
+	fs.StringVar(&o.priority, "priority", o.priority, "LLMBENCH_PRIORITY of the client: auto or `none`")
+	fs.StringVar(&o.url, "url", "", "`address` of a server that runs already, instead of the mock server; for the check priority")
+	fs.StringVar(&o.model, "model", o.model, "`name` of the server's model")
 	fs.StringVar(&o.dir, "dir", filepath.Join(".ci/cache/verdict", string(c)), "`folder` of the results")
 	fs.BoolVar(&o.keep, "keep", false, "also keep the output and the records of the client, and the log of the server")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
+	if o.url != "" { // the server's speed is its own
+		o.ttft, o.perToken = []time.Duration{0}, []time.Duration{0}
+	}
 	switch {
 	case fs.NArg() > 0:
-		return o, fmt.Errorf("argument %q: want starved or k6 first, and then flags", fs.Arg(0))
+		return o, fmt.Errorf("argument %q: want starved, k6 or priority first, and then flags", fs.Arg(0))
 	case o.runs < 0 || o.waves < 1:
 		return o, fmt.Errorf("%d runs of %d waves; want at least 0 of 1", o.runs, o.waves)
 	case o.tokens < 2:
 		return o, fmt.Errorf("%d tokens; want at least 2", o.tokens)
+	case o.priority != "auto" && o.priority != "none":
+		return o, fmt.Errorf("priority %q; want auto or none", o.priority)
+	case c != byPriority && o.url != "":
+		return o, fmt.Errorf("the server at %s has no log to compare with; want the check priority", o.url)
+	case c == byPriority && o.runs%2 != 0:
+		return o, fmt.Errorf("%d runs; want pairs of runs, one with and one without priority", o.runs)
 	case o.mockCore >= 0 && o.mockCore == o.clientCore:
 		return o, fmt.Errorf("core %d for both the mock server and the client; want two cores", o.mockCore)
 	}

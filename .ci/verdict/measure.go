@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -26,9 +27,10 @@ type load struct {
 	TTFT     time.Duration `json:"ttft_ns"`
 	PerToken time.Duration `json:"per_token_ns"`
 	Streams  int           `json:"streams"`
-	Loops    int           `json:"loops"`   // number of busy loops
-	Build    bool          `json:"build"`   // a build of the standard library at nice 19
-	Starved  bool          `json:"starved"` // the client has 2 % of a CPU
+	Loops    int           `json:"loops"`    // number of busy loops
+	Build    bool          `json:"build"`    // a build of the standard library at nice 19
+	Starved  bool          `json:"starved"`  // the client has 2 % of a CPU
+	Priority string        `json:"priority"` // LLMBENCH_PRIORITY
 }
 
 // idle reports whether nothing runs beside the client.
@@ -50,6 +52,9 @@ func (l load) beside() string {
 }
 
 func (l load) String() string {
+	if l.PerToken == 0 {
+		return fmt.Sprintf("%d streams, beside %s", l.Streams, l.beside())
+	}
 	return fmt.Sprintf("TTFT %v, %v a token, %d streams, beside %s", l.TTFT, l.PerToken, l.Streams, l.beside())
 }
 
@@ -59,14 +64,18 @@ func (o *options) loads() (all []load) {
 		for _, token := range o.perToken {
 			for _, streams := range o.streams {
 				for _, loops := range o.loops {
-					all = append(all, load{TTFT: ttft, PerToken: token, Streams: streams, Loops: loops})
+					all = append(all, load{TTFT: ttft, PerToken: token, Streams: streams, Loops: loops, Priority: o.priority})
+					if o.check == byPriority {
+						all = append(all, all[len(all)-1])
+						all[len(all)-1].Priority = "none"
+					}
 					if o.check == starved {
 						all = append(all, all[len(all)-1], all[len(all)-1])
 						all[len(all)-1].Starved = true
 					}
 				}
 				if o.build {
-					all = append(all, load{TTFT: ttft, PerToken: token, Streams: streams, Build: true})
+					all = append(all, load{TTFT: ttft, PerToken: token, Streams: streams, Build: true, Priority: o.priority})
 				}
 			}
 		}
@@ -110,6 +119,10 @@ func measure(ctx context.Context, o options, progress io.Writer) ([]result, erro
 	defer lines.Close()
 	var all []result
 	for i := range o.runs {
+		if o.check == byPriority && i%2 == 0 && rand.IntN(2) == 0 {
+			k := i % len(loads)
+			loads[k], loads[k+1] = loads[k+1], loads[k]
+		}
 		l := loads[i%len(loads)]
 		r, err := b.run(ctx, i+1, l)
 		if err != nil {
@@ -134,7 +147,8 @@ type bench struct {
 // run makes one run.
 func (b *bench) run(ctx context.Context, number int, l load) (r result, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxRun, fmt.Errorf("not over after %v", maxRun))
-	var children []*exec.Cmd
+	var children, loops []*exec.Cmd
+	begin := time.Now()
 	defer func() {
 		if cause := context.Cause(ctx); err != nil && cause != nil {
 			err = errors.Join(cause, err)
@@ -142,6 +156,9 @@ func (b *bench) run(ctx context.Context, number int, l load) (r result, err erro
 		cancel()
 		for _, c := range children {
 			c.Wait() // the error only says that cancel killed the child
+		}
+		for _, c := range loops {
+			r.Left += (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds() / time.Since(begin).Seconds()
 		}
 	}()
 	start := func(c *exec.Cmd) error {
@@ -156,22 +173,27 @@ func (b *bench) run(ctx context.Context, number int, l load) (r result, err erro
 		return r, err
 	}
 	defer os.RemoveAll(dir)
-	mock := pinned(ctx, b.mockCore, b.mock, "-addr=127.0.0.1:0", "-slots=0", "-ttft="+l.TTFT.String(), "-per-token="+l.PerToken.String())
-	stderr, err := mock.StderrPipe()
-	if err != nil {
-		return r, err
-	}
-	if err := start(mock); err != nil {
-		return r, err
-	}
-	url, err := servingURL(stderr)
-	if err != nil {
-		return r, err
-	}
-	for range l.Loops {
-		if err := start(pinned(ctx, b.clientCore, "sh", "-c", "while :; do :; done")); err != nil {
+	url := b.url
+	if url == "" {
+		mock := pinned(ctx, b.mockCore, b.mock, "-addr=127.0.0.1:0", "-slots=0", "-ttft="+l.TTFT.String(), "-per-token="+l.PerToken.String())
+		stderr, err := mock.StderrPipe()
+		if err != nil {
 			return r, err
 		}
+		if err := start(mock); err != nil {
+			return r, err
+		}
+		if url, err = servingURL(stderr); err != nil {
+			return r, err
+		}
+	}
+	begin = time.Now()
+	for range l.Loops {
+		c := pinned(ctx, b.clientCore, "sh", "-c", "while :; do :; done")
+		if err := start(c); err != nil {
+			return r, err
+		}
+		loops = append(loops, c)
 	}
 	if l.Build {
 		c := pinned(ctx, b.clientCore, "nice", "-n", "19", "go", "build", "-a", "std")
@@ -184,9 +206,12 @@ func (b *bench) run(ctx context.Context, number int, l load) (r result, err erro
 	if err != nil {
 		return r, err
 	}
-	log, epoch, err := readLog(ctx, url)
-	if err != nil {
-		return r, err
+	var log []mockserver.Entry
+	var epoch int64
+	if b.url == "" {
+		if log, epoch, err = readLog(ctx, url); err != nil {
+			return r, err
+		}
 	}
 	record, err := onlyFile(dir)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // The limits of the promises, in percent.
@@ -55,10 +57,12 @@ func (c check) promises(all []result) []promise {
 	switch c {
 	case starved:
 		return starvedPromises(all)
+	case byPriority:
+		return priorityPromises(all)
 	case k6:
 		near := only(all, func(r result) bool {
 			return slices.ContainsFunc(r.Figures, func(f figure) bool {
-				return f.Unit == "p50-ttft-ns" && math.Abs(f.Measured-f.True) <= float64(maxK6Off)
+				return f.Unit == sample.P50TTFT && math.Abs(f.Measured-f.True) <= float64(maxK6Off)
 			})
 		})
 		return []promise{{len(near) == len(all), fmt.Sprintf("the median of llm_ttft is within %v of the truth in %d of %d runs; want all", maxK6Off, len(near), len(all))}}

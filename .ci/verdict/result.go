@@ -35,11 +35,16 @@ type result struct {
 	ClientError *float64 `json:"client_err_pct"` // client-err-%; nil if the output lacks it
 	Withheld    []string `json:"withheld"`
 	Output      string   `json:"output"` // output of the benchmark without its Unit lines
+
+	Obtained string  `json:"obtained"`       // the place in the queue for a CPU that the client says it had
+	ReadLag  float64 `json:"read_lag_ns"`    // p99-read-lag-ns
+	Rate     float64 `json:"output_tok_s"`   // also if the client withheld it
+	Left     float64 `json:"left,omitempty"` // CPU time of the loops per time, in CPUs
 }
 
-// newResult compares the output and the records of a client with the truth.
+// newResult compares the output and the records of a client with the truth, unless the server has no log.
 func (c check) newResult(number int, l load, output, record string, log []mockserver.Entry, epoch int64) (result, error) {
-	r := result{load: l, Check: c, Run: number, Output: withoutUnits(output)}
+	r := result{load: l, Check: c, Run: number, Output: withoutUnits(output), Obtained: obtained(output)}
 	shown, err := figures(output)
 	if err != nil {
 		return r, err
@@ -47,6 +52,19 @@ func (c check) newResult(number int, l load, output, record string, log []mockse
 	if v, known := shown[sample.ClientError]; known {
 		r.ClientError = &v
 	}
+	recorded, err := records.Open(record)
+	if err != nil {
+		return r, err
+	}
+	if recorded.End != nil {
+		r.Withheld = recorded.End.Withheld
+	}
+	measured := maps.Clone(recorded.Figures().Metrics)
+	r.ReadLag, r.Rate = measured[sample.P99ReadLag], measured[sample.OutputRate]
+	if log == nil {
+		return r, nil
+	}
+	maps.Copy(measured, shown)
 	requests, err := readSent(record)
 	if err != nil {
 		return r, err
@@ -55,16 +73,7 @@ func (c check) newResult(number int, l load, output, record string, log []mockse
 	if err != nil {
 		return r, err
 	}
-	r.TrueTPOT, r.TrueTTFT = right["mean-tpot-ns"], right["p50-ttft-ns"]
-	recorded, err := records.Open(record)
-	if err != nil {
-		return r, err
-	}
-	if recorded.End != nil {
-		r.Withheld = recorded.End.Withheld
-	}
-	measured := recorded.Figures().Metrics
-	maps.Copy(measured, shown)
+	r.TrueTPOT, r.TrueTTFT = right[sample.MeanTPOT], right[sample.P50TTFT]
 	for _, u := range sample.Units {
 		value, isMeasured := measured[u.Name]
 		want := right[u.Name]
@@ -101,8 +110,23 @@ func (r *result) healthy() bool {
 	return r.idle() && off(r.TrueTPOT, r.PerToken) <= maxTPOTOff*float64(r.PerToken) && off(r.TrueTTFT, r.TTFT) <= maxTTFTOff*float64(r.TTFT)+float64(ownTime)
 }
 
-// worst returns the largest error of any metric in percent, shown or not.
-func (r *result) worst() float64 { return r.Figures[0].Error }
+// worst returns the largest error of any metric in percent, shown or not. It returns 0 if the truth is unknown.
+func (r *result) worst() float64 {
+	if len(r.Figures) == 0 {
+		return 0
+	}
+	return r.Figures[0].Error
+}
+
+// worstShown returns the largest error of a shown metric in percent. It returns false if none is shown.
+func (r *result) worstShown() (percent float64, any bool) {
+	for _, f := range r.Figures { // sorted
+		if f.Shown {
+			return f.Error, true
+		}
+	}
+	return 0, false
+}
 
 // wrong returns the shown metrics with an error above maxShown.
 func (r *result) wrong() []figure {
@@ -112,13 +136,26 @@ func (r *result) wrong() []figure {
 // accused reports whether client-err-% says that the client distorts its metrics.
 func (r result) accused() bool { return r.ClientError != nil && *r.ClientError > maxShown }
 
-// told reports whether client-err-% is close enough to the largest true error.
+// told reports whether client-err-% is close enough to the largest true error of a shown metric. If none is shown, there
+// need not be a client-err-%.
 func (r *result) told() bool {
+	worst, any := r.worstShown()
 	if r.ClientError == nil {
-		return false
+		return !any
 	}
-	said, worst := *r.ClientError, r.worst()
+	if !any {
+		worst = r.worst()
+	}
+	said := *r.ClientError
 	return said <= nearZero && worst <= nearZero || said <= 2*worst && worst <= 2*said
+}
+
+// said returns what the client says about its error.
+func (r *result) said() string {
+	if r.ClientError == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.2g", *r.ClientError)
 }
 
 // String returns a line that is printed when the run ends.
@@ -130,11 +167,10 @@ func (r result) String() string {
 		}
 		return strings.TrimSuffix(text, "; ")
 	}
-	said := "unknown"
-	if r.ClientError != nil {
-		said = fmt.Sprintf("%.2g", *r.ClientError)
+	if r.Check == byPriority {
+		return text + r.cost()
 	}
-	text += fmt.Sprintf("client-err-%% %s, true %.2g (%s)", said, r.worst(), r.Figures[0].Unit)
+	text += fmt.Sprintf("client-err-%% %s, true %.2g (%s)", r.said(), r.worst(), r.Figures[0].Unit)
 	if r.Check == starved { // starved clients show all metrics
 		return text
 	}

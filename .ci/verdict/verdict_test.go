@@ -159,6 +159,59 @@ func TestOtherPromises(t *testing.T) {
 	}
 }
 
+// TestPriorityPromises checks the promises of the check "priority", and its table.
+func TestPriorityPromises(t *testing.T) {
+	run := func(priority string, rate, left, off float64) result {
+		said := off
+		return result{
+			load: load{Streams: 4, Loops: 2, Priority: priority}, Check: byPriority, Obtained: map[string]string{"auto": "rr", "none": "none"}[priority],
+			ClientError: &said, Figures: []figure{{"a", 1, 1, off, true}}, Rate: rate, Left: left, ReadLag: 2e5,
+		}
+	}
+	pairsOf := func(n int, rate, left, off float64) (all []result) {
+		for range n {
+			all = append(all, run("none", 100, 2, 1), run("auto", rate, left, off))
+		}
+		return all
+	}
+	empty := func(n int) []result {
+		all := pairsOf(n, 100, 2, 1)
+		all[1].Output = "failed: " + noFigures
+		return all
+	}
+	mixed := append(pairsOf(5, 99, 2, 1), pairsOf(5, 98, 2, 1)...)
+	for _, test := range []struct {
+		name    string
+		results []result
+		held    []bool
+	}{
+		{"at the limits", pairsOf(6, 99, 1.98, 5), []bool{true, true, true, true}},
+		{"too few", pairsOf(5, 100, 2, 1), []bool{true, true, false, false}},
+		{"slower", pairsOf(6, 98.9, 2, 1), []bool{true, true, false, true}},
+		{"slower in half of the pairs", mixed, []bool{true, true, false, true}},
+		{"less for others", pairsOf(6, 100, 1.97, 1), []bool{true, true, true, false}},
+		{"wrong", pairsOf(6, 100, 2, 5.1), []bool{true, false, true, true}},
+		{"one of 59 is empty", empty(59), []bool{false, true, true, true}},
+		{"one of 60 is empty", empty(60), []bool{true, true, true, true}},
+	} {
+		var held []bool
+		for _, p := range byPriority.promises(test.results) {
+			held = append(held, p.held)
+		}
+		assert.DeepEqual(t, held, test.held)
+	}
+	rate := ratios(mixed)[0]
+	assert.Equal(t, rate.String(), "throughput with priority / without: 0.9850 (95 %: 0.9800 to 0.9900), the median of 10 pairs")
+	for n, want := range map[int]int{6: 0, 8: 0, 9: 1, 20: 5, 100: 39} { // tables of the sign test
+		assert.Equal(t, outside(n), want, "%d", n)
+	}
+	assert.Equal(t, priorityTable(pairsOf(2, 99, 2, 6)), ""+
+		"| streams | priority    | runs | no figures | withheld | shown and more than 5 % wrong | client-err-%, median and largest | p99 read lag, median and largest | median tok/s |\n"+
+		"| ---     | ---         | ---  | ---        | ---      | ---                           | ---                              | ---                              | ---          |\n"+
+		"| 4       | none (none) | 2    | 0          | 0        | 0                             | 1, 1                             | 0.2 ms, 0.2 ms                   | 100          |\n"+
+		"| 4       | auto (rr)   | 2    | 0          | 0        | 2                             | 6, 6                             | 0.2 ms, 0.2 ms                   | 99           |\n")
+}
+
 // TestK6 builds k6 and makes one run with it. It does not check the error of the TTFT, which depends on the
 // machine.
 func TestK6(t *testing.T) {
@@ -189,12 +242,24 @@ func TestRun(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "results.jsonl"))
 	assert.NilError(t, err)
 	assert.Equal(t, strings.Count(string(text), "\n"), 2)
-	for _, part := range []string{`"streams":5,"loops":1,"build":false,"starved":false,"check":"","run":2`, `{"unit":"p50-ttft-ns","measured":`, `{"unit":"req/s","measured":`, `BenchmarkServe/`} {
+	for _, part := range []string{`"streams":5,"loops":1,"build":false,"starved":false,"priority":"none","check":"","run":2`, `{"unit":"p50-ttft-ns","measured":`, `{"unit":"req/s","measured":`, `BenchmarkServe/`} {
 		assert.Assert(t, strings.Contains(string(text), part), "%s in\n%s", part, text)
 	}
 	for _, name := range []string{"001-ttft=10ms-token=2ms-streams=5-loops=0-build=false-starved=false.jsonl", "002-ttft=10ms-token=2ms-streams=5-loops=1-build=false-starved=false.mock.json", "002-ttft=10ms-token=2ms-streams=5-loops=1-build=false-starved=false.txt"} {
 		_, err := os.Stat(filepath.Join(dir, name))
 		assert.NilError(t, err)
+	}
+}
+
+// TestPriority makes a pair of runs. It does not check the metrics, which depend on the machine.
+func TestPriority(t *testing.T) {
+	t.Chdir("../..")
+	var stdout, stderr strings.Builder
+	status := run(t.Context(), []string{"priority", "-runs=2", "-ttft=10ms", "-per-token=2ms", "-streams=2", "-loops=0", "-waves=2", "-tokens=3", "-dir=" + t.TempDir()}, &stdout, &stderr)
+	assert.Equal(t, stderr.String(), "")
+	assert.Assert(t, status < 2, stdout.String())
+	for _, part := range []string{"priority auto, obtained ", "priority none, obtained none", "\n| 2       | none (none) | 1    |", "the median of 1 pairs"} {
+		assert.Assert(t, strings.Contains(stdout.String(), part), "%q in\n%s", part, &stdout)
 	}
 }
 
@@ -207,8 +272,11 @@ func TestArguments(t *testing.T) {
 		"-ttft=1":                     `invalid value "1" for flag -ttft: "1"; want values of at least 0s`,
 		"-tokens=1":                   "1 tokens; want at least 2",
 		"-mock-core=1 -client-core=1": "core 1 for both the mock server and the client; want two cores",
-		"more":                        `argument "more": want starved or k6 first, and then flags`,
+		"more":                        `argument "more": want starved, k6 or priority first, and then flags`,
 		"-dir=/dev/null":              "/dev/null",
+		"-priority=rr":                `priority "rr"; want auto or none`,
+		"-url=http://127.0.0.1:1":     "the server at http://127.0.0.1:1 has no log to compare with; want the check priority",
+		"priority -runs=3":            "3 runs; want pairs of runs, one with and one without priority",
 	} {
 		var stderr strings.Builder
 		assert.Equal(t, run(t.Context(), strings.Fields(args), &strings.Builder{}, &stderr), 2)

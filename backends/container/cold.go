@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
@@ -15,11 +15,11 @@ type ColdStart = backends.ColdStart
 // token. An error ends tb.
 func Cold(tb testing.TB, server backends.Server) ColdStart {
 	tb.Helper()
-	llmbench.Watch(tb)
+	harness.Watch(tb)
 	var i *instance
 	spec, err := server.Spec()
 	if err == nil {
-		i, err = start(llmbench.Context(tb), spec, tb.Logf)
+		i, err = start(harness.Context(tb), spec, tb.Logf)
 	}
 	if err == nil {
 		err = i.stop()

@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
@@ -47,18 +48,18 @@ func (b Backend) Start(tb testing.TB) llmbench.Target {
 // runs on another machine, which could not reach the container.
 func Start(tb testing.TB, server backends.Server) llmbench.Target {
 	tb.Helper()
-	llmbench.Watch(tb)
+	harness.Watch(tb)
 	spec, err := server.Spec()
 	if err != nil {
 		tb.Fatalf("backends: %v", err)
 	}
 	var i *instance // nil except in shard 0
-	told, err := llmbench.Lead("the start of "+spec.Backend, func() (reached, error) {
-		if err := llmbench.CheckOneMachine(); err != nil {
+	told, err := harness.Lead("the start of "+spec.Backend, func() (reached, error) {
+		if err := harness.CheckOneMachine(); err != nil {
 			return reached{}, fmt.Errorf("%s: only this machine can reach its container, and these shards are %w; start the server, and set LLMBENCH_URL in all shards", spec.Backend, err)
 		}
 		var err error
-		if i, err = start(llmbench.Context(tb), spec, tb.Logf); err != nil {
+		if i, err = start(harness.Context(tb), spec, tb.Logf); err != nil {
 			return reached{}, err
 		}
 		t := i.target

@@ -28,6 +28,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 )
 
 // standIns are stand-ins for all servers, in containers of one image.
@@ -121,8 +122,8 @@ func readStandIns(t testing.TB, dir string) standIns {
 	assert.NilError(t, os.MkdirAll(filepath.Join(dir, "m"), 0o755))
 	hub := backends.Container{Model: "m", ModelsDir: dir}
 	gguf := backends.Container{Model: "m.gguf", ModelsDir: dir}
-	local, npu, two, amd := hub, hub, hub, hub
-	two.GPUs, amd.GPUs = "0,1", "amd:0"
+	local, npu, two := hub, hub, hub
+	two.GPUs = "0,1"
 	local.Image = "local/textgen:4.7.3"
 	npu.GPUs = "ascend:0"
 	return standIns{facts: all, servers: map[string]backends.Server{
@@ -140,7 +141,6 @@ func readStandIns(t testing.TB, dir string) standIns {
 		"xinference":      backends.Xinference{Container: hub, Engine: "vLLM", Kwargs: map[string]any{"max_model_len": 4096}},
 		"dynamo":          backends.Dynamo{Container: hub, MaxModelLen: 4096, PrefixCaching: backends.On},
 		"vllm-disagg":     backends.VLLMDisagg{VLLM: backends.VLLM{Container: two, MaxModelLen: 4096, PrefixCaching: backends.On}},
-		"atom":            backends.ATOM{Container: amd, MaxModelLen: 4096},
 		"tensorrtllm":     backends.TensorRTLLM{Container: hub, MaxSeqLen: 4096},
 		"mindie":          backends.MindIE{Container: npu, MaxSeqLen: 4096},
 	}}
@@ -387,7 +387,7 @@ func BenchmarkStandInProcess(b *testing.B) {
 		Start(b, launched(spec))
 		fmt.Println("READY", name)
 	}
-	ctx, cancel := context.WithTimeout(llmbench.Context(b), 5*time.Minute) // if nobody ends it earlier
+	ctx, cancel := context.WithTimeout(harness.Context(b), 5*time.Minute) // if nobody ends it earlier
 	defer cancel()
 	<-ctx.Done()
 	b.Fatal(context.Cause(ctx))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/about"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
@@ -181,6 +182,9 @@ func (i *instance) getCompletion(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(i.spec.Reported)) {
 		i.report(ctx, name, name, i.spec.Reported[name])
 	}
+	facts := about.Ask(ctx, i.target, i.metrics())
+	facts.AddTo(i.spec.Config, "model-root") // the command has the model
+	i.target.Context = facts.Refuses
 	return i.checkResidency(ctx)
 }
 

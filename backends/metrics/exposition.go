@@ -43,15 +43,10 @@ func (f families) has(prefix string) bool {
 	return false
 }
 
-// find returns the family with the first of the names that exists, or nil.
+// find returns the metrics with the first of the names that exists, or nil.
 func (f families) find(names Alternatives) *dto.MetricFamily {
 	for _, name := range names {
-		if family := f[name]; family != nil {
-			return family
-		}
-		// Some servers omit the suffix _total from the name of a counter's family, and only have it in the
-		// names of the samples.
-		if family := f[strings.TrimSuffix(name, "_total")]; family != nil {
+		if family := f.pick(name); family != nil {
 			return family
 		}
 	}

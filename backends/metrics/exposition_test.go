@@ -33,7 +33,7 @@ func FuzzParse(f *testing.F) {
 				assert.Assert(t, *v == nil || **v >= 0 && !math.IsInf(**v, 0), "%q", text)
 			}
 		}
-		o := &Observer{source: Source{Names: names}, before: read[0], passes: 1, watchKV: true}
+		o := &Observer{source: Source{Names: names}, before: read[0], passes: 1, watchGauges: true}
 		if o.add(read[1]) != nil {
 			return
 		}

@@ -40,17 +40,28 @@ func Find(ctx context.Context, addresses []Address, kinds []Kind) (kind int, fou
 // recognise returns the index of the server's kind, and sets the path of its metrics. If no path succeeds,
 // it returns the error of the last path.
 func (a *Address) recognise(ctx context.Context, kinds []Kind) (kind int, err error) {
-	paths := []string{a.Path}
-	if a.Path == "" {
-		paths = nil
-		for _, k := range kinds {
-			if !slices.Contains(paths, k.Names.Path) {
-				paths = append(paths, k.Names.Path)
-			}
-		}
+	var paths []string
+	for _, k := range kinds {
+		paths = append(paths, k.Names.Path)
+	}
+	err = a.try(ctx, paths, func(all families) (err error) {
+		kind, err = all.recognise(kinds)
+		return err
+	})
+	return kind, err
+}
+
+// try reads the metrics at the path of a or, if a has none, at each of the paths in turn, until accept takes the metrics. It
+// sets the path of a. If no path succeeds, it returns the error of the last path.
+func (a *Address) try(ctx context.Context, paths []string, accept func(families) error) error {
+	if a.Path != "" {
+		paths = []string{a.Path}
 	}
 	var last error
-	for _, path := range paths {
+	for i, path := range paths {
+		if slices.Contains(paths[:i], path) {
+			continue
+		}
 		all, err := a.read(ctx, path)
 		if err != nil {
 			last = err
@@ -59,21 +70,22 @@ func (a *Address) recognise(ctx context.Context, kinds []Kind) (kind int, err er
 			}
 			continue
 		}
-		k, err := all.recognise(kinds)
-		if err == nil {
+		if err = accept(all); err == nil {
 			a.Path = path
-			return k, nil
+			return nil
 		}
 		last = fmt.Errorf("GET %s from %s: %w", path, a.Target.Where(), err)
 	}
-	return 0, last
+	return last
 }
 
 // recognise returns the index of the kind of server whose metrics these are.
 func (f families) recognise(kinds []Kind) (kind int, err error) {
 	var names []string
 	for i, k := range kinds {
-		names = append(names, k.Name)
+		if !slices.Contains(names, k.Name) { // a kind may have another mark in another version
+			names = append(names, k.Name)
+		}
 		if !f.has(k.Mark) {
 			continue
 		}
@@ -81,6 +93,9 @@ func (f families) recognise(kinds []Kind) (kind int, err error) {
 			return 0, fmt.Errorf("metrics of %s, but none of its counters of requests, tokens, prefix cache and queue", k.Name)
 		}
 		return i, nil
+	}
+	if found := f.gateways(); len(found) > 0 {
+		return 0, fmt.Errorf("these are the metrics of %s, which is no server: LLMBENCH_GATEWAY_METRICS names their address", found[0].name)
 	}
 	return 0, fmt.Errorf("these are not the metrics of a known server; known are %s", strings.Join(names, ", "))
 }

@@ -10,7 +10,9 @@
 package metrics
 
 // Alternatives are the names of one metric in different versions of a server, newest first. The first name
-// that the server has is used.
+// that the server has is used. A name may be followed by labels, as in my_tokens_total{kind="prompt"}, and then
+// selects the metrics that have these labels. The names of a histogram's or a summary's count and sum, as in
+// my_seconds_count, are counters.
 type Alternatives []string
 
 // Names holds the names under which a server exports the metrics that an [Observer] reads. If a field is
@@ -29,6 +31,19 @@ type Names struct {
 	KVUsage      Alternatives // gauge of the share of the KV cache in use, 0 to 1
 	QueueTime    Alternatives // histogram or summary of the seconds that requests waited in the queue
 
+	Waiting Alternatives // gauge of the requests that wait in the queue
+
+	TTFT Alternatives // histogram or summary of seconds until a request's first token
+	ITL  Alternatives // histogram or summary of seconds between a request's tokens
+	E2E  Alternatives // histogram or summary of seconds that requests took
+
+	// The seconds that requests spent in their prefill, and the prompt tokens that these prefills computed:
+	// counters, histograms or summaries.
+	PrefillTime, PrefillTokens Alternatives
+	// Where prompt tokens came from: counters of those that this server computed, of those that it had in its
+	// cache, and of those that it got from another server or store.
+	ComputedTokens, ReusedTokens, TransferredTokens Alternatives
+
 	// Speculative decoding: counters of verified drafts, of the tokens in them, and of accepted tokens.
 	// Drafts is not needed if Accepted is a histogram or a summary of the number of accepted tokens in each
 	// step. The first step of each request is then its prefill, which drafts nothing.
@@ -37,6 +52,9 @@ type Names struct {
 	// servers that do not have the counters of drafts.
 	AcceptLength Alternatives
 
+	// Arrivals is a counter of all completion requests that have reached the server, including those that it
+	// refused. Only the simulated server has one.
+	Arrivals     Alternatives
 	Requests     Alternatives // counter of requests that have ended
 	PromptTokens Alternatives // counter of prompt tokens of these requests, as reported in answers
 	OutputTokens Alternatives // counter of output tokens of these requests, as reported in answers

@@ -13,14 +13,15 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 const (
 	// resetTimeout limits the emptying of the prefix cache: some servers wait until they are idle.
 	resetTimeout = time.Minute
-	// kvInterval is the time between two readings of the KV cache's use during a pass. Readings after the
-	// pass would not do, because the KV cache is empty by then.
-	kvInterval = 2 * time.Second
+	// gaugeInterval is the time between two readings of the KV cache's use and of the queue during a pass.
+	// Readings after the pass would not do, because both are empty by then.
+	gaugeInterval = 2 * time.Second
 	// countTimeout limits how long Before waits until the server has counted all earlier requests.
 	countTimeout = time.Second
 )
@@ -29,12 +30,13 @@ const (
 func (s Source) Observe() llmbench.Observer {
 	var units string
 	env.Read(env.NewReader(os.Environ()), &units, "LLMBENCH_UNITS", env.Text, "core or all") // llmbench reports an error
-	return &Observer{source: s, watchKV: units == "all"}
+	return &Observer{source: s, watchGauges: units == "all"}
 }
 
 // An Observer empties a server's prefix cache before each pass of a benchmark and reads the server's
 // metrics before and after the pass. From the differences it computes the units srv-prefix-hit-%,
-// srv-preempt/op, srv-kv-%, srv-queue-ns, srv-accept-len and srv-accept-%.
+// srv-imbalance, srv-preempt/op, srv-kv-%, srv-queue-ns, srv-max-queue-req, srv-accept-len, srv-accept-%, srv-ttft-ns, srv-itl-ns,
+// srv-e2e-ns, srv-prefill-tok/s, srv-computed-% and srv-transferred-%.
 //
 // If the metrics of one pass cannot be read, the Observer returns no units for the whole benchmark, because
 // they would cover fewer passes than the other units do. It reports the reason once and does not read the
@@ -43,13 +45,15 @@ func (s Source) Observe() llmbench.Observer {
 // An Observer implements [llmbench.Counter]. Use [Source.Observe] to create one.
 type Observer struct {
 	source        Source
-	watchKV       bool // whether to read the KV cache's use during a pass
+	watchGauges   bool // whether to read the KV cache's use and the queue during a pass
 	passes        int
 	before        snapshot // at the start of the current pass
 	sum           snapshot // sum of the differences over all passes
 	rounded       float64  // the possible rounding error of the sums of the prefix cache's counters
 	draftsRounded float64  // the possible rounding error of the sums of the draft counters
+	prefill       prefillRounding
 	kvPeak        *float64 // the highest use of the KV cache so far
+	queuePeak     *float64 // the most requests that waited at a reading during a pass so far
 	stop          func()   // stops the reading during a pass; nil if none is running
 	err           error    // why there are no units any more, or nil
 	told          bool     // whether err was returned to the caller
@@ -66,7 +70,7 @@ func (o *Observer) Before(ctx context.Context) error {
 		o.before, o.err = o.source.scrape(ctx)
 	}
 	o.settled = o.err == nil && o.settle(ctx)
-	if o.err == nil && o.watchKV && o.before.kvUsage != nil {
+	if o.err == nil && o.watchGauges && (o.before.kvUsage != nil || o.before.waiting != nil) {
 		o.watch()
 	}
 	return nil
@@ -109,18 +113,19 @@ func (o *Observer) settle(ctx context.Context) bool {
 	return false
 }
 
-// watch reads the use of the KV cache until o.stop is called.
+// watch reads the use of the KV cache and the queue until o.stop is called.
 func (o *Observer) watch() {
-	o.stop = probe.Every(kvInterval, func(ctx context.Context) {
+	o.stop = probe.Every(gaugeInterval, func(ctx context.Context) {
 		if s, err := o.source.scrape(ctx); err == nil {
-			o.raiseKVPeak(s.kvUsage)
+			raise(&o.kvPeak, s.kvUsage)
+			raise(&o.queuePeak, s.waiting)
 		}
 	})
 }
 
-func (o *Observer) raiseKVPeak(v *float64) {
-	if v != nil && (o.kvPeak == nil || *v > *o.kvPeak) {
-		o.kvPeak = v
+func raise(peak **float64, v *float64) {
+	if v != nil && (*peak == nil || *v > **peak) {
+		*peak = v
 	}
 }
 
@@ -172,13 +177,22 @@ func (o *Observer) add(after snapshot) error {
 	for _, v := range []*float64{o.before.drafts, o.before.draftTokens, o.before.accepted, after.drafts, after.draftTokens, after.accepted} {
 		o.draftsRounded += o.source.Names.rounding(valueOr0(v))
 	}
+	for i, now := range after.replicas {
+		if i < len(o.before.replicas) {
+			if len(o.sum.replicas) <= i {
+				o.sum.replicas = append(o.sum.replicas, 0)
+			}
+			o.sum.replicas[i] += now - o.before.replicas[i]
+		}
+	}
+	o.prefill.add(o.source.Names, o.before.times, after.times)
 	if o.rounded > valueOr0(o.sum.cacheQueries)/1000 {
 		return fmt.Errorf("the server prints %d digits of its counters, which are too large by now: restart it", o.source.Names.Digits)
 	}
 	o.sum.cacheHitRate, o.sum.acceptLength = after.cacheHitRate, after.acceptLength
-	if o.watchKV {
-		o.raiseKVPeak(o.before.kvUsage)
-		o.raiseKVPeak(after.kvUsage)
+	if o.watchGauges {
+		raise(&o.kvPeak, o.before.kvUsage)
+		raise(&o.kvPeak, after.kvUsage)
 	}
 	return nil
 }
@@ -225,17 +239,29 @@ func (o *Observer) figures() map[string]float64 {
 	s := o.sum
 	switch {
 	case s.cacheHits != nil && s.cacheQueries != nil && *s.cacheQueries > 0:
-		f["srv-prefix-hit-%"] = 100 * *s.cacheHits / *s.cacheQueries
+		f[sample.ServerHitShare] = 100 * *s.cacheHits / *s.cacheQueries
 	case s.cacheHitRate != nil:
-		f["srv-prefix-hit-%"] = 100 * *s.cacheHitRate
+		f[sample.ServerHitShare] = 100 * *s.cacheHitRate
 	}
 	if s.preemptions != nil {
 		f["srv-preempt/op"] = *s.preemptions / float64(o.passes)
 	}
+	if n := len(s.replicas); n > 1 {
+		if imbalance, known := imbalanceOf(s.replicas, n); known {
+			f[imbalanceUnit] = imbalance
+		}
+	}
 	if o.kvPeak != nil {
 		f["srv-kv-%"] = 100 * *o.kvPeak
 	}
+	if o.queuePeak != nil {
+		f["srv-max-queue-req"] = *o.queuePeak
+	}
 	o.speculative(f)
+	s.times.figures(f)
+	if o.prefill.tooLarge(s.times) {
+		delete(f, prefillUnit)
+	}
 	// Omit a mean of 0, because benchstat puts a time of 0 in a separate table. If no request has waited,
 	// there is no mean, even if the sum has grown.
 	if waits, sum := valueOr0(s.queueCount), valueOr0(s.queueSum); waits > 0 && sum > 0 {

@@ -167,9 +167,9 @@ func TestReset(t *testing.T) {
 // KV cache is wanted.
 func TestDuringPass(t *testing.T) {
 	for _, c := range []struct {
-		watchKV bool
-		scrapes int64
-		want    map[string]float64
+		watchGauges bool
+		scrapes     int64
+		want        map[string]float64
 	}{
 		{false, 2, map[string]float64{}},
 		{true, 2 + 5, map[string]float64{"srv-kv-%": 75}},
@@ -182,7 +182,7 @@ func TestDuringPass(t *testing.T) {
 					usage = 0.75
 				}
 				fmt.Fprintf(w, "# TYPE vllm:kv_cache_usage_perc gauge\nvllm:kv_cache_usage_perc %g\n", usage)
-			}), c.watchKV)
+			}), c.watchGauges)
 			assert.NilError(t, o.Before(t.Context()))
 			time.Sleep(11 * time.Second) // the duration of a pass, on the fake clock
 			got, err := o.After(t.Context())
@@ -293,7 +293,7 @@ func TestPartialMetrics(t *testing.T) {
 	}
 }
 
-// TestReplicas checks that the counters of several addresses are added up.
+// TestReplicas checks that the counters of several addresses are added up, and how uneven they are.
 func TestReplicas(t *testing.T) {
 	both := source(t, backends.VLLM{}.Metrics(), replica(100))
 	both.Addresses = append(both.Addresses, source(t, metrics.Names{}, replica(1000)).Addresses...)
@@ -305,7 +305,7 @@ func TestReplicas(t *testing.T) {
 	assert.Equal(t, counts, llmbench.Counts{Requests: 1100, PromptTokens: -1, OutputTokens: -1})
 	figures, err := o.After(t.Context())
 	assert.NilError(t, err)
-	assert.DeepEqual(t, figures, map[string]float64{"srv-prefix-hit-%": 50})
+	assert.DeepEqual(t, figures, map[string]float64{"srv-prefix-hit-%": 50, "srv-imbalance": 2000 * 2 / 2200.})
 
 	broken := source(t, metrics.Names{}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
 	both.Addresses = append(both.Addresses, broken.Addresses...)

@@ -30,6 +30,39 @@ func (s Source) scrape(ctx context.Context) (snapshot, error) {
 	if s.Names.Path == "" {
 		return snapshot{}, nil
 	}
+	each, err := s.readEach(ctx)
+	if err != nil {
+		return snapshot{}, err
+	}
+	var replicas []float64
+	if len(each) > 1 {
+		for _, f := range each {
+			one := s.Names.snapshot(f)
+			replicas = append(replicas, valueOr0(cmp.Or(one.arrivals, one.requests)))
+		}
+	}
+	all := s.Names.snapshot(merged(each))
+	all.replicas = replicas
+	return all, nil
+}
+
+// read reads the metrics of all addresses together. It takes at most [probe.Timeout].
+func (s Source) read(ctx context.Context) (families, error) {
+	each, err := s.readEach(ctx)
+	return merged(each), err
+}
+
+// merged returns the metrics of several addresses together. It changes the metrics of the first one.
+func merged(each []families) families {
+	all := families{}
+	for _, f := range each {
+		all.add(f)
+	}
+	return all
+}
+
+// readEach reads the metrics of each address. It takes at most [probe.Timeout].
+func (s Source) readEach(ctx context.Context) ([]families, error) {
 	ctx, cancel := bound(ctx)
 	defer cancel()
 	read := make([]families, len(s.Addresses))
@@ -39,14 +72,7 @@ func (s Source) scrape(ctx context.Context) (snapshot, error) {
 		wg.Go(func() { read[i], errs[i] = a.read(ctx, cmp.Or(a.Path, s.Names.Path)) })
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return snapshot{}, err
-	}
-	all := families{}
-	for _, f := range read {
-		all.add(f)
-	}
-	return s.Names.snapshot(all), nil
+	return read, errors.Join(errs...)
 }
 
 // bound returns a context with the timeout [probe.Timeout] and a cause that says so.

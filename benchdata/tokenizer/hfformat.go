@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -106,10 +107,15 @@ func (f *hfFile) model(m *bpe) error {
 	case len(j.Merges) > math.MaxInt32:
 		return fmt.Errorf("%d merges, must be at most %d", len(j.Merges), math.MaxInt32)
 	}
+	var negative []string
 	for token, id := range j.Vocab {
 		if id < 0 {
-			return fmt.Errorf("token %q has id %d, must be 0 or more", token, id)
+			negative = append(negative, token)
 		}
+	}
+	if len(negative) > 0 {
+		token := slices.Min(negative)
+		return fmt.Errorf("token %q has id %d, must be 0 or more", token, j.Vocab[token])
 	}
 
 	merges, err := newMerges(j.Vocab, j.Merges)

@@ -192,7 +192,7 @@ func TestHuggingFaceErrors(t *testing.T) {
 		{"Unigram", `{"model": {"type": "Unigram", "vocab": {}}}`, `type is "Unigram", must be BPE`},
 		{"vocab list", `{"model": {"type": "Unigram", "vocab": [["a", 0.5]]}}`, "cannot unmarshal"},
 		{"no vocab", `{"model": {"type": "BPE", "merges": []}}`, "vocab is empty"},
-		{"negative id", `{"model": {"type": "BPE", "vocab": {"a": -1}}}`, `token "a" has id -1`},
+		{"negative id", `{"model": {"type": "BPE", "vocab": {"d": -4, "c": -3, "b": -2, "a": -1}}}`, `token "a" has id -1`},
 		{"merge of nothing", `{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a z"]}}`, `merge 0 is "a" and "z"`},
 		{"merge of one", `{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["az"]}}`, `merge "az" has no space`},
 		{"merge of three", `{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "b", "c"]]}}`, "has 3 strings"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,10 +12,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 )
 
 // tokenizing starts a server with the endpoint /tokenize of one family of servers. It counts tokens
@@ -27,7 +31,7 @@ func tokenizing(t *testing.T, family string, tok llmbench.Tokenizer, left *atomi
 			http.Error(w, "no", http.StatusUnauthorized)
 			return
 		}
-		text, ok := q[map[string]string{"vllm": "prompt", "llamacpp": "content", "tgi": "inputs", "countless": "prompt"}[family]].(string)
+		text, ok := q[map[string]string{"vllm": "prompt", "llamacpp": "content", "tgi": "inputs", "tei": "inputs", "countless": "prompt"}[family]].(string)
 		if !ok {
 			http.Error(w, "no", http.StatusUnprocessableEntity)
 			return
@@ -45,6 +49,8 @@ func tokenizing(t *testing.T, family string, tok llmbench.Tokenizer, left *atomi
 			answer = map[string]any{"tokens": make([]int, n)}
 		case "tgi":
 			answer = make([]struct{ ID int }, n)
+		case "tei":
+			answer = [][]struct{ ID int }{make([]struct{ ID int }, n)}
 		case "countless":
 			answer = map[string]any{"tokens": "many"}
 		}
@@ -56,7 +62,7 @@ func tokenizing(t *testing.T, family string, tok llmbench.Tokenizer, left *atomi
 
 func TestServer(t *testing.T) {
 	exact := load(t, "testdata/qwen2-style.json")
-	for _, family := range []string{"vllm", "llamacpp", "tgi"} {
+	for _, family := range []string{"vllm", "llamacpp", "tgi", "tei"} {
 		var left atomic.Int64
 		left.Store(1e6)
 		tok, err := NewServer(t.Context(), tokenizing(t, family, exact, &left))
@@ -79,21 +85,131 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestServerFails checks that the tokenizer keeps the first error and sends no request after it.
+// TestServerModel checks which model a server is asked for if the target's Body changes the model.
+func TestServerModel(t *testing.T) {
+	for body, want := range map[string]string{"": "m", `{"model":"other"}`: "other", `{"model":null}`: "", `{"top_k":1}`: "m"} {
+		s := &Server{target: llmbench.Target{Model: "m", Body: json.RawMessage(body)}}
+		assert.Equal(t, s.model(), want, body)
+		assert.Equal(t, s.target.Model, "m")
+	}
+}
+
+// TestServerFails checks that the tokenizer estimates when the server refuses a text, and sends no
+// request after that.
 func TestServerFails(t *testing.T) {
 	var left atomic.Int64
-	left.Store(3)
-	tok, err := NewServer(t.Context(), tokenizing(t, "vllm", Words{}, &left))
+	left.Store(4)
+	tok, err := NewServer(t.Context(), tokenizing(t, "vllm", double{}, &left))
 	assert.NilError(t, err)
-	assert.Equal(t, tok.Count("one two three"), 3)
+	assert.Equal(t, tok.Count("one two three"), 6)
+	assert.Equal(t, tok.Count(strings.Repeat("word ", 100)), 200)
+	assert.NilError(t, tok.Estimates())
+	assert.Equal(t, tok.Count("a b"), 4, "want two tokens a word, as in the other texts")
 	assert.NilError(t, tok.Err())
-	assert.Equal(t, tok.Count("a b"), 2, "want the number of words")
-	assert.ErrorContains(t, tok.Err(), "tokenizer: a text of 3 bytes: ")
-	assert.ErrorContains(t, tok.Err(), "HTTP status 500")
+	assert.ErrorContains(t, tok.Estimates(), "tokenizer: a text of 3 bytes: ")
+	assert.ErrorContains(t, tok.Estimates(), "HTTP status 500")
 	before := left.Load()
-	assert.Equal(t, tok.Count("c"), 1)
-	assert.Equal(t, left.Load(), before, "a request is sent after an error")
-	assert.ErrorContains(t, tok.Err(), "a text of 3 bytes")
+	assert.Equal(t, tok.Count("c"), 2)
+	assert.Equal(t, left.Load(), before, "a request is sent although counts are estimated")
+	assert.ErrorContains(t, tok.Estimates(), "a text of 3 bytes", "want the first reason")
+}
+
+// double counts two tokens a word.
+type double struct{}
+
+func (double) Count(text string) int { return 2 * Words{}.Count(text) }
+
+// TestServerPatient checks, in virtual time, which failures are sent again, how long, and what follows.
+func TestServerPatient(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		status     int // of the refusals; 0 closes the connection
+		retryAfter string
+		refusals   int
+		estimates  bool
+		least      time.Duration // that Count takes
+		most       time.Duration
+	}{
+		{"a rate limit", 429, "", 4, false, 700 * time.Millisecond, time.Second},
+		{"a rate limit with Retry-After", 429, "3", 2, false, 6 * time.Second, 7 * time.Second},
+		{"a full queue", 503, "", 1, false, 0, time.Second},
+		{"a rate limit without end", 429, "", 1000, true, 5 * time.Second, patience},
+		{"a rate limit for an hour", 429, "3600", 1000, true, 0, time.Second},
+		{"closed connections", 0, "", 3, false, 0, time.Second},
+		{"no such text", 400, "", 1, true, 0, time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				left := 0
+				ln := memnet.Listen()
+				srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					var q struct{ Prompt string }
+					json.NewDecoder(r.Body).Decode(&q)
+					if left--; left < 0 {
+						fmt.Fprintf(w, `{"count":%d}`, Words{}.Count(q.Prompt))
+						return
+					}
+					if tt.status == 0 {
+						panic(http.ErrAbortHandler)
+					}
+					if tt.retryAfter != "" {
+						w.Header().Set("Retry-After", tt.retryAfter)
+					}
+					w.WriteHeader(tt.status)
+				})}
+				var wg sync.WaitGroup
+				wg.Go(func() { srv.Serve(ln) })
+				defer func() { srv.Close(); wg.Wait() }()
+				tok, err := NewServer(t.Context(), llmbench.Target{URL: "http://mem", Model: "m", Dial: ln.Dial})
+				assert.NilError(t, err)
+				left = tt.refusals
+				began := time.Now()
+				n := tok.Count("one two three")
+				took := time.Since(began)
+				assert.NilError(t, tok.Err())
+				assert.Equal(t, tok.Estimates() != nil, tt.estimates, "%v", tok.Estimates())
+				assert.Equal(t, n, map[bool]int{false: 3, true: 4}[tt.estimates])
+				assert.Assert(t, took >= tt.least && took <= tt.most, "took %v", took)
+			})
+		})
+	}
+}
+
+// TestServerPatientLater checks that one failure does not use up the patience for another one, minutes later, and that
+// many together do.
+func TestServerPatientLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{}
+		for range 30 {
+			assert.Assert(t, s.lose(time.Now(), firstPause))
+			time.Sleep(time.Minute)
+		}
+		for range 8 { // at the same time
+			assert.Assert(t, s.lose(time.Now(), 10*time.Second))
+		}
+		time.Sleep(10 * time.Second)
+		assert.Assert(t, !s.lose(time.Now(), 10*time.Second))
+		assert.Assert(t, s.lose(time.Now(), 8*time.Second))
+	})
+}
+
+// TestServerAlwaysBusy checks that only the first NewServer is patient with a gateway that refuses the path for the moment.
+func TestServerAlwaysBusy(t *testing.T) {
+	defer busy.Clear()
+	synctest.Test(t, func(t *testing.T) {
+		ln := memnet.Listen()
+		srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })}
+		var wg sync.WaitGroup
+		wg.Go(func() { srv.Serve(ln) })
+		defer func() { srv.Close(); wg.Wait() }()
+		for _, first := range []bool{true, false} {
+			began := time.Now()
+			_, err := NewServer(t.Context(), llmbench.Target{URL: "http://busy", Model: "m", Dial: ln.Dial})
+			assert.ErrorIs(t, err, ErrNoEndpoint)
+			took := time.Since(began)
+			assert.Assert(t, first && took > 5*time.Second && took <= patience || !first && took == 0, "took %v", took)
+		}
+	})
 }
 
 func TestNoServer(t *testing.T) {
@@ -143,7 +259,7 @@ func TestServerRefusal(t *testing.T) {
 	tok, err := NewServer(t.Context(), target)
 	assert.NilError(t, err)
 	tok.Count("abc")
-	assert.Error(t, tok.Err(), "tokenizer: a text of 3 bytes: "+target.URL+`tokenize: HTTP status 500: "no more"`)
+	assert.Error(t, tok.Estimates(), "tokenizer: a text of 3 bytes: "+target.URL+`tokenize: HTTP status 500: "no more"`)
 }
 
 type constant int

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"iter"
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
@@ -33,6 +34,19 @@ func Lines(text []byte, file string) (*benchfmt.Reader, []*benchfmt.SyntaxError)
 		kept.Write(b)
 	}
 	return benchfmt.NewReader(&kept, file), torn
+}
+
+// Records returns the records of one kind in text, such as its result lines, and skips everything else. The memory of a
+// record is used again for the next one.
+func Records[T benchfmt.Record](text []byte) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		in := benchfmt.NewReader(bytes.NewReader(text), "")
+		for in.Scan() {
+			if rec, ok := in.Result().(T); ok && !yield(rec) {
+				return
+			}
+		}
+	}
 }
 
 // whyTorn says what is wrong with a torn line.

@@ -15,8 +15,18 @@ func (d AnthropicMessages) NewParser() Parser { return newAnthropicParser(d.Name
 type anthropicParser struct {
 	memoParser
 	stopSeen bool // message_stop came
-	input    struct{ fresh, read, written int }
+	input    inputTokens
+	stated   inputTokens // of the current usage object
+	// members says which counts the current usage object has.
+	members struct{ fresh, cache bool }
+	cached  bool // a usage object of the answer has a count of the cache
 }
+
+// inputTokens counts the tokens of a prompt. Fresh does not include the tokens that were read from the cache or
+// written to it.
+type inputTokens struct{ fresh, read, written int }
+
+func (in inputTokens) all() int { return in.fresh + in.read + in.written }
 
 var (
 	contentBlockDelta = []byte("content_block_delta")
@@ -33,8 +43,7 @@ func newAnthropicParser(dialect string) *anthropicParser {
 
 func (p *anthropicParser) Reset() {
 	p.memoParser.Reset()
-	p.stopSeen = false
-	p.input.fresh, p.input.read, p.input.written = 0, 0, 0
+	p.stopSeen, p.cached, p.input = false, false, inputTokens{}
 	p.finishPending = true // some gateways add [DONE]; it must not end the answer
 }
 
@@ -86,7 +95,7 @@ func (p *anthropicParser) messageMember(name []byte) {
 	case "stop_reason":
 		p.finishReason()
 	case "usage":
-		p.w.Object(p.usageMember)
+		p.usage()
 	}
 }
 
@@ -127,24 +136,47 @@ func (p *anthropicParser) deltaMember(name []byte) {
 	}
 }
 
-// usageMember reads a member of a usage object. The input tokens do not include the tokens that were read
-// from the cache or written to it (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
-// The event message_delta may repeat only some of the counts.
+// usage reads a usage object. The input tokens do not include the tokens that were read from the cache or written
+// to it (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). The event message_delta may repeat
+// only some of the counts.
+//
+// An object with a count of the cache states the whole prompt: its counts, also zeros, replace the earlier ones.
+// vLLM needs this: its message_start has the whole prompt as input_tokens, and its message_delta divides the
+// prompt into fresh and cached tokens. If such an object has no input_tokens, it divides the prompt that was
+// stated before. In an object without counts of the cache, a 0 states nothing.
+func (p *anthropicParser) usage() {
+	p.stated, p.members.fresh, p.members.cache = inputTokens{}, false, false
+	p.w.Object(p.usageMember)
+	switch in := p.stated; {
+	case p.members.cache:
+		if !p.members.fresh {
+			in.fresh = max(0, p.input.all()-in.read-in.written)
+		}
+		p.input, p.cached = in, true
+	case in.fresh != 0:
+		p.input.fresh = in.fresh
+	}
+	u := &p.d.Usage
+	u.PromptTokens, u.CachedTokens, u.CachedStated = p.input.all(), p.input.read, p.cached
+}
+
 func (p *anthropicParser) usageMember(name []byte) {
-	u, in := &p.d.Usage, &p.input
+	isNumber := p.w.Kind() == '0'
 	switch string(name) {
 	case "input_tokens":
-		setCount(&in.fresh, p.w.Count())
+		p.members.fresh = isNumber
+		p.stated.fresh = p.w.Count()
 	case "cache_read_input_tokens":
-		setCount(&in.read, p.w.Count())
+		p.members.cache = p.members.cache || isNumber
+		p.stated.read = p.w.Count()
 	case "cache_creation_input_tokens":
-		setCount(&in.written, p.w.Count())
+		p.members.cache = p.members.cache || isNumber
+		p.stated.written = p.w.Count()
 	case "output_tokens":
-		u.OutputTokens = p.w.Count()
+		p.d.Usage.OutputTokens = p.w.Count()
 	case "output_tokens_details":
 		p.w.Object(p.outputDetailsMember)
 	}
-	u.PromptTokens, u.CachedTokens = in.fresh+in.read+in.written, in.read
 }
 
 func (p *anthropicParser) outputDetailsMember(name []byte) {
@@ -156,13 +188,6 @@ func (p *anthropicParser) outputDetailsMember(name []byte) {
 func (p *anthropicParser) metricsMember(name []byte) {
 	if string(name) == "invocationLatency" {
 		p.d.Timings.Total = p.w.Duration(time.Millisecond)
-	}
-}
-
-// setCount sets count to a number that is not 0.
-func setCount(count *int, n int) {
-	if n != 0 {
-		*count = n
 	}
 }
 

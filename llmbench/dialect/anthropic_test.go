@@ -44,7 +44,7 @@ func TestAnthropicMessages(t *testing.T) {
 			read{Text: "a", Chunks: 1, Finish: "max_tokens", Done: true}},
 		{"message_stop without data", text("a") + `data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}` + "\n\nevent: message_stop\ndata:\n\n", read{Text: "a", Chunks: 1, Finish: "end_turn", Done: true}},
 		{"all counts at the end", anthropicBegin + text("a") + anthropicEvent("message_delta", `"delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":0,"cache_read_input_tokens":4,"output_tokens":2}`),
-			read{Text: "a", Chunks: 1, Finish: "end_turn", Usage: Usage{PromptTokens: 11, OutputTokens: 2, CachedTokens: 4}}},
+			read{Text: "a", Chunks: 1, Finish: "end_turn", Usage: Usage{PromptTokens: 4, OutputTokens: 2, CachedTokens: 4}}},
 		{"[DONE] of a gateway", anthropicBegin + text("a") + anthropicEnd + "data: [DONE]\n\n", with(func(r *read) { r.Text, r.Chunks = "a", 1 })},
 		{"cut", anthropicBegin + start + text("a"), read{Text: "a", Chunks: 1, Usage: begun, Err: neither}},
 		{"message_stop without a stop reason", anthropicBegin + text("a") + "event: message_stop\n" + `data: {"type":"message_stop"}` + "\n\n",

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
@@ -38,6 +39,7 @@ type baseParser struct {
 	isError   bool   // the document is an error, whose text may be in errorText
 	errorLike bool   // the document is an error if none of its members is part of an answer
 	errorText []byte // a text at the top level that may be the message of an error
+	errorCode int    // an HTTP status of an error at the top level, or 0
 
 	// The first member of the current document that is not known, if it may have text.
 	unknown      []byte // its name, and where it is
@@ -81,8 +83,9 @@ func (p *baseParser) errorMember() {
 	case text == "":
 	case text == "true", '1' <= v[0] && v[0] <= '9':
 		p.isError = true
+		p.errorCode = cmp.Or(p.errorCode, statusOf(v))
 	default:
-		p.d.Fault = text
+		p.d.Fault, p.d.FaultStatus = text, faultStatus(v)
 	}
 }
 
@@ -110,7 +113,14 @@ func (p *baseParser) countTo(total int) {
 // cachedTokensMember reads a member of the details of OpenAI's usage object.
 func (p *baseParser) cachedTokensMember(name []byte) {
 	if string(name) == "cached_tokens" {
-		p.d.Usage.CachedTokens = p.w.Count()
+		p.cachedTokens()
+	}
+}
+
+// cachedTokens reads the next value as the number of cached tokens. A null states nothing.
+func (p *baseParser) cachedTokens() {
+	if p.w.Kind() == '0' { // a number
+		p.d.Usage.CachedTokens, p.d.Usage.CachedStated = p.w.Count(), true
 	}
 }
 
@@ -145,6 +155,7 @@ func (p *baseParser) timingsMember(name []byte) {
 	switch string(name) {
 	case "cache_n":
 		t.CachedTokens = w.Count()
+		p.d.Usage.CachedStated = true
 	case "prompt_n":
 		t.PromptTokens = w.Count()
 	case "prompt_ms":

@@ -152,6 +152,7 @@ func (p *converseParser) usageMember(name []byte) {
 	case "inputTokens":
 		p.fresh = p.w.Count()
 	case "cacheReadInputTokens":
+		u.CachedStated = p.w.Kind() == '0' // a number
 		p.read = p.w.Count()
 	case "cacheWriteInputTokens":
 		p.written = p.w.Count()

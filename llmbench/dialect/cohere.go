@@ -147,7 +147,7 @@ func (p *cohereParser) usageMember(name []byte) {
 	case "tokens":
 		p.object(p.tokensMember)
 	case "cached_tokens":
-		p.d.Usage.CachedTokens = p.w.Count()
+		p.cachedTokens()
 	}
 }
 

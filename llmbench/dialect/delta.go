@@ -46,6 +46,10 @@ type Delta struct {
 	// Fault is the error message of the server. It is empty if the server
 	// reported no error.
 	Fault string
+	// FaultStatus is the HTTP status, from 400 to 599, that the error states for itself, as a number or as digits
+	// in a member such as "code". It is 0 if the error states none. SGLang reports most refusals so, in an answer
+	// with status 200.
+	FaultStatus int
 	// Done reports that the event was the end marker of the dialect.
 	Done bool
 	// Progress reports that the server is processing the prompt. llama.cpp says so if the request has the member
@@ -114,11 +118,14 @@ func (d *Delta) rewind(m mark) {
 	d.ToolCall, d.ToolName = d.ToolCall[:m.toolCall], d.ToolName[:m.toolName]
 }
 
-// Usage holds token counts that a server reported. A count that the server did not report is 0.
+// Usage holds token counts that a server reported. A count that the server did not report is 0. If a stream
+// reports several times, a later statement of CachedTokens replaces an earlier one, also if it is 0.
 type Usage struct {
 	PromptTokens int
 	OutputTokens int
 	CachedTokens int // the part of PromptTokens that came from a cache
+	// CachedStated reports that the server stated CachedTokens, which may be 0.
+	CachedStated bool
 	// ReasoningTokens is the number of reasoning tokens. Most servers also count them in OutputTokens. Some
 	// servers do not send the text of the reasoning.
 	ReasoningTokens int

@@ -40,6 +40,7 @@ func (p *baseParser) Event(e sse.Event, d *Delta) error {
 	p.doneSeen = p.doneSeen || done
 	if isErrorEvent { // the event type is enough to make this an error
 		d.Fault = cmp.Or(d.Fault, faultMessage(payload), "an error event without data")
+		d.FaultStatus = cmp.Or(d.FaultStatus, faultStatus(payload))
 		return nil
 	}
 	if err != nil && e.Unterminated {
@@ -108,7 +109,7 @@ func (p *baseParser) documents(text []byte, d *Delta) error {
 func (p *baseParser) beginDocument(from int) {
 	p.start, p.from = p.d.mark(), from
 	p.endsHere, p.members, p.others = false, 0, 0
-	p.isError, p.errorLike, p.errorText, p.timingsJSON = false, false, p.errorText[:0], p.timingsJSON[:0]
+	p.isError, p.errorLike, p.errorText, p.errorCode, p.timingsJSON = false, false, p.errorText[:0], 0, p.timingsJSON[:0]
 	p.unknown = p.unknown[:0]
 	p.steps.begin()
 }
@@ -134,6 +135,9 @@ func (p *baseParser) endDocument() {
 	understood := p.others < p.members // a member is part of an answer
 	if (p.isError || p.errorLike && !understood) && p.d.Fault == "" {
 		p.d.Fault = cmp.Or(excerpt(p.errorText), excerpt(bytes.TrimSpace(document)), "an error without a message")
+	}
+	if p.d.Fault != "" {
+		p.d.FaultStatus = cmp.Or(p.d.FaultStatus, p.errorCode)
 	}
 	generated := p.d.generatedSince(p.start)
 	p.tellUnknown(document, understood, generated)

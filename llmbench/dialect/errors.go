@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -61,6 +62,7 @@ func (p *baseParser) code(v []byte, words bool) {
 		text = word(v)
 	}
 	n, err := strconv.Atoi(text)
+	p.errorCode = cmp.Or(p.errorCode, statusOf(v))
 	switch strings.ToLower(text) {
 	case "error", "fail", "failed", "failure", "false":
 		p.errorLike = true

@@ -138,7 +138,7 @@ func (p *geminiParser) usageMember(name []byte) {
 	case "promptTokenCount":
 		u.PromptTokens = p.w.Count()
 	case "cachedContentTokenCount":
-		u.CachedTokens = p.w.Count()
+		p.cachedTokens()
 	case "candidatesTokenCount":
 		p.candidates = p.w.Count()
 	case "thoughtsTokenCount":

@@ -50,6 +50,7 @@ type generateParser struct {
 	count           int // number of tokens so far, as the server reported it
 	reason          string
 	reasonText      []byte
+	reasonStatus    int // the HTTP status of an abort, or 0
 }
 
 func newGenerateParser(dialect string, mode textMode) *generateParser {
@@ -66,7 +67,7 @@ func (p *generateParser) Reset() {
 
 func (p *generateParser) begin() {
 	p.text, p.hasText, p.hasIDs, p.tokenIDs, p.count = p.text[:0], false, false, 0, 0
-	p.reason, p.reasonText = "", p.reasonText[:0]
+	p.reason, p.reasonText, p.reasonStatus = "", p.reasonText[:0], 0
 }
 
 func (p *generateParser) member(name []byte) {
@@ -92,7 +93,7 @@ func (p *generateParser) metaMember(name []byte) {
 		p.count = p.w.Count()
 		p.d.Usage.OutputTokens = p.count
 	case "cached_tokens":
-		p.d.Usage.CachedTokens = p.w.Count()
+		p.cachedTokens()
 	case "e2e_latency":
 		p.d.Timings.Total = p.w.Duration(time.Second)
 	case "queue_time":
@@ -114,13 +115,15 @@ func (p *generateParser) reasonMember(name []byte) {
 		p.reason = p.reasonWord()
 	case "message":
 		p.reasonText = p.w.Text(p.reasonText[:0])
+	case "status_code":
+		p.reasonStatus = statusOf(p.w.Raw())
 	}
 }
 
 func (p *generateParser) end() {
 	if p.reason != "" {
 		if p.reason == "abort" && len(p.reasonText) > 0 {
-			p.d.Fault = excerpt(p.reasonText)
+			p.d.Fault, p.d.FaultStatus = excerpt(p.reasonText), p.reasonStatus
 		}
 		p.finish(p.reason)
 	}

@@ -86,7 +86,7 @@ func newOpenAIParser(dialect string) *openAIParser {
 }
 
 func (p *openAIParser) Reset() {
-	p.memoParser.Reset()
+	p.openAIMessage.Reset()
 	p.countAsked, p.runningCount = false, false
 	p.perStep = 0
 }
@@ -157,6 +157,8 @@ func (p *openAIParser) choiceMember(name []byte) {
 	case "finish_reason":
 		p.reason = p.reasonWord()
 		p.reasonPending = p.reason == ""
+	case "usage": // Moonshot, beside the finish reason (https://platform.moonshot.ai/docs/api/chat)
+		p.w.Object(p.usageMember)
 	case "token_ids":
 		p.tokenIDs += p.w.Length()
 	case "avg_decoded_tokens_per_iter": // TensorRT-LLM

@@ -1,6 +1,10 @@
 package dialect
 
-import "github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
+import (
+	"bytes"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
+)
 
 // openAIMessage parses the message of a choice, which is the part of an answer that has its text.
 type openAIMessage struct {
@@ -8,6 +12,15 @@ type openAIMessage struct {
 	choiceStart mark   // where the text of the choice begins
 	in          string // where the members of the message are: "delta." or "message."
 	contentSeen bool   // the message has the member content, or the choice has the member text
+	lastDetails []byte // the text of the last reasoning_details of the stream
+	grown       int    // number of deltas in a row whose reasoning_details are the last ones with more text
+}
+
+func (p *openAIMessage) Reset() {
+	p.memoParser.Reset()
+	if p.lastDetails, p.grown = p.lastDetails[:0], 0; cap(p.lastDetails) > maxMemo {
+		p.lastDetails = nil
+	}
 }
 
 // messageMember reads a member of a message or of a delta.
@@ -25,7 +38,9 @@ func (p *openAIMessage) messageMember(name []byte) {
 		p.object(p.audioMember)
 	case "reasoning", "reasoning_content", "reasoning_text", "thinking": // vLLM 0.12 to 0.20 sends the same text under two names
 		p.reasoning(true)
-	case "reasoning_details", "thinking_blocks": // OpenRouter and LiteLLM also send the text under another name
+	case "reasoning_details": // OpenRouter also sends the text under another name
+		p.details()
+	case "thinking_blocks": // LiteLLM also sends the text under another name
 		p.reasoning(false)
 	case "tool_calls":
 		p.d.ToolCall, p.d.ToolName = p.d.ToolCall[:p.choiceStart.toolCall], p.d.ToolName[:p.choiceStart.toolName]
@@ -85,6 +100,31 @@ func (p *openAIMessage) reasoning(plain bool) {
 		p.d.Reasoning = append(p.d.Reasoning[:from], added...)
 	default:
 		p.d.Reasoning = p.d.Reasoning[:middle]
+	}
+}
+
+// leastGrown is the number of deltas in a row that repeat the reasoning before, after which all of them count as such.
+// Tokens seldom begin with the token before.
+const leastGrown = 3
+
+// details reads the next value as reasoning_details. MiniMax sends all of the reasoning so far with each delta
+// (https://platform.minimax.io/docs/guides/text-m2-function-call). Only what is new counts, from the delta on that shows
+// that the server does so.
+func (p *openAIMessage) details() {
+	middle := len(p.d.Reasoning)
+	p.reasoning(false)
+	added, old := p.d.Reasoning[middle:], len(p.lastDetails)
+	switch {
+	case p.wholeBody || len(added) == 0:
+		return
+	case old == 0 || !bytes.HasPrefix(added, p.lastDetails):
+		p.grown, old = 0, 0
+	case len(added) > old:
+		p.grown++
+	}
+	p.lastDetails = append(p.lastDetails[:0], added...)
+	if p.grown >= leastGrown {
+		p.d.Reasoning = append(p.d.Reasoning[:middle], added[old:]...)
 	}
 }
 

@@ -49,6 +49,20 @@ func TestMessageMembers(t *testing.T) {
 		assert.Equal(t, want{whole.Text, whole.Reasoning, whole.ToolCall, whole.ToolName}, c.want, c.members)
 		assert.Equal(t, whole.Unread, "", c.members)
 	}
+	// MiniMax repeats the reasoning before, and other servers do not.
+	for want, texts := range map[string][]string{
+		"aababc, d": {"a", "ab", "abc", "abc,", "abc, ", "abc, ", "abc, d"},
+		"aabbaab":   {"a", "ab", "b", "aa", "b"},
+		"------":    {"-", "--", "--", "-"},
+	} {
+		var documents []string
+		for _, text := range texts {
+			documents = append(documents, `{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":"`+text+`"}]}}]}`)
+		}
+		f := forms[0]
+		got := f.read(append(documents, f.text, ends(f.end, `"stop"`))...)
+		assert.Equal(t, got.Reasoning, want)
+	}
 	// Together sends the text twice.
 	got := forms[0].read(`{"choices":[{"text":"a","delta":{"token_id":9,"content":"a"},"finish_reason":null}]}`, `{"choices":[{"delta":{"content":"b"},"text":"b"}]}`, ends(forms[0].end, `"stop"`))
 	assert.Equal(t, got.Text, "ab")

@@ -1,7 +1,9 @@
 package dialect
 
 import (
+	"cmp"
 	"encoding/json"
+	"strconv"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect/internal/jsonwalk"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
@@ -33,6 +35,32 @@ func faultMessage(v []byte) string {
 		return excerpt([]byte(object.Message))
 	}
 	return excerpt(v)
+}
+
+// faultStatus returns the HTTP status that v states for itself: v is the value of a member "error", or a document
+// that is itself an error. It returns 0 if v states none.
+func faultStatus(v []byte) int {
+	var object struct {
+		Code, Status   json.RawMessage // vLLM, SGLang, llama.cpp, OpenRouter, Google: code; RFC 9457: status
+		StatusCode     json.RawMessage `json:"status_code"`
+		HTTPStatusCode json.RawMessage `json:"http_status_code"`
+		HTTPCode       json.RawMessage `json:"http_code"` // MiniMax, as digits
+	}
+	if json.Unmarshal(v, &object) != nil {
+		return 0
+	}
+	return cmp.Or(statusOf(object.Code), statusOf(object.StatusCode), statusOf(object.Status), statusOf(object.HTTPStatusCode), statusOf(object.HTTPCode))
+}
+
+// statusOf returns v, a number or a string of digits, if it is the HTTP status of an error. Otherwise it returns 0.
+func statusOf(v []byte) int {
+	if isWord(v) {
+		v = v[1 : len(v)-1]
+	}
+	if n, err := strconv.Atoi(string(v)); err == nil && n >= 400 && n <= 599 {
+		return n
+	}
+	return 0
 }
 
 // isWord reports whether v is a JSON string that is not empty.

@@ -25,7 +25,7 @@ func (m *matcher) addDefaults() (units []string) {
 			continue
 		}
 		r := ruleOf(m.rules, unit)
-		r.gated, r.margin = true, defaultMargin
+		r.gated, r.margin = true, unitMargin{share: defaultMargin}
 		m.rules[tidied], units = r, append(units, spelled)
 	}
 	return units

@@ -13,8 +13,10 @@
 //
 //	Unit output-tok/s better=higher gate=2%
 //	Unit p50-ttft-ns better=lower gate=5%
+//	Unit mean-tpot-ns better=lower gate=5%,0.5ms
 //
-// ns/op, B/op, allocs/op and MB/s need no better=. A unit without a margin is shown but not judged.
+// A margin is a percentage of the old median, an amount such as 0.5ms, or the larger one of both. An amount counts as its
+// share of the old median. ns/op, B/op, allocs/op and MB/s need no better=. A unit without a margin is shown but not judged.
 // benchstat reads such lines too; it ignores gate= and same=. If no unit has a margin, those four units have a default
 // margin of 5 %, and [Report].Defaults and the verdict name them.
 //
@@ -121,6 +123,33 @@
 //	on both sides            12.4%      0.0%      2.2%     98.8%
 //	only old                  6.6%      0.0%      5.8%     98.7%
 //	only new                  6.3%      0.0%      1.3%     38.1%
+//
+// # Reasons for missing values
+//
+// A unit may say that values are missing in the results that have it, and whose doing that is:
+//
+//	Unit bursts-% better=lower withheld=server says=buffers-streams:come-in-bursts
+//
+// Of such a unit, a value above 0 is a mark. Marks are tested like the values of a gated unit without a margin: if they are
+// pairs, by exchanges of rounds, in one family with all other rows, and otherwise by Fisher's exact test. If new has more
+// marks, the row is a Regression for withheld=server, and CannotJudge for withheld=client. A result without the mark counts
+// only if it has a value of a gated unit that no result with the mark has. Otherwise its round is omitted.
+//
+// While samples are being added, marks are also tested after each round. If the versions are equal, each round in which
+// exactly one side has the mark is a fair coin. A fifth of what is left of Alpha at the first mark is divided among the
+// rows with marks in the order of their first marks. The first row is found if new has the mark in the first eight such
+// rounds (2^-8 is 0.4 %), the second one needs at least eleven. The looks have the other four fifths of Alpha.
+// TestWithheldFalseAlarms compares versions in all orders of the rounds: of 1024 orders, 0 to 16 are false alarms, at most
+// 1.6 %.
+//
+// # Budgets
+//
+// A budget is a limit for the median of the new values, max= or min=, whatever the old values are. The sign test decides
+// whether the median is beyond the limit, which makes the row a Regression, or within, which makes it NoWorse. Otherwise the
+// row is CannotJudge. The test is exact if the samples are independent; it does not depend on their distribution. Rows with
+// budgets are tested like proportions: beside other rows they get a fifth of Alpha, by Holm's method.
+//
+//	Unit p99-ttft-ns better=lower max=2ms
 //
 // # Proportions
 //
@@ -329,7 +358,8 @@
 //   - Unit lines contradict each other, or a margin, direction or tolerance is invalid;
 //   - there are too few samples;
 //   - no unit is gated, and the results have no unit with a default margin;
-//   - no gated row is in both files, unless Options.EmptyOld or Options.AllowRemoved is set.
+//   - no gated row is in both files, unless Options.EmptyOld is set and old has no gated row either, or figures were withheld
+//     more often on one side.
 //
 // Rows are never pooled. If lower is better, a baseline of 0 allows only 0: a fail-% that goes from 0 to 3
 // is a regression.

@@ -22,6 +22,7 @@ func FuzzCompare(f *testing.F) {
 		{good, good}, {good, worse}, {good, noisy}, {noisy, good[:len(good)-9]}, {"", ""}, {good, "Unit ns/op gate=7% better=higher\n" + good},
 		{good, runs(6, "BenchmarkA-4 1 100 ns/op")}, {good, runs(6, "BenchmarkA-2 1 NaN ns/op")}, {good, "gpu: x\n" + good + "--- FAIL: BenchmarkA\n"},
 		{"Unit x better=higher gate=1%\n" + runs(7, "BenchmarkA 1 1e-9 x 1 y"), runs(7, "BenchmarkA 1 1e300 x -1 y")},
+		{"Unit bursts-% withheld=server says=buffers:burst\nUnit ns/op max=150ns\n" + good, runs(6, "BenchmarkA-2 1 100 bursts-% 3 B/op")}, {"Unit B/op max=2\n" + good, worse},
 		{good, strings.ReplaceAll(good, "1 100", "1\t+Inf")}, {good, strings.ReplaceAll(good, "PASS\n", "")},
 	} {
 		f.Add([]byte(files[0]), []byte(files[1]))
@@ -62,12 +63,13 @@ func FuzzCompare(f *testing.F) {
 				t.Errorf("verdict %s without %s in the new file, which has %v", r.Verdict, name, newNames)
 			}
 		}
-		if !slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Margin != nil }) {
+		if !slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Margin != nil || row.Limit != nil || row.Withheld != nil }) {
 			t.Errorf("verdict %s without a gated row", r.Verdict)
 		}
 		for _, row := range r.Rows {
 			switch added := row.Old.N == 0 && row.Verdict == Added; {
 			case row.Margin == nil || added && row.PAdjusted == nil && slices.ContainsFunc(r.Added, row.isOf):
+			case row.Verdict == Removed && r.Verdict == Regression && row.New.N == 0: // a unit that is missing beside a regression
 			case row.PAdjusted == nil || min(row.Old.N, row.New.N) < 6:
 				t.Errorf("verdict %s of too few samples: %+v", r.Verdict, row)
 			}

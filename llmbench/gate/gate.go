@@ -40,6 +40,24 @@ func Compare(units, old, new File, o Options) (*Report, error) {
 	return r, nil
 }
 
+// CheckBudgets decides whether the results in file keep the budgets of their units, max= and min= in Unit lines. Margins do
+// not matter, because there are no old results. Otherwise CheckBudgets is like [Compare]; it is a problem if no unit of the
+// results has a budget.
+func CheckBudgets(units, file File, o Options) (*Report, error) {
+	o.EmptyOld, o.budgets = true, true
+	r, err := Compare(units, File{}, file, o)
+	if err != nil {
+		return nil, err
+	}
+	r.Added = nil
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.Verdict == Added {
+			row.Verdict, row.Margin, row.Gate = NotGated, nil, ""
+		}
+	}
+	return r, nil
+}
+
 // CompareColumns compares results within a file, for example results with a gateway and
 // results without it. The key col names what differs: "/via" is a key of benchmark names,
 // "quantization" a configuration line, ".name" the name of the benchmark. The key must

@@ -5,6 +5,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // headline returns the verdict as a sentence, with the worst row and every restriction of the verdict.
@@ -19,7 +22,7 @@ func (r *Report) headline() string {
 		s += fmt.Sprintf("; no Unit line has a margin, so %s may be %.4g%% worse by default", strings.Join(r.Defaults, ", "), 100*defaultMargin)
 	}
 	if r.LeftOut > 0 {
-		s += "; left out: " + plural(r.LeftOut, "result") + " with neither value"
+		s += "; left out: " + numbers.Count(r.LeftOut, "result") + " with neither value"
 	}
 	if r.Partial {
 		s += "; -partial: results may be missing, or come from one process"
@@ -31,7 +34,7 @@ func (r *Report) headline() string {
 		s += "; both files have the same contents, so the results are compared with themselves"
 	}
 	if r.Sides != "" {
-		s += "; " + printable(r.Sides)
+		s += "; " + redact.Line(r.Sides)
 	}
 	return s
 }
@@ -44,16 +47,23 @@ func (r *Report) after() string {
 	case r.Samples < r.Max:
 		return fmt.Sprintf(" after %d of %d rounds", r.Samples, r.Max)
 	}
-	return fmt.Sprintf(" after %s", plural(r.Samples, "round"))
+	return fmt.Sprintf(" after %s", numbers.Count(r.Samples, "round"))
 }
 
 // sentence returns the reason for the verdict, without the word for the verdict itself.
 func (r *Report) sentence() string {
 	switch noisy := r.count(CannotJudge); {
+	case r.Verdict == Regression && len(r.withheldRows(Regression)) > 0:
+		rows := r.withheldRows(Regression)
+		s := r.withheldText(rows[0])
+		if n := r.count(Regression) - 1; n > 0 {
+			s += fmt.Sprintf("; and %d more", n)
+		}
+		return s
 	case r.Verdict == Regression:
 		s := r.worst(Regression, "", func(row *Row) (float64, string) {
 			text := row.changeText()
-			if row.Change == nil { // the old median is 0
+			if row.Limit != nil || row.Change == nil { // a budget, or the old median is 0
 				return math.Inf(+1), text
 			}
 			return row.worse() - *row.Margin, text
@@ -67,12 +77,16 @@ func (r *Report) sentence() string {
 	case len(r.Problems) > 0:
 		s := r.why()
 		if n := r.count(Regression); n > 0 {
-			s += fmt.Sprintf("; %d of %s regressed", n, plural(r.Cells, "row"))
+			s += fmt.Sprintf("; %d of %s regressed", n, numbers.Count(r.Cells, "row"))
 		}
 		return s
+	case len(r.withheldRows(CannotJudge)) > 0:
+		return r.withheldText(r.withheldRows(CannotJudge)[0])
 	case noisy > 0:
 		return r.worst(CannotJudge, "", func(row *Row) (float64, string) {
 			switch {
+			case row.Limit != nil && !row.Lacks:
+				return math.Inf(+1), ""
 			case row.Lacks:
 				return math.Inf(+1), row.changeText() + ", " + row.lackText()
 			case row.Noise == nil:
@@ -95,22 +109,32 @@ func (r *Report) sentence() string {
 
 // passed says how much a pass shows. A row counts as within its margin if it is shown to be no worse, or if
 // both its change and its noise are within the margin.
-func (r *Report) passed() string {
-	within := 0
+func (r *Report) passed() (text string) {
+	within, budgets := r.countWithin(), 0
 	for i := range r.Rows {
-		if r.Rows[i].within() {
-			within++
+		if r.Rows[i].Limit != nil {
+			budgets++
 		}
+	}
+	if better := r.betterWithheld(); better != "" {
+		if r.Cells == 0 {
+			return better
+		}
+		defer func() { text += "; " + better }()
 	}
 	switch {
 	case r.Cells == 0:
 		return "nothing was judged, because no gated row is in both files"
+	case within == r.Cells && budgets == r.Cells:
+		return fmt.Sprintf("%s within budget", numbers.Count(within, "row"))
 	case within == 1 && r.Cells == 1:
 		return "1 row within its margin"
+	case within == r.Cells && budgets > 0:
+		return fmt.Sprintf("%d rows within their margins and budgets", within)
 	case within == r.Cells:
 		return fmt.Sprintf("%d rows within their margins", within)
 	}
-	s := "no regression found in " + plural(r.Cells, "row")
+	s := "no regression found in " + numbers.Count(r.Cells, "row")
 	if within > 0 {
 		s += fmt.Sprintf(", %d of them within their margins", within)
 	}
@@ -118,6 +142,16 @@ func (r *Report) passed() string {
 		s += "; " + found
 	}
 	return s
+}
+
+// countWithin counts the rows within their margins.
+func (r *Report) countWithin() (n int) {
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.Withheld == nil && row.within() {
+			n++
+		}
+	}
+	return n
 }
 
 // found says which regression would have been found in every row, since a pass shows no more than that. It returns ""
@@ -142,7 +176,7 @@ func (r *Report) found() string {
 
 // within reports whether the row counts as within its margin; see passed.
 func (row *Row) within() bool {
-	if row.Verdict != Pass || row.Change == nil || row.Noise == nil {
+	if row.Verdict != Pass || row.Change == nil || row.Noise == nil || row.Margin == nil {
 		return row.Verdict == NoWorse
 	}
 	const rounding = 1e-9
@@ -167,7 +201,9 @@ func (r *Report) worst(v Verdict, what string, measure func(*Row) (size float64,
 			continue
 		}
 		if size, text := measure(row); name == "" || size > largest {
-			name = fmt.Sprintf("%s %s (margin %s)", row.worded(label(row)), text, row.share(*row.Margin, 4))
+			if name = fmt.Sprintf("%s %s", row.worded(label(row)), row.limitOr(text)); row.Limit == nil {
+				name += fmt.Sprintf(" (margin %s)", row.share(*row.Margin, 4))
+			}
 			largest = size
 		}
 	}
@@ -178,7 +214,7 @@ func (r *Report) worst(v Verdict, what string, measure func(*Row) (size float64,
 	case r.count(v) == 1:
 		most = ": "
 	}
-	return fmt.Sprintf("%d of %s%s%s%s", r.count(v), plural(r.Cells, "row"), what, most, name)
+	return fmt.Sprintf("%d of %s%s%s%s", r.count(v), numbers.Count(r.Cells, "row"), what, most, name)
 }
 
 // onlyIn names the subjects, each of which is in one file only. It omits those that a problem names
@@ -192,9 +228,12 @@ func (r *Report) onlyIn(subjects []Subject, how string) string {
 		}) {
 			continue // the problem's line names it
 		}
+		if slices.ContainsFunc(r.Rows, func(row Row) bool { return row.shows(s) }) {
+			continue // the row's line names it
+		}
 		name := label(&Row{Pkg: s.Pkg, Name: s.Name})
 		if s.Unit != "" {
-			name += " " + printable(s.Unit)
+			name += " " + redact.Line(s.Unit)
 		}
 		names = append(names, name)
 	}
@@ -209,7 +248,7 @@ func (r *Report) onlyIn(subjects []Subject, how string) string {
 func (r *Report) hint() string {
 	n := 0
 	for i := range r.Rows {
-		if row := &r.Rows[i]; row.Improved && row.Change != nil && -row.worse() > *row.Margin {
+		if row := &r.Rows[i]; row.Improved && row.Margin != nil && row.Change != nil && -row.worse() > *row.Margin {
 			n++
 		}
 	}

@@ -57,7 +57,7 @@ func TestHeadline(t *testing.T) {
 	}
 	named := compare(t, gateOp, side(quiet), side(times(quiet, 1.01)), Options{})
 	named.Sides = "b against a; command: x\x1b[1m"
-	assert.Equal(t, named.headline(), "pass: 1 row within its margin; b against a; command: x?[1m")
+	assert.Equal(t, named.headline(), "pass: 1 row within its margin; b against a; command: x\\x1b[1m")
 	// The command benchgate ab knows which side is old.
 	r := compare(t, gateOp, runs(10, "BenchmarkA 1 100 ns/op"), runs(10, "BenchmarkA 1 50 ns/op"), Options{NewFirst: order(10), Planned: 10})
 	assert.Equal(t, r.hint(), "")

@@ -3,6 +3,8 @@ package gate
 import (
 	"fmt"
 	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 )
 
 // inTurns returns the number of rounds if the results of the two columns of a file are pairs: each gated row of both
@@ -42,13 +44,13 @@ func (p pair) unpaired(unit string) string {
 	case len(old) == 0 && len(new) == 0:
 		return fmt.Sprintf("no %s, by which the results of other rows are pairs: want pairs in all rows or in none", unit)
 	case len(old) != p.old.n || len(new) != p.new.n:
-		return fmt.Sprintf("%s in %d of %s and in %d of %s"+want, unit, len(old), plural(p.old.n, "old result"), len(new), plural(p.new.n, "new result"))
+		return fmt.Sprintf("%s in %d of %s and in %d of %s"+want, unit, len(old), numbers.Count(p.old.n, "old result"), len(new), numbers.Count(p.new.n, "new result"))
 	}
 	seen := map[float64]bool{}
 	for i, v := range new {
 		switch {
 		case i >= len(old):
-			return fmt.Sprintf("%s of new result %d is %.0f, and old has %s"+want, unit, i+1, v, plural(len(old), "result"))
+			return fmt.Sprintf("%s of new result %d is %.0f, and old has %s"+want, unit, i+1, v, numbers.Count(len(old), "result"))
 		case v != old[i]:
 			return fmt.Sprintf("%s of result %d is %.0f, but %.0f in old"+want, unit, i+1, v, old[i])
 		case seen[v]:
@@ -57,7 +59,7 @@ func (p pair) unpaired(unit string) string {
 		seen[v] = true
 	}
 	if len(old) > len(new) {
-		return fmt.Sprintf("%s of old result %d is %.0f, and new has %s"+want, unit, len(new)+1, old[len(new)], plural(len(new), "result"))
+		return fmt.Sprintf("%s of old result %d is %.0f, and new has %s"+want, unit, len(new)+1, old[len(new)], numbers.Count(len(new), "result"))
 	}
 	return ""
 }

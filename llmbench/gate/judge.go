@@ -7,6 +7,7 @@ import (
 	"golang.org/x/perf/benchmath"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate/internal/decide"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 )
 
 // report tests the gated rows and returns the report.
@@ -15,17 +16,30 @@ func (m *matcher) report(o Options) *Report {
 		Old: m.old.name, New: m.new.name, OldVersion: m.old.version, NewVersion: m.new.version,
 		Config: m.settings(), Rows: []Row{}, Problems: append([]Problem{}, m.problems...),
 		Added: m.added, Removed: m.removed, Partial: m.old.partial || m.new.partial, OneStart: m.oneStart, Defaults: m.defaults}
-	var gated []gatedRow
-	awaits := false
+	var gated, marked []gatedRow
+	awaits, limits := false, 0
 	for _, p := range m.pairs {
 		for _, unit := range m.unitsOf(p) {
 			rule := ruleOf(m.rules, unit)
 			if rule.pairs {
 				continue // the values say which results are pairs, and nothing else
 			}
+			if rule.withheld != "" && p.old != nil && p.new != nil {
+				if c, units, ok := m.marks(p, unit, o); ok {
+					marked = append(marked, gatedRow{c, p, unit, len(r.Rows)})
+					r.Rows = append(r.Rows, p.marksRow(unit, rule, units))
+					continue
+				}
+			}
+			if row, c, ok := m.limited(p, unit, rule); ok {
+				limits++
+				gated = append(gated, gatedRow{c, p, unit, len(r.Rows)})
+				r.Samples = max(r.Samples, p.new.n, len(o.NewFirst))
+				r.Rows = append(r.Rows, row)
+			}
 			c := p.cell(unit, rule, o)
 			if rule.gated && p.has(unit) {
-				gated = append(gated, gatedRow{c, p, len(r.Rows)})
+				gated = append(gated, gatedRow{c, p, unit, len(r.Rows)})
 				r.Samples = max(r.Samples, p.old.n, p.new.n, len(o.NewFirst))
 			}
 			row := p.row(unit, rule, c)
@@ -35,28 +49,42 @@ func (m *matcher) report(o Options) *Report {
 		}
 	}
 	r.Cells = len(gated)
-	if r.Cells == 0 && len(r.Problems) == 0 && len(m.lost) == 0 && !o.EmptyOld && !o.AllowRemoved {
-		r.Problems = append(r.Problems, Problem{Message: "no gated row is in both files, so nothing can be judged: want old results that have one"})
+	for _, g := range marked {
+		r.Samples = max(r.Samples, g.old.n, g.new.n, len(o.NewFirst))
 	}
-	plan := m.plan
+	plan, found := m.plan.Marks(cellsOf(marked))
 	alpha, looks := plan.Level(r.Samples)
-	r.Alpha, r.Max = rounded(alpha, 12), plan.Rounds
+	r.Alpha, r.Max = numbers.Rounded(alpha, 12), plan.Rounds
 	alike := m.judgeLikeness(r, looks)
-	gated = slices.DeleteFunc(gated, func(g gatedRow) bool { return !r.judgeable(g, plan) })
-	cells, reverse := make([]decide.Cell, len(gated)), make([]decide.Cell, len(gated))
+	others := r.Cells+len(marked) > limits
+	gated = slices.DeleteFunc(gated, func(g gatedRow) bool {
+		if g.Limit != nil {
+			return !r.checkLimit(g, limits, others, plan)
+		}
+		return !r.judgeable(g, plan)
+	})
+	gated = append(gated, marked...)
+	cells, reverse := cellsOf(gated), make([]decide.Cell, len(gated))
 	for i, g := range gated {
-		cells[i], reverse[i] = g.Cell, g.Reversed()
+		reverse[i] = g.Reversed()
 	}
-	all, settled := decide.Decide(cells, r.Cells, r.Samples, plan, decide.Rules{Quiet: o.RequireQuiet, NoWorse: o.RequireNoWorse})
+	family := r.Cells + len(marked)
+	all, settled := decide.Decide(cells, family, r.Samples, plan, decide.Rules{Quiet: o.RequireQuiet, NoWorse: o.RequireNoWorse})
 	var better []decide.PValues
 	if looks {
-		better = decide.Test(reverse, r.Cells)
+		better = decide.Test(reverse, family)
 	}
 	for i, d := range all {
 		row := &r.Rows[gated[i].index]
 		row.PWorse, row.PAdjusted = known(d.Worse), known(d.Adjusted)
 		row.Verdict = []Verdict{decide.Pass: Pass, decide.NoWorse: NoWorse, decide.Regression: Regression, decide.TooNoisy: CannotJudge, decide.TooFew: CannotJudge}[d.Outcome]
-		row.Improved = looks && decide.AtMost(better[i].Adjusted, alpha)
+		if g := gated[i]; g.Marks {
+			row.judgeMarks(found[i-len(gated)+len(marked)])
+		}
+		row.Improved = looks && row.Limit == nil && decide.AtMost(better[i].Adjusted, alpha)
+		if row.Limit != nil || row.Withheld != nil {
+			continue
+		}
 		row.Bound = known(cells[i].Bound(alpha))
 		row.Detectable = known(cells[i].Detectable(r.Cells, plan.Rounds, plan.Final()))
 		switch d.Outcome {
@@ -66,11 +94,23 @@ func (m *matcher) report(o Options) *Report {
 			row.Few, row.Wanted = true, decide.WantedToShow(r.Samples, d.Adjusted, alpha)
 		}
 	}
+	awaits = awaits || m.ungated && !plan.Complete(r.Samples)
+	new := o.EmptyOld && len(m.removed) == 0 && len(marked) == 0 // all benchmarks are new
+	if r.Cells == 0 && len(r.Problems) == 0 && len(m.lost) == 0 && !new && !awaits && (looks || len(marked) == 0) && !r.showsWithheld() {
+		r.Problems = append(r.Problems, m.nothing(marked))
+	}
 	if r.count(Regression) == 0 {
-		r.Problems = append(r.Problems, m.lost...)
+		for _, p := range m.lost {
+			if !slices.ContainsFunc(r.Rows, func(row Row) bool { return row.shows(Subject{p.Pkg, p.Name, p.Unit}) }) {
+				r.Problems = append(r.Problems, p)
+			}
+		}
 		for _, g := range gated {
 			r.refuseBlind(g, plan)
 		}
+	}
+	if o.budgets && limits == 0 && len(r.Problems) == 0 {
+		r.Problems = append(r.Problems, m.noBudget())
 	}
 	waits := awaits || slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Lacks })
 	r.Settled = settled && (alike && !waits || plan.Complete(r.Samples)) || r.count(Regression) > 0 || len(r.Problems) > 0
@@ -83,6 +123,15 @@ func (m *matcher) report(o Options) *Report {
 		r.Verdict = CannotJudge
 	}
 	return r
+}
+
+// cellsOf returns the cells of rows.
+func cellsOf(rows []gatedRow) []decide.Cell {
+	cells := make([]decide.Cell, len(rows))
+	for i, g := range rows {
+		cells[i] = g.Cell
+	}
+	return cells
 }
 
 // judgeLikeness reports whether the two sides of each benchmark agree in the units with a tolerance. At a
@@ -104,6 +153,7 @@ func (m *matcher) judgeLikeness(r *Report, looks bool) (alike bool) {
 type gatedRow struct {
 	decide.Cell
 	pair
+	unit  string
 	index int // of the row in Report.Rows
 }
 
@@ -142,16 +192,25 @@ func (r *Report) judgeable(g gatedRow, p decide.Plan) bool {
 // pairedRows returns the number of gated rows that a row of pairs is tested with, and words for it. Other rows, and
 // proportions, are tested alone in this sense: the others do not make their smallest p-value larger.
 func (r *Report) pairedRows(row *Row) (n int, among string) {
-	if !r.Paired || row.Points || r.Cells < 2 {
+	family := r.Cells
+	for _, row := range r.Rows {
+		if row.Withheld != nil {
+			family++
+		}
+	}
+	if !r.Paired || row.Points || family < 2 {
 		return 1, ""
 	}
-	return r.Cells, fmt.Sprintf(" for %d gated rows", r.Cells)
+	return family, fmt.Sprintf(" for %d gated rows", family)
 }
 
 // refuseBlind adds a problem for a row that passed although it alone could not have been a regression, beside rows that
 // are better in every round.
 func (r *Report) refuseBlind(g gatedRow, p decide.Plan) {
 	row := &r.Rows[g.index]
+	if g.Marks || g.Limit != nil {
+		return
+	}
 	if family, among := r.pairedRows(row); row.Verdict == Pass && p.Rounds == 0 && !decide.EnoughFor(len(g.Old), r.Samples, family, p.Final()) {
 		row.Verdict = CannotJudge
 		r.problemf(g, "%d samples of each side: want at least %d at alpha %.3g%s", len(g.Old), decide.MinSamples(p.Final(), family), p.Final(), among)
@@ -166,7 +225,7 @@ func (p pair) paired(rounds int) bool {
 // cell returns the samples of a unit of p, with the direction and margin of rule. Of pairs only
 // those are samples that have a value on both sides.
 func (p pair) cell(unit string, rule rule, o Options) decide.Cell {
-	c := decide.Cell{Better: rule.better, Margin: rule.margin, NewFirst: o.NewFirst, InTurns: o.inTurns}
+	c := decide.Cell{Better: rule.better, NewFirst: o.NewFirst, InTurns: o.inTurns}
 	if p.old != nil {
 		c.Old = p.old.values[unit]
 	}
@@ -174,7 +233,7 @@ func (p pair) cell(unit string, rule rule, o Options) decide.Cell {
 		c.New = p.new.values[unit]
 	}
 	switch {
-	case rule.points:
+	case rule.margin.points:
 		c.Trials = &decide.Trials{}
 		if p.old != nil {
 			c.Trials.Old = p.old.values[rule.of]
@@ -185,6 +244,7 @@ func (p pair) cell(unit string, rule rule, o Options) decide.Cell {
 	case o.NewFirst != nil && p.has(unit) && p.paired(len(o.NewFirst)):
 		c.Old, c.New, c.Rounds = p.complete(unit)
 	}
+	c.Margin = rule.margin.of(summarize(c.Old).Median, unit)
 	return c
 }
 
@@ -193,7 +253,8 @@ func (p pair) row(unit string, rule rule, c decide.Cell) Row {
 	row := Row{Pkg: p.either().pkg, Name: p.either().name, Unit: unit, Better: rule.direction(),
 		Old: p.old.summary(unit), New: p.new.summary(unit), Verdict: NotGated}
 	if rule.gated {
-		row.Margin, row.Points, row.Verdict = &rule.margin, rule.points, CannotJudge
+		row.Margin, row.Points, row.Verdict = &c.Margin, rule.margin.points, CannotJudge
+		row.Gate = rule.margin.text(unit)
 		switch {
 		case row.Old.N == 0:
 			row.Verdict = Added

@@ -1,20 +1,25 @@
 package gate
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
+)
 
 // lacking returns a line for each gated row that is judged although some results lack its value.
 func (r *Report) lacking() (lines []string) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if row.PAdjusted == nil || row.Old.Of == 0 && row.New.Of == 0 {
+		if row.PAdjusted == nil || row.Withheld != nil || row.Old.Of == 0 && row.New.Of == 0 {
 			continue
 		}
 		if len(lines) == maxSubjects {
 			return append(lines, "and further rows that are missing in some samples, as column n shows")
 		}
-		line := fmt.Sprintf("%s %s: %s", r.qualify(row.Pkg, row.Name), printable(row.Unit), row.lackText())
-		if r.Paired {
-			line += fmt.Sprintf("; %s have both and are compared", plural(row.Pairs, "round"))
+		line := fmt.Sprintf("%s %s: %s", r.qualify(row.Pkg, row.Name), redact.Line(row.Unit), row.lackText())
+		if r.Paired && row.Limit == nil {
+			line += fmt.Sprintf("; %s have both and are compared", numbers.Count(row.Pairs, "round"))
 		}
 		lines = append(lines, line)
 	}

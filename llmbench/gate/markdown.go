@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // Markdown writes the report in GitHub's Markdown, for a pull request or $GITHUB_STEP_SUMMARY. The verdict
@@ -27,7 +29,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		b.WriteString("\n")
 	}
 	for _, s := range r.Notes {
-		fmt.Fprintf(&b, "- note: %s\n", escape(printable(s)))
+		fmt.Fprintf(&b, "- note: %s\n", escape(redact.Line(s)))
 	}
 	if hint := r.hint(); hint != "" {
 		fmt.Fprintf(&b, "\n%s\n", EscapeMarkdown(hint))

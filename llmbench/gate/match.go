@@ -9,6 +9,7 @@ import (
 	"golang.org/x/perf/benchproc"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate/internal/decide"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 )
 
 // A matcher pairs the rows of two files.
@@ -25,6 +26,7 @@ type matcher struct {
 	lost []Problem // gated units that are missing in the new file; they matter only if no other row is a regression
 
 	added, removed []Subject
+	ungated        bool // no unit is gated so far, but figures were withheld
 	oneStart       bool // several results of one process count as separate samples
 }
 
@@ -45,7 +47,7 @@ type side struct {
 	s *samples
 }
 
-// sides returns the old and the new side of p, neither of which may be nil.
+// sides returns the old and the new side of p, either of which may be nil.
 func (m *matcher) sides(p pair) [2]side { return [2]side{{m.old, p.old}, {m.new, p.new}} }
 
 // match pairs the rows, first in the order of the old file, and finds the problems that prevent rows from
@@ -67,22 +69,32 @@ func (m *matcher) match() {
 				m.problemf(m.new, p.new, "", "%s is %s, but %s in %s: want results of equal configuration (benchgate -ignore=%s accepts that)", d.key, d.new, d.old, m.old.label, d.key)
 			}
 		}
-		judged := false
+		why := len(m.reasonsOf(p.old))+len(m.reasonsOf(p.new)) > 0
+		judged, alone := why, false
+		m.ungated = m.ungated || why
 		for _, unit := range m.unitsOf(p) {
-			if ruleOf(m.rules, unit).gated {
+			r := ruleOf(m.rules, unit)
+			if r.gated {
 				gated = true
 				m.checkGated(p, unit)
 				judged = judged || p.has(unit)
 			}
+			if r.limit != nil {
+				gated = true
+				alone = alone || p.new != nil && len(p.new.values[unit]) > 0
+				if !r.gated && p.loses(unit) && !m.awaits(p, unit) {
+					m.onlyOld(p.old, unit)
+				}
+			}
 		}
-		if judged {
-			for _, side := range m.sides(p) {
+		for _, side := range m.sides(p) {
+			if side.s != nil && (judged && p.old != nil && p.new != nil || alone && side.s == p.new) {
 				m.checkStarts(side.f, side.s)
 				m.checkRuns(side.f, side.s)
 			}
 		}
 	}
-	if !gated {
+	if m.ungated = m.ungated && !gated; !gated && !m.ungated {
 		m.problems = append(m.problems, Problem{Message: "no unit of these results has a margin: want a line such as \"Unit ns/op better=lower gate=5%\" in one of them, or in the file of benchgate -units"})
 	}
 }
@@ -143,6 +155,9 @@ func (m *matcher) pairUp() {
 func (m *matcher) onlyOld(s *samples, unit string) {
 	m.removed = append(m.removed, Subject{s.pkg, s.name, unit})
 	p := Problem{m.old.name, s.line, s.pkg, s.name, unit, fmt.Sprintf(missing+"%s (benchgate -removed=allow accepts that)", m.new.label)}
+	if why := m.whyLost(pair{s, m.new.byKey[s.key]}); unit != "" && why != "" {
+		p.Message = fmt.Sprintf(missing+"%s: %s", m.new.label, why)
+	}
 	switch {
 	case m.options.AllowRemoved:
 	case unit == "":
@@ -207,8 +222,8 @@ func (m *matcher) checkGated(p pair, unit string) {
 	}
 	for _, side := range m.sides(p) {
 		values := side.s.values[unit]
-		if side.s.missing(unit) > 0 && ruleOf(m.rules, unit).points {
-			m.problemf(side.f, side.s, unit, "in %d of %s: want a value in each", len(values), plural(side.s.expected(), "result"))
+		if side.s.missing(unit) > 0 && ruleOf(m.rules, unit).margin.points {
+			m.problemf(side.f, side.s, unit, "in %d of %s: want a value in each", len(values), numbers.Count(side.s.expected(), "result"))
 			continue
 		}
 		if least := slices.Min(values); least < 0 && usable(least) {
@@ -216,12 +231,16 @@ func (m *matcher) checkGated(p pair, unit string) {
 		}
 		m.checkCounts(side.f, side.s, unit)
 	}
-	if ruleOf(m.rules, unit).points {
+	if ruleOf(m.rules, unit).margin.points {
 		return
 	}
-	old := summarize(p.old.values[unit]).Median
-	if ruleOf(m.rules, unit).better > 0 && old != nil && *old == 0 && len(p.old.values[unit]) >= m.options.Planned {
-		m.problemf(m.old, p.old, unit, "the median is 0: want more, since a margin is a share of the median")
+	old, r := summarize(p.old.values[unit]).Median, ruleOf(m.rules, unit)
+	switch {
+	case old == nil || len(p.old.values[unit]) < m.options.Planned:
+	case *old == 0 && (r.better > 0 || r.margin.amount > 0):
+		m.problemf(m.old, p.old, unit, "the median is 0: want more, since a margin is a share of the median; a budget, max= or min=, needs no old values")
+	case r.better > 0 && r.margin.of(old, unit) >= 1:
+		m.problemf(m.old, p.old, unit, "the median is %s, and gate= allows %s less: want a margin that is less than the median", amount(*old, unit), r.margin.text(unit))
 	}
 }
 
@@ -229,7 +248,7 @@ func (m *matcher) checkGated(p pair, unit string) {
 // observations is missing or invalid, or if several samples have the same observations.
 func (m *matcher) checkCounts(f *results, s *samples, unit string) {
 	r := ruleOf(m.rules, unit)
-	if !r.points || r.of == "" {
+	if !r.margin.points || r.of == "" {
 		return
 	}
 	if err := countsOf(s.values[unit], s.values[r.of]); err != nil {
@@ -248,7 +267,7 @@ func (m *matcher) checkCounts(f *results, s *samples, unit string) {
 // countsOf returns an error unless percents are valid percentages of the numbers of observations in of.
 func countsOf(percents, of []float64) error {
 	if len(of) != len(percents) {
-		return fmt.Errorf("%d of %s have it: want a number of observations in each", len(of), plural(len(percents), "result"))
+		return fmt.Errorf("%d of %s have it: want a number of observations in each", len(of), numbers.Count(len(percents), "result"))
 	}
 	for i, n := range of {
 		if !(n >= 1 && n <= 1e9) || n != math.Trunc(n) {
@@ -302,7 +321,7 @@ func (s *samples) missing(unit string) int { return s.expected() - len(s.values[
 // value. Further samples may change that.
 func (m *matcher) lacks(p pair, unit string) bool {
 	r := ruleOf(m.rules, unit)
-	if !r.gated || r.points || !p.has(unit) || p.old.absentInMany() || p.new.absentInMany() {
+	if !r.gated || r.margin.points || !p.has(unit) || p.old.absentInMany() || p.new.absentInMany() {
 		return false // checkRuns has reported that
 	}
 	return lacksMany(p.old.missing(unit), p.old.expected()) || lacksMany(p.new.missing(unit), p.new.expected())
@@ -313,7 +332,8 @@ func (m *matcher) lacks(p pair, unit string) bool {
 // only at the end; before that, another row may be found to be a regression. If the old side lacks the unit
 // in more results than allowed, the unit counts as added.
 func (m *matcher) awaits(p pair, unit string) bool {
-	if p.old == nil || p.new == nil || !ruleOf(m.rules, unit).gated || p.has(unit) {
+	r := ruleOf(m.rules, unit)
+	if p.old == nil || p.new == nil || !r.gated && (r.limit == nil || !p.loses(unit)) || p.has(unit) {
 		return false
 	}
 	if p.new.values[unit] == nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // A row that is not gated is mentioned beside the verdict if its median has changed by at least leastMove,
@@ -44,7 +46,7 @@ func (r *Report) moves() []string {
 				how = "better"
 			}
 		}
-		all = append(all, move{size, fmt.Sprintf("%s %s: %s, %s: %s to %s", r.qualify(row.Pkg, row.Name), printable(row.Unit),
+		all = append(all, move{size, fmt.Sprintf("%s %s: %s, %s: %s to %s", r.qualify(row.Pkg, row.Name), redact.Line(row.Unit),
 			row.changeText(), how, amount(old, row.Unit), amount(new, row.Unit))})
 	}
 	slices.SortStableFunc(all, func(a, b move) int { return cmp.Compare(b.size, a.size) })

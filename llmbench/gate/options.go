@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate/internal/decide"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 )
 
 // A File is a file in the Go benchmark format
@@ -39,7 +40,8 @@ type Options struct {
 	// FailAdded makes it a problem if only the new file has a benchmark, or a gated unit of a benchmark.
 	// Without FailAdded, the other rows are judged nevertheless. AllowRemoved is for the reverse case: if
 	// only the old file has a benchmark or a gated unit, that is a problem unless AllowRemoved is set,
-	// because a benchmark that disappears unnoticed is not judged any more.
+	// because a benchmark that disappears unnoticed is not judged any more. If nothing is left to judge, that is a problem
+	// in any case.
 	FailAdded, AllowRemoved bool
 	// EmptyOld accepts an old file without results, for an old version that has no benchmarks. All
 	// benchmarks of the new file then count as added.
@@ -60,6 +62,8 @@ type Options struct {
 
 	// inTurns says that the samples of a pair took turns, so that no drift is between them.
 	inTurns bool
+	// budgets says that only budgets are judged, and that there are no old results.
+	budgets bool
 }
 
 // Looks returns the numbers of samples per side after which [Compare] may find a regression, and the part
@@ -70,7 +74,7 @@ func (o Options) Looks() []Look {
 	}
 	var all []Look
 	for _, l := range decide.NewPlan(o.Planned, o.Max, cmp.Or(o.Alpha, DefaultAlpha)).Looks {
-		all = append(all, Look{l.Samples, rounded(l.Alpha, 12)})
+		all = append(all, Look{l.Samples, numbers.Rounded(l.Alpha, 12)})
 	}
 	return all
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // maxSubjects is the maximum number of rows that are named in one reason.
@@ -14,18 +17,25 @@ const maxSubjects = 8
 func (r *Report) reasons() []string {
 	var lines []string
 	for i := range r.Rows {
-		if row := &r.Rows[i]; row.Verdict == Regression {
+		switch row := &r.Rows[i]; {
+		case row.Withheld != nil:
+			if row.Withheld.New+row.Withheld.Old > 0 {
+				lines = append(lines, fmt.Sprintf("%s: %s", r.qualify(row.Pkg, row.Name), r.withheldText(row)))
+			}
+		case row.Limit != nil && !row.Lacks && (row.Verdict == Regression || row.Verdict == CannotJudge && row.PAdjusted != nil):
+			lines = append(lines, fmt.Sprintf("%s %s", row.worded(r.qualify(row.Pkg, row.Name)), row.limitReason()))
+		case row.Verdict == Regression:
 			lines = append(lines, fmt.Sprintf("%s %s, may be %s worse", row.worded(r.qualify(row.Pkg, row.Name)), row.changeText(), row.share(*row.Margin, 4)))
 		}
 	}
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.Lacks {
-			lines = append(lines, fmt.Sprintf("%s %s: %s", r.qualify(row.Pkg, row.Name), printable(row.Unit), row.lackReason()))
-		} else if row.Verdict == CannotJudge && row.PAdjusted != nil && !r.troubled(row) {
+			lines = append(lines, fmt.Sprintf("%s %s: %s", r.qualify(row.Pkg, row.Name), redact.Line(row.Unit), row.lackReason()))
+		} else if row.Verdict == CannotJudge && row.Margin != nil && row.PAdjusted != nil && !r.troubled(row) {
 			lines = append(lines, fmt.Sprintf("%s %s", row.worded(r.qualify(row.Pkg, row.Name)), row.noiseText()))
-		} else if r.NoWorse && row.Verdict == Pass && r.Settled {
+		} else if r.NoWorse && row.Verdict == Pass && row.Margin != nil && r.Settled {
 			lines = append(lines, fmt.Sprintf("%s %s: may be %s, worse than the margin of %s allows: want %s",
-				r.qualify(row.Pkg, row.Name), printable(row.Unit), row.percent(row.Bound, 2), row.share(*row.Margin, 4), row.wants()))
+				r.qualify(row.Pkg, row.Name), redact.Line(row.Unit), row.percent(row.Bound, 2), row.share(*row.Margin, 4), row.wants()))
 		}
 	}
 	for _, g := range r.grouped() {
@@ -36,7 +46,7 @@ func (r *Report) reasons() []string {
 
 // power returns a line that says what a pass would have found, unless the headline says it.
 func (r *Report) power() []string {
-	if found := r.found(); r.Verdict == Pass && found != "" && !strings.Contains(r.headline(), found) {
+	if found := r.found(); r.Verdict == Pass && found != "" && r.countWithin() == r.Cells {
 		return []string{found}
 	}
 	return nil
@@ -84,10 +94,10 @@ func (r *Report) why() string {
 	}
 	s := all[0].line()
 	if n := len(all[0].subjects) - 1; n > 0 {
-		s = printable(fmt.Sprintf("%s and %d more: %s", all[0].subjects[0], n, all[0].first.Message))
+		s = redact.Line(fmt.Sprintf("%s and %d more: %s", all[0].subjects[0], n, all[0].first.Message))
 	}
 	if n := len(all) - 1; n > 0 {
-		s += fmt.Sprintf(", and %s", plural(n, "other problem"))
+		s += fmt.Sprintf(", and %s", numbers.Count(n, "other problem"))
 	}
 	return s
 }
@@ -124,7 +134,7 @@ func (s *reason) line() string {
 	var parts []string
 	for _, part := range []string{s.first.Position(), list(s.subjects, maxSubjects), s.first.Message} {
 		if part != "" {
-			parts = append(parts, printable(part))
+			parts = append(parts, redact.Line(part))
 		}
 	}
 	return strings.Join(parts, ": ")

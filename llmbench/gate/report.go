@@ -33,7 +33,7 @@ type Report struct {
 	Samples int     `json:"samples"`           // number of samples per side, the maximum over the gated rows
 	Alpha   float64 `json:"alpha"`             // Options.Alpha, or the part of it that this comparison may spend
 	Power   float64 `json:"power"`             // the probability that Row.Detectable refers to
-	Cells   int     `json:"cells"`             // number of gated rows, which is the number of comparisons that Alpha covers
+	Cells   int     `json:"cells"`             // number of rows with a margin or a budget; Alpha covers the comparisons of these rows, and of rows with Withheld
 	Old     string  `json:"old"`               // name of the file
 	New     string  `json:"new"`               // name of the file
 	// OldVersion and NewVersion say what was measured: File.Version, or a value of the key passed to
@@ -99,6 +99,9 @@ type Row struct {
 	Unit   string   `json:"unit"`
 	Better string   `json:"better,omitempty"` // "higher", "lower", or "" if not known
 	Margin *float64 `json:"margin"`           // the share of the old value by which new may be worse; nil if the row is not gated
+	// Gate is the margin as the Unit line states it, such as "5%" or "5% or 500.0µs". An amount is a share of the old
+	// median in Margin.
+	Gate string `json:"gate,omitempty"`
 	// Points says that values are percentages of observations, and that counts of observations are
 	// compared. Margin, Change, Bound, Detectable and Noise are then differences of percentages: 0.02 is
 	// two percentage points. Change is computed from the percentages over all observations.
@@ -136,13 +139,31 @@ type Row struct {
 	Wanted int `json:"wanted,omitempty"`
 	// Few says that the row cannot be judged because new looks worse than the margin allows by more than the noise, and
 	// the samples are too few to show that. Wanted is then about the number of samples that show it.
-	Few      bool    `json:"few,omitempty"`
-	Lacks    bool    `json:"lacks,omitempty"` // the row cannot be judged because too many results of a side lack its value
-	Improved bool    `json:"improved"`        // new is better than old: with old and new exchanged and a margin of 0, the row would be a regression
-	Verdict  Verdict `json:"verdict"`
+	Few   bool `json:"few,omitempty"`
+	Lacks bool `json:"lacks,omitempty"` // the row cannot be judged because too many results of a side lack its value
+	// Limit is set if the row is about the budget of the unit, max= or min=, in Unit. The unit may have another row with a
+	// margin. Old values do not matter for the verdict: Regression if the median of the new values is shown to exceed the
+	// budget, NoWorse if it is shown to keep it, otherwise CannotJudge.
+	Limit *float64 `json:"limit,omitempty"`
+	// Withheld is set if results with a value of the unit say that figures were withheld. Verdict is then Regression or
+	// CannotJudge if new has more such results than chance explains, NoWorse if old has, and otherwise NotGated.
+	Withheld *Withheld `json:"withheld,omitempty"`
+	Improved bool      `json:"improved"` // new is better than old: with old and new exchanged and a margin of 0, the row would be a regression
+	Verdict  Verdict   `json:"verdict"`
 	// Source is the origin of the value in the file of another tool, or nil. The caller of Compare sets it;
 	// reports then name the tool's key and use its values.
 	Source *Source `json:"source,omitempty"`
+}
+
+// Withheld says in how many results of both sides figures were withheld for one reason.
+type Withheld struct {
+	By    string   `json:"by"`              // whose doing it is: server or client
+	Says  string   `json:"says,omitempty"`  // words of the Unit line
+	Units []string `json:"units,omitempty"` // gated units that are withheld for the reason
+	Old   int      `json:"old"`             // results of the old side with the reason
+	OfOld int      `json:"of_old"`          // all results of the old side
+	New   int      `json:"new"`
+	OfNew int      `json:"of_new"`
 }
 
 // A Summary describes the samples of one side.
@@ -207,12 +228,4 @@ func (r *Report) count(v Verdict) (n int) {
 		}
 	}
 	return n
-}
-
-// plural returns n followed by noun, in the plural unless n is 1.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

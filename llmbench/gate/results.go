@@ -15,6 +15,7 @@ import (
 	"golang.org/x/perf/benchunit"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 )
 
 // results holds the results of one file.
@@ -185,7 +186,7 @@ func (p *projections) readColumns(f File) (old, new *results, leftOut int, err e
 			values[i] = k.Get(key)
 		}
 		return nil, nil, 0, fmt.Errorf("col: the results of %s have %s of %s: %s; want two, which -col='%s@(OLD NEW)' selects",
-			f.Name, plural(len(keys), "value"), key.Name, list(values, maxSubjects), key.Name)
+			f.Name, numbers.Count(len(keys), "value"), key.Name, list(values, maxSubjects), key.Name)
 	}
 	old, new = columns[keys[0]], columns[keys[1]]
 	// Store problems of the whole file in one side only, so that they are reported once.
@@ -220,9 +221,11 @@ func (p *projections) add(r *results, rec *benchfmt.Result) {
 		problemf("", "a result of %s, but the row has results of %s since line %d: want one benchmark in a row, so ignore fewer keys", full, s.full, s.line)
 	}
 	if s.config != config && !s.mixed {
-		s.mixed = true
-		d := p.differences(s.config, config)[0]
-		problemf("", "%s is %s, but %s at line %d: want one value for a benchmark (benchgate -ignore=%s accepts that)", d.key, d.new, d.old, s.line, d.key)
+		if all := p.differences(s.config, config); len(all) > 0 {
+			s.mixed = true
+			d := all[0]
+			problemf("", "%s is %s, but %s at line %d: want one value for a benchmark (benchgate -ignore=%s accepts that)", d.key, d.new, d.old, s.line, d.key)
+		}
 	}
 	seen := map[string]bool{}
 	for _, v := range rec.Values {
@@ -257,7 +260,7 @@ func (p *projections) written(v benchfmt.Value) (value float64, unit string) {
 	}
 	if first != unit {
 		perFirst, _ := benchunit.Tidy(1, first)
-		value = rounded(value*factor/perFirst, 14)
+		value = numbers.Rounded(value*factor/perFirst, 14)
 	}
 	return value, first
 }
@@ -269,9 +272,15 @@ type difference struct{ key, old, new string }
 func (p *projections) differences(old, new benchproc.Key) []difference {
 	var all []difference
 	for _, f := range benchproc.NonSingularFields([]benchproc.Key{old, new}) {
+		if absent, known := unsaid[f.Name]; known && cmp.Or(old.Get(f), absent) == cmp.Or(new.Get(f), absent) {
+			continue
+		}
 		all = append(all, difference{f.Name, orNotSet(old.Get(f)), orNotSet(new.Get(f))})
 	}
 	return all
 }
+
+// unsaid says what a configuration key had as its value before llmbench printed the key.
+var unsaid = map[string]string{"priority": "none", "http": "1.1"}
 
 func orNotSet(v string) string { return cmp.Or(v, "not set") }

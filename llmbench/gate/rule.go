@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchunit"
@@ -18,15 +16,20 @@ import (
 //	Unit out-tok/req same=2%
 //	Unit accuracy-% better=higher gate=2pp of=checked-req apart=question-set
 //	Unit arms-seed pairs=yes
+//	Unit p99-ttft-ns better=lower max=2ms
+//	Unit bursts-% better=lower withheld=server says=buffers-streams:come-in-bursts
 type rule struct {
 	better int // +1: higher is better, -1: lower is better, 0: not known
 	gated  bool
-	margin float64 // the share of the old value by which new may be worse, or 0.01 for each percentage point
-	points bool    // the margin is in percentage points, and values are percentages of observations
-	of     string  // the unit with the number of observations
-	apart  string  // a unit whose values must differ between samples; "" means none
+	margin unitMargin
+	of     string // the unit with the number of observations
+	apart  string // a unit whose values must differ between samples; "" means none
 	same   tolerance
 	pairs  bool // results with equal values of the unit are a pair
+	limit  *limit
+	// withheld is withheldServer or withheldClient if a result with the unit lacks figures, which were withheld. says
+	// are the words for that.
+	withheld, says string
 	// betterBy, gateBy and sameBy are the lines that set better, gated and same, or nil.
 	betterBy, gateBy, sameBy *benchfmt.UnitMetadata
 }
@@ -69,13 +72,13 @@ func readRules(units, old, new *results) (map[string]rule, []Problem) {
 					problemf(by, "better=%s, but %s says better=%s: want one direction", by.Value, position(r.betterBy), r.betterBy.Value)
 				}
 			case "gate":
-				margin, points, err := parseMargin(by.Value)
+				margin, err := parseMargin(by.Value, by.OrigUnit)
 				switch {
 				case err != nil:
 					problemf(by, "gate=%s: %v", by.Value, err)
 				case r.gateBy == nil:
-					r.gated, r.margin, r.points, r.gateBy = true, margin, points, by
-				case (r.margin != margin || r.points != points) && !slices.Contains(units.units, r.gateBy):
+					r.gated, r.margin, r.gateBy = !margin.none, margin, by
+				case r.margin != margin && !slices.Contains(units.units, r.gateBy):
 					problemf(by, "gate=%s, but %s says gate=%s: want one margin", by.Value, position(r.gateBy), r.gateBy.Value)
 				}
 			case "of":
@@ -98,10 +101,29 @@ func readRules(units, old, new *results) (map[string]rule, []Problem) {
 				case r.same != same && !slices.Contains(units.units, r.sameBy):
 					problemf(by, "same=%s, but %s says same=%s: want one tolerance", by.Value, position(r.sameBy), r.sameBy.Value)
 				}
+			case "max", "min":
+				l, err := parseLimit(by)
+				switch {
+				case err != nil:
+					problemf(by, "%s=%s: %v", by.Key, by.Value, err)
+				case r.limit == nil:
+					r.limit = l
+				case r.limit.amount != l.amount && !slices.Contains(units.units, r.limit.by) || r.limit.by.Key != by.Key:
+					problemf(by, "%s=%s, but %s says %s=%s: want one budget", by.Key, by.Value, position(r.limit.by), r.limit.by.Key, r.limit.by.Value)
+				}
+			case "withheld":
+				switch by.Value {
+				case withheldServer, withheldClient:
+					r.withheld = by.Value
+				default:
+					problemf(by, "withheld=%s: want server or client, whose doing it is that figures are withheld", by.Value)
+				}
+			case "says":
+				r.says = by.Value
 			case "assume": // for benchstat
 			default:
 				if f == units { // results may have keys of other programs
-					problemf(by, "%s=%s: want better, gate, same, of, apart, pairs or assume", by.Key, by.Value)
+					problemf(by, "%s=%s: want better, gate, max, min, same, of, apart, pairs, withheld, says or assume", by.Key, by.Value)
 				}
 			}
 			rules[by.Unit] = r
@@ -116,7 +138,11 @@ func readRules(units, old, new *results) (map[string]rule, []Problem) {
 		if r.gated && r.better == 0 {
 			problemf(r.gateBy, "gate=%s without better=: want better=higher or better=lower", r.gateBy.Value)
 		}
-		if r.points && r.of == "" {
+		if l := r.limit; l != nil && r.better != l.better {
+			want := map[int]string{-1: "better=lower", +1: "better=higher"}[l.better]
+			problems = append(problems, r.limit.problem("want %s beside %s=", want, l.by.Key))
+		}
+		if r.margin.points && r.of == "" {
 			problemf(r.gateBy, "gate=%s without of=: want of=UNIT, the unit with the number of observations", r.gateBy.Value)
 		}
 	}
@@ -139,18 +165,4 @@ func builtinBetter(unit string) int { return benchfmt.UnitMetadataMap{}.GetBette
 func position(by *benchfmt.UnitMetadata) string {
 	file, line := by.Pos()
 	return fmt.Sprintf("%s:%d", file, line)
-}
-
-// parseMargin parses a percentage such as "2%", and returns it as a share, or percentage points such as
-// "2pp".
-func parseMargin(s string) (share float64, points bool, err error) {
-	digits, ok := strings.CutSuffix(s, "%")
-	if !ok {
-		digits, points = strings.CutSuffix(s, "pp")
-	}
-	percent, err := strconv.ParseFloat(digits, 64)
-	if !ok && !points || err != nil || !(percent >= 0 && percent < 100) {
-		return 0, false, fmt.Errorf("want a percentage from 0%% to less than 100%%, or percentage points such as 2pp")
-	}
-	return rounded(percent/100, 14), points, nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/perf/benchunit"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 )
 
 // A tolerance is the largest difference between the medians of a unit for which two benchmarks are
@@ -39,7 +41,7 @@ func (t tolerance) exceeded(a, b float64, unit string) bool {
 		return math.Abs(a-b) > t.amount*max(a, b)
 	}
 	factor, _ := benchunit.Tidy(1, unit)
-	return rounded(math.Abs(a-b)*factor, 14) > rounded(t.amount, 14)
+	return numbers.Rounded(math.Abs(a-b)*factor, 14) > numbers.Rounded(t.amount, 14)
 }
 
 // unlike returns a problem for each unit with a tolerance whose medians differ by more than the tolerance. Of a

@@ -3,9 +3,10 @@ package gate
 import (
 	"math"
 	"slices"
-	"strconv"
 
 	"golang.org/x/perf/benchmath"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 )
 
 // usable reports whether v is finite and small enough for its square to be finite.
@@ -34,14 +35,8 @@ func known(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
 	}
-	v = rounded(v, 12)
+	v = numbers.Rounded(v, 12)
 	return &v
-}
-
-// rounded returns v rounded to the given number of significant digits.
-func rounded(v float64, digits int) float64 {
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
-	return v
 }
 
 // One in maxLacking results of a side may lack the value of a gated unit. The results that lack it may be

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchmath"
 	"golang.org/x/perf/benchunit"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // A table holds the formatted rows of one unit.
@@ -29,10 +30,17 @@ func (r *Report) tables() (gated, others []*table) {
 	label, _ := r.labeler()
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		t := byUnit[row.Unit]
+		if row.Withheld != nil {
+			continue // it is a line of its own
+		}
+		key := row.Unit
+		if row.Limit != nil {
+			key += " budget"
+		}
+		t := byUnit[key]
 		if t == nil {
-			t = &table{title: row.title(), gated: row.Margin != nil, head: []string{"", "old", "new", "change", "p", "n"}}
-			byUnit[row.Unit] = t
+			t = &table{title: row.title(), gated: row.Margin != nil || row.Limit != nil, head: []string{"", "old", "new", "change", "p", "n"}}
+			byUnit[key] = t
 			if t.gated {
 				t.head = append(t.head, "at worst", "detectable", "p worse", "verdict")
 				gated = append(gated, t)
@@ -51,17 +59,20 @@ func (r *Report) tables() (gated, others []*table) {
 
 // title returns the unit of a row, its direction and its margin.
 func (row *Row) title() string {
-	s := printable(row.Unit)
+	s := redact.Line(row.Unit)
 	if row.Source != nil {
-		s += fmt.Sprintf(" (%s: %s)", printable(row.Source.Tool), printable(row.Source.Key))
+		s += fmt.Sprintf(" (%s: %s)", redact.Line(row.Source.Tool), redact.Line(row.Source.Key))
 	}
 	if row.Better != "" {
 		s += ", " + row.Better + " is better"
 	}
+	if row.Limit != nil {
+		return s + ", budget " + row.limitText()
+	}
 	if row.Margin == nil {
 		return s + ", not gated"
 	}
-	return fmt.Sprintf("%s, may be %s worse", s, row.share(*row.Margin, 4))
+	return fmt.Sprintf("%s, may be %s worse", s, row.Gate)
 }
 
 // labeler returns a function that names a row in a table. The name omits the parts that all rows have in
@@ -96,7 +107,7 @@ func (r *Report) qualify(pkg, name string) string {
 	if _, one := r.pkg(); !one && pkg != "" {
 		name = pkg + "." + name
 	}
-	return printable(name)
+	return redact.Line(name)
 }
 
 // pkg returns the package of the rows, and whether all rows have the same package.
@@ -198,14 +209,4 @@ func decimals(p *float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.3f", *p)
-}
-
-// printable replaces the characters of s that could control a terminal by question marks.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
 }

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // Text writes the report as tables for a terminal. The verdict comes first and last, and tables of units
@@ -14,7 +17,7 @@ func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n", r.headline(), r.title())
 	for _, s := range r.settings() {
-		fmt.Fprintf(&b, "%s: %s\n", printable(s.Key), printable(s.Value))
+		fmt.Fprintf(&b, "%s: %s\n", redact.Line(s.Key), redact.Line(s.Value))
 	}
 	gated, others := r.tables()
 	for _, t := range gated {
@@ -35,7 +38,7 @@ func (r *Report) Text(w io.Writer) error {
 		fmt.Fprintf(&b, "  %s\n", s)
 	}
 	for _, s := range r.Notes {
-		fmt.Fprintf(&b, "  note: %s\n", printable(s))
+		fmt.Fprintf(&b, "  note: %s\n", redact.Line(s))
 	}
 	if hint := r.hint(); hint != "" {
 		fmt.Fprintln(&b, hint)
@@ -49,9 +52,12 @@ func (r *Report) Text(w io.Writer) error {
 func (r *Report) title() string {
 	side := func(version, file string) string {
 		if version == "" {
-			return printable(file)
+			return redact.Line(file)
 		}
-		return printable(fmt.Sprintf("%s (%s)", version, file))
+		return redact.Line(fmt.Sprintf("%s (%s)", version, file))
+	}
+	if r.Old == "" && r.OldVersion == "" {
+		return side(r.NewVersion, r.New) + " against its budgets"
 	}
 	return side(r.NewVersion, r.New) + " against " + side(r.OldVersion, r.Old)
 }
@@ -81,7 +87,10 @@ func (r *Report) legend() string {
 		"at worst: with a confidence of %.4g%%, the change is no worse than this; %s, the verdict is \"no worse\"\n"+
 		"detectable: the smallest regression that is found in %.0f%% of comparisons with the same number of samples and the same noise\n"+
 		"p worse: one-sided p-value of a change by the margin, adjusted for %s; at most %.3g is a regression",
-		100*(1-r.Alpha), within, 100*r.Power, plural(r.Cells, "gated row"), r.Alpha)
+		100*(1-r.Alpha), within, 100*r.Power, numbers.Count(r.Cells, "gated row"), r.Alpha)
+	if slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Limit != nil }) {
+		legend += "\nbudget: the median of the new values is compared with it; it is a regression if it exceeds the budget with the confidence that p worse states"
+	}
 	if len(r.Looks) < 2 {
 		return legend
 	}

@@ -13,8 +13,11 @@ type UnitRule struct {
 	Better string  // "higher", "lower", or "" if not known
 	Gated  bool    // the unit has a margin
 	Points bool    // values are percentages of observations, and Margin is in percentage points
-	Margin float64 // a share, or 0.01 for each percentage point
-	same   *tolerance
+	Margin float64 // a share, or 0.01 for each percentage point; 0 for a margin that is an amount
+	// Withheld says whose doing it is that figures are missing in results with the unit: "server", "client", or "" if the
+	// unit says nothing about that. Says are the words of the Unit line; see [Withheld].
+	Withheld, Says string
+	same           *tolerance
 }
 
 // Same reports whether the unit has a tolerance, same=.
@@ -36,7 +39,7 @@ func UnitRules(units File, lines []*benchfmt.UnitMetadata) (map[string]UnitRule,
 	rules, problems := readRules(over, &results{}, &results{units: lines})
 	all := map[string]UnitRule{}
 	for unit, r := range rules {
-		u := UnitRule{Better: r.direction(), Gated: r.gated, Points: r.points, Margin: r.margin}
+		u := UnitRule{Better: r.direction(), Gated: r.gated, Points: r.margin.points, Margin: r.margin.share, Withheld: r.withheld, Says: r.says}
 		if r.sameBy != nil {
 			u.same = &r.same
 		}

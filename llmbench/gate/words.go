@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // worded returns the name of the row's benchmark and unit. Of a row with a Source it returns the part of the name
@@ -11,14 +13,14 @@ import (
 func (row *Row) worded(name string) string {
 	s := row.Source
 	if s == nil {
-		return fmt.Sprintf("%s %s:", name, printable(row.Unit))
+		return fmt.Sprintf("%s %s:", name, redact.Line(row.Unit))
 	}
 	_, load, _ := strings.Cut(name, "/")
-	text := strings.TrimLeft(fmt.Sprintf("%s %s: %s", load, printable(s.Tool), printable(s.Key)), " ")
+	text := strings.TrimLeft(fmt.Sprintf("%s %s: %s", load, redact.Line(s.Tool), redact.Line(s.Key)), " ")
 	if row.Old.Median == nil || row.New.Median == nil || s.Factor == 0 {
 		return text
 	}
-	return fmt.Sprintf("%s %s -> %s %s,", text, grouped(*row.Old.Median/s.Factor), grouped(*row.New.Median/s.Factor), printable(s.Unit))
+	return fmt.Sprintf("%s %s -> %s %s,", text, grouped(*row.Old.Median/s.Factor), grouped(*row.New.Median/s.Factor), redact.Line(s.Unit))
 }
 
 // grouped formats a number with at least four significant digits, and with commas between thousands.

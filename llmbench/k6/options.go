@@ -67,7 +67,7 @@ func readOptions(rt *sobek.Runtime, v sobek.Value) (*options, error) {
 		header = http.Header{}
 	}
 	o.apiKey, o.aws = cfg.APIKey.Reveal(), cfg.AWS
-	t := llmbench.Target{URL: cfg.URL, Model: cfg.Model, Header: header, Body: json.RawMessage(cfg.Body.Reveal()), Compressed: cfg.Compressed, Proxy: cfg.Proxy, TLS: cfg.TLS}
+	t := llmbench.Target{URL: cfg.URL, Model: cfg.Model, Header: header, Body: json.RawMessage(cfg.Body.Reveal()), Compressed: cfg.Compressed, Proxy: cfg.Proxy, HTTP: cfg.HTTP, TLS: cfg.TLS}
 
 	a := readArgs(rt, v)
 	a.text(&o.name, "name")

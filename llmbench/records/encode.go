@@ -117,6 +117,19 @@ func (e *encoder) Merged(name string, p *[]sample.Merged, when sample.When) {
 	e.line = append(e.line, ']')
 }
 
+// Fields appends an object with a member for each field.
+func (e *encoder) Fields(name string, p *[]sample.Field, when sample.When) {
+	if !e.has(when, len(*p) == 0) {
+		return
+	}
+	e.key(name)
+	e.line = append(e.line, '{')
+	for _, f := range *p {
+		e.Text(f.Name, &f.Value, sample.Always)
+	}
+	e.line = append(e.line, '}')
+}
+
 // ToolCalls appends two strings: the names of all calls, and their arguments.
 func (e *encoder) ToolCalls(names, arguments string, p *[]sample.ToolCall, when sample.When) {
 	if len(*p) > 0 {

@@ -3,6 +3,7 @@ package records
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,9 @@ type End struct {
 	// Counts has what the client and the server counted, for each pass. It is nil in files of older
 	// releases and of single passes.
 	Counts []Counts `json:"counts,omitempty"`
+	// Gateway has the counters of a gateway between the client and the server, for each pass in which they could be
+	// read. It is nil if none were asked for, and in files of older releases.
+	Gateway []Gateway `json:"gateway,omitempty"`
 	// PrefixCache says whether the server took prompts from its prefix cache. It is nil in files of older
 	// releases and of single passes, and if the benchmark failed before its end.
 	PrefixCache *PrefixCache `json:"prefix_cache,omitempty"`
@@ -64,6 +68,14 @@ type Counts struct {
 	ServerRequests int `json:"server_requests"` // requests, prompt tokens and output tokens in the server's metrics
 	ServerPrompt   int `json:"server_prompt_tokens"`
 	ServerOutput   int `json:"server_output_tokens"`
+}
+
+// A Gateway has counters of a gateway before and after a pass.
+type Gateway struct {
+	Pass int `json:"pass"`
+	// Counters has, by the name of a counter with its labels, such as retries_total{cluster="a"}, the values before and
+	// after the pass.
+	Counters map[string][2]float64 `json:"counters"`
 }
 
 // A PrefixCache says whether the server took prompts, or their beginnings, from a prefix cache, and how
@@ -118,8 +130,8 @@ func parseEnd(line []byte) (*End, error) {
 	if c := l.End.PrefixCache; c != nil && c.Verdict == "" {
 		return nil, fmt.Errorf("%.100s: a prefix cache without a verdict: want one, such as new", line)
 	}
-	for unit, b := range l.End.Bounds {
-		if b.Low > b.Likely || b.Likely > b.High {
+	for _, unit := range slices.Sorted(maps.Keys(l.End.Bounds)) {
+		if b := l.End.Bounds[unit]; b.Low > b.Likely || b.Likely > b.High {
 			return nil, fmt.Errorf("%.100s: bounds of %s from %v to %v, most likely %v: want them in this order", line, unit, b.Low, b.High, b.Likely)
 		}
 	}

@@ -70,6 +70,9 @@ func (l *line) Merged(name string, p *[]sample.Merged, _ sample.When) { l.add(na
 // ToolCalls does nothing, because no metric is computed from an answer.
 func (l *line) ToolCalls(string, string, *[]sample.ToolCall, sample.When) {}
 
+// Fields does nothing, because no metric is computed from a header.
+func (l *line) Fields(string, *[]sample.Field, sample.When) {}
+
 // Int adds a member that is a count. Numbers that the server measured are not checked: they may have any
 // value.
 func (l *line) Int(name string, p *int, _ sample.When) {

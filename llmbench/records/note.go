@@ -20,11 +20,13 @@ type Note struct {
 const (
 	NoteClient      = "client"      // the client distorted metrics, or it is unknown whether it did
 	NoteBursts      = "bursts"      // answers came in bursts
+	NoteStart       = "start"       // the first deltas of answers came together, and the later ones one by one
 	NoteUnread      = "unread"      // answers have members that the dialect does not know, and that may have text
 	NoteFinish      = "finish"      // answers ended with a finish reason that their API does not document
 	NoteRate        = "rate"        // requests were not sent at the requested rate
 	NoteRecorder    = "recorder"    // requests waited because writing their records was slow
 	NoteClock       = "clock"       // instants are from another clock than usual, or the clock was set
+	NotePriority    = "priority"    // the client's place in the queue for a CPU
 	NoteServer      = "server"      // metrics or counts of the server
 	NoteFailures    = "failures"    // failures that are tolerated
 	NoteShards      = "shards"      // the processes that made the measurement together
@@ -34,6 +36,7 @@ const (
 	NoteConnections = "connections" // connections that were opened or closed during the passes
 	NoteSteady      = "steady"      // there was no steady state
 	NoteAnswers     = "answers"     // none of the checked answers is correct
+	NotePause       = "pause"       // all streams stood still for a time
 )
 
 var (

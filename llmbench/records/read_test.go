@@ -165,11 +165,11 @@ func TestEnd(t *testing.T) {
 // TestBounds reads the bounds of metrics.
 func TestBounds(t *testing.T) {
 	read := func(bounds string) (*Run, error) {
-		return Read(strings.NewReader(head+rec()+`{"end":{"outcome":"ok","bounds":{"p50-ttft-ns":`+bounds+`}}}`+"\n"), "f")
+		return Read(strings.NewReader(head+rec()+`{"end":{"outcome":"ok","bounds":{"p50-ttft-ns":`+bounds+`,"p99-ttft-ns":`+bounds+`}}}`+"\n"), "f")
 	}
 	run, err := read(`{"low":1,"likely":2.5,"high":3}`)
 	assert.NilError(t, err)
-	assert.DeepEqual(t, run.End.Bounds, map[string]sample.Interval{"p50-ttft-ns": {Low: 1, Likely: 2.5, High: 3}})
+	assert.DeepEqual(t, run.End.Bounds, map[string]sample.Interval{"p50-ttft-ns": {Low: 1, Likely: 2.5, High: 3}, "p99-ttft-ns": {Low: 1, Likely: 2.5, High: 3}})
 	for _, wrong := range []string{`{"low":3,"likely":2,"high":4}`, `{"low":1,"likely":5,"high":4}`} {
 		_, err := read(wrong)
 		assert.ErrorContains(t, err, "bounds of p50-ttft-ns from ")

@@ -47,6 +47,7 @@ type Request struct {
 	Status                     int32
 	Resent                     int32
 	FixedOutput                bool // false in older files
+	CachedStated               bool // CachedTokens are known, and may be 0
 	ResentUnread               bool
 	UsageAlone                 bool
 	Streamed, Scheduled        bool
@@ -81,7 +82,7 @@ func (q *Request) sample() sample.Sample {
 		Due: q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, SentBy: q.SentBy, Merged: q.Merged, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent), ResentUnread: q.ResentUnread,
 		Streamed: q.Streamed, Turn: int(q.Turn), Deltas: int(q.Deltas), Cut: int(q.Cut), Outputs: int(q.Outputs), FirstOutput: q.FirstOutput, First: q.First, Last: q.Last, End: q.End,
 		MaxTokens: int(q.MaxTokens), FixedOutput: q.FixedOutput, AskedTokens: int(q.AskedTokens),
-		PromptTokens: int(q.PromptTokens), CachedTokens: int(q.CachedTokens), OutputTokens: int(q.OutputTokens), ReasoningTokens: int(q.ReasoningTokens), PromptChars: int(q.PromptChars), OutputChars: int(q.OutputChars), TokenSource: q.TokenSource, Outcome: q.Outcome,
+		PromptTokens: int(q.PromptTokens), CachedTokens: int(q.CachedTokens), CachedStated: q.CachedStated, OutputTokens: int(q.OutputTokens), ReasoningTokens: int(q.ReasoningTokens), PromptChars: int(q.PromptChars), OutputChars: int(q.OutputChars), TokenSource: q.TokenSource, Outcome: q.Outcome,
 		Checked: q.Checked, Correct: q.Correct, Wrong: q.Wrong,
 	}
 	if q.Blank > 0 {
@@ -108,7 +109,7 @@ func (l *line) request() Request {
 		RetryAfter: s.RetryAfter, Wrote: s.Wrote, FirstByte: s.FirstByte, First: s.First, Last: s.Last, End: s.End,
 		InFlight: int32(s.InFlight), LastEvent: s.LastEvent, Done: s.Done,
 		Choices:      s.Choices,
-		PromptTokens: int32(s.PromptTokens), CachedTokens: int32(s.CachedTokens), OutputTokens: int32(s.OutputTokens), ReasoningTokens: int32(s.ReasoningTokens), UsageAlone: s.UsageAlone,
+		PromptTokens: int32(s.PromptTokens), CachedTokens: int32(s.CachedTokens), CachedStated: l.has("cached_tokens"), OutputTokens: int32(s.OutputTokens), ReasoningTokens: int32(s.ReasoningTokens), UsageAlone: s.UsageAlone,
 		MaxTokens: int32(s.MaxTokens), FixedOutput: s.FixedOutput, AskedTokens: int32(s.AskedTokens), PromptChars: int32(s.PromptChars), OutputChars: int32(s.OutputChars),
 		Outcome: s.Outcome, TokenSource: s.TokenSource, Error: l.failure, Finish: s.Finish, Clock: s.Clock, Streamed: s.Streamed, Scheduled: s.Scheduled,
 		Events: int32(s.Events), Deltas: int32(s.Deltas), Outputs: int32(s.Outputs), FirstOutput: s.FirstOutput,

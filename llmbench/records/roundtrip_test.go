@@ -94,7 +94,10 @@ func TestRoundTrip(t *testing.T) {
 		// The records give the same values that the benchmark reported.
 		figures := run.Figures()
 		for unit, v := range result.Extra {
-			if got, ok := figures.Metrics[unit]; unit != "ns/op" && unit != "client-err-%" && (!ok || got != v) {
+			if u, _ := sample.Find(sample.Units, unit); u.Withheld != "" || unit == "ns/op" || unit == "client-err-%" {
+				continue // the records do not say that figures were withheld, as on a busy machine
+			}
+			if got, ok := figures.Metrics[unit]; !ok || got != v {
 				t.Errorf("%s is %v in the records, %v in the result", unit, got, v)
 			}
 		}

@@ -36,7 +36,7 @@ func TestWrite(t *testing.T) {
 		Wrote: 15, FirstByte: 16, Clock: sample.KernelClock, Lags: []time.Duration{1, 2, 3}, Merged: []sample.Merged{{Delta: 1, Deltas: 2, Since: 21}}, FirstByteLag: 4, EndLag: 5, Streamed: true, Events: 6, Cut: 1,
 		Choices: sample.Choices{Before: 1, Amid: 2, After: 3, First: 17, Last: 40}, LastEvent: 41, Done: 42, UsageAlone: true,
 		Deltas: 3, First: 20, Last: 40, Gaps: []time.Duration{5, 15}, DeltaTokens: []int32{1, 0, 5}, Outputs: 2, FirstOutput: 25, End: 43,
-		MaxTokens: 9, FixedOutput: true, PromptTokens: 8, CachedTokens: 7, OutputTokens: 6, ReasoningTokens: 2, TokenSource: sample.FromUsage, AskedTokens: 5, PromptChars: 4, OutputChars: 3,
+		MaxTokens: 9, FixedOutput: true, PromptTokens: 8, CachedTokens: 7, CachedStated: true, OutputTokens: 6, ReasoningTokens: 2, TokenSource: sample.FromUsage, AskedTokens: 5, PromptChars: 4, OutputChars: 3,
 		Server: sample.ServerTimings{Load: 1, Queue: 2, Prompt: 3, Predict: 4, Total: 5, PromptTokens: 6, CachedTokens: 7, OutputTokens: 8, DraftTokens: 9, AcceptedTokens: 10, DecodeSteps: 11},
 		Status: 200, RetryAfter: 9, Finish: "stop", Outcome: sample.OK, Answer: &sample.Answer{Text: "x<y", ToolCalls: []sample.ToolCall{{Name: "f", Arguments: "[1]"}, {Name: "g"}, {Arguments: " 2"}}},
 	}

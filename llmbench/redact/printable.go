@@ -44,3 +44,8 @@ func Printable(text string) string {
 		return found[:at] + `\x` + strconv.FormatUint(uint64(found[at]), 16) + found[at+1:]
 	})
 }
+
+// Line is like [Printable], and also replaces newlines and tabs by spaces, so that the text is a part of one line.
+func Line(text string) string {
+	return Printable(strings.NewReplacer("\n", " ", "\t", " ").Replace(text))
+}

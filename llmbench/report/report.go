@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/answer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/pictures"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"

@@ -18,8 +18,8 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compat"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 
@@ -397,6 +397,36 @@ func TestLeaders(t *testing.T) {
 	assert.Equal(t, len(models), 20)
 	for i, fold := range r.Sections[0].Folds {
 		assert.Assert(t, strings.Contains(fold.Title, models[i]), "%s at the row of %s", fold.Title, models[i])
+	}
+}
+
+// TestLeadersOfGateways checks that a gateway is not ranked with the server behind it: neither beside other groups nor
+// alone, where the report says what the gateway adds, streamed and not.
+func TestLeadersOfGateways(t *testing.T) {
+	group := func(model string) string {
+		var text strings.Builder
+		for _, stream := range []string{"true", "false"} {
+			unit := map[string]string{"true": "added-ttft-ms", "false": "added-whole-ms"}[stream]
+			name := "BenchmarkGatewayOverhead/model=" + model + "/workload=w/stream=" + stream + "/via="
+			fmt.Fprintf(&text, "%sdirect/concurrency=1 1 118 output-tok/s\n%sgateway/concurrency=1 1 100 output-tok/s 44.3 %s\n", name, name, unit)
+		}
+		return text.String()
+	}
+	r, _ := pageOf(t, Options{}, file(t, "a.txt", group("m")))
+	assert.DeepEqual(t, r.Answer, []string{
+		"the gateway adds 44.3 ms to the first token at 1 user. An interval needs six rounds, as with -benchtime=8x.",
+		"the gateway adds 44.3 ms to an answer that is not streamed at 1 user. An interval needs six rounds, as with -benchtime=8x."})
+	assert.Assert(t, !slices.Contains(r.Lead.Table.Head, "ratio"), "%q", r.Lead.Table.Head)
+
+	var text strings.Builder
+	for i := range 8 {
+		text.WriteString(group(fmt.Sprint("m", i)))
+	}
+	r, _ = pageOf(t, Options{}, file(t, "a.txt", text.String()))
+	next := slices.Index(r.Lead.Table.Head, "next")
+	assert.Equal(t, len(r.Lead.Table.Rows), 8)
+	for _, row := range r.Lead.Table.Rows {
+		assert.Equal(t, row[next], "no rival", "%v", row)
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // These are the largest numbers of lines of a kind in texts. So a text has fewer than 60 lines. The
@@ -61,7 +61,7 @@ func (r *Report) Text() string {
 	var b strings.Builder
 	lines := func(all []string) {
 		for _, line := range all {
-			fmt.Fprintln(&b, printable(line))
+			fmt.Fprintln(&b, redact.Line(line))
 		}
 	}
 	lines(said)
@@ -73,7 +73,10 @@ func (r *Report) Text() string {
 			for last > 1 && row[last-1] == "" {
 				last--
 			}
-			fmt.Fprintln(w, printable(strings.Join(row[:last], "\t")))
+			for i, cell := range row[:last] {
+				fmt.Fprint(w, strings.Repeat("\t", min(i, 1)), redact.Line(cell))
+			}
+			fmt.Fprintln(w)
 		}
 		w.Flush() // writing to a Builder never fails
 		lines(r.caption())
@@ -138,15 +141,4 @@ func (r *Report) Markdown() string {
 }
 
 // marked escapes a text for Markdown. The text becomes a part of one line.
-func marked(text string) string { return gate.EscapeMarkdown(printable(text)) }
-
-// printable replaces what could change a terminal, and the ends of lines, because servers write some
-// of the text.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\t' || unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, text)
-}
+func marked(text string) string { return gate.EscapeMarkdown(redact.Line(text)) }

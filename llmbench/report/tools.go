@@ -7,9 +7,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compat"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/pictures"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // toolFigures holds the rows of the table with the values of other tools.
@@ -22,16 +23,16 @@ var toolFigures = []struct {
 }{
 	{"completed", "", 1, 0, func(f compat.Figures) compat.Value { return f.Completed }},
 	{"failed", "", 1, 0, func(f compat.Figures) compat.Value { return f.Failed }},
-	{"req/s", "req/s", 1, 3, func(f compat.Figures) compat.Value { return f.Requests }},
-	{"output tok/s", "output-tok/s", 1, 2, func(f compat.Figures) compat.Value { return f.Output }},
-	{"mean TTFT (ms)", "mean-ttft-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.TTFT.Mean }},
-	{"p50 TTFT (ms)", "p50-ttft-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.TTFT.At(50) }},
-	{"p99 TTFT (ms)", "p99-ttft-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.TTFT.At(99) }},
-	{"mean TPOT (ms)", "mean-tpot-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.TPOT.Mean }},
-	{"mean ITL (ms)", "mean-itl-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.ITL.Mean }},
-	{"p99 ITL (ms)", "p99-itl-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.ITL.At(99) }},
-	{"mean latency (ms)", "mean-e2e-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.E2E.Mean }},
-	{"p99 latency (ms)", "p99-e2e-ns", 1e-6, 3, func(f compat.Figures) compat.Value { return f.E2E.At(99) }},
+	{"req/s", sample.RequestRate, 1, 3, func(f compat.Figures) compat.Value { return f.Requests }},
+	{"output tok/s", sample.OutputRate, 1, 2, func(f compat.Figures) compat.Value { return f.Output }},
+	{"mean TTFT (ms)", sample.MeanTTFT, 1e-6, 3, func(f compat.Figures) compat.Value { return f.TTFT.Mean }},
+	{"p50 TTFT (ms)", sample.P50TTFT, 1e-6, 3, func(f compat.Figures) compat.Value { return f.TTFT.At(50) }},
+	{"p99 TTFT (ms)", sample.P99TTFT, 1e-6, 3, func(f compat.Figures) compat.Value { return f.TTFT.At(99) }},
+	{"mean TPOT (ms)", sample.MeanTPOT, 1e-6, 3, func(f compat.Figures) compat.Value { return f.TPOT.Mean }},
+	{"mean ITL (ms)", sample.MeanITL, 1e-6, 3, func(f compat.Figures) compat.Value { return f.ITL.Mean }},
+	{"p99 ITL (ms)", sample.P99ITL, 1e-6, 3, func(f compat.Figures) compat.Value { return f.ITL.At(99) }},
+	{"mean latency (ms)", sample.MeanE2E, 1e-6, 3, func(f compat.Figures) compat.Value { return f.E2E.Mean }},
+	{"p99 latency (ms)", sample.P99E2E, 1e-6, 3, func(f compat.Figures) compat.Value { return f.E2E.At(99) }},
 }
 
 // toolsOf returns what every tool would report for the first pass of the first sample of a row.

@@ -18,6 +18,7 @@ type Visitor interface {
 	Merged(name string, p *[]Merged, when When)
 	// ToolCalls receives two names: one for the list of function names, and one for the list of arguments.
 	ToolCalls(names, arguments string, p *[]ToolCall, when When)
+	Fields(name string, p *[]Field, when When)
 	// Open begins a group of fields. The argument set says whether the sample has the group. If Open
 	// returns true, Visit visits the fields of the group and then calls Close; otherwise it skips the
 	// group.
@@ -135,7 +136,8 @@ func (s *Sample) visitTokens(v Visitor) {
 	v.Int("max_tokens", &s.MaxTokens, IfSet)
 	v.Flag("fixed_output", &s.FixedOutput, IfSet)
 	v.Int("prompt_tokens", &s.PromptTokens, Always)
-	v.Int("cached_tokens", &s.CachedTokens, IfSet)
+	v.Int("cached_tokens", &s.CachedTokens, given(s.CachedStated || s.CachedTokens > 0))
+	v.Flag("", &s.CachedStated, Never)
 	v.Int("output_tokens", &s.OutputTokens, Always)
 	v.Int("", &s.TextTokens, Never)
 	v.Int("reasoning_tokens", &s.ReasoningTokens, IfSet)
@@ -170,7 +172,10 @@ func (s *Sample) visitEnd(v Visitor) {
 	v.Word("outcome", (*string)(&s.Outcome), Always)
 	v.Error("error", &s.Err, IfSet)
 	v.Int("status", &s.Status, Always)
+	v.Int("error_status", &s.ErrorStatus, IfSet)
 	v.Duration("retry_after_ns", &s.RetryAfter, IfSet)
+	v.Fields("header", &s.Header, IfSet)
+	v.Text("trace_id", &s.TraceID, IfSet)
 	v.Flag("", &s.Checked, Never)
 	v.Flag("correct", &s.Correct, given(s.Checked))
 	v.Word("wrong", &s.Wrong, given(s.Checked && s.Wrong != ""))

@@ -60,7 +60,7 @@ func (l latency) statistics() []Statistic {
 // mean pace. Tails have no gate, because they need many more samples. In 20 comparisons of equal versions
 // on the mock, the medians of six to eight samples of output-tok/s, p50-ttft-ns and mean-tpot-ns differed
 // by at most 0.17, 0.76 and 0.26 %.
-var gates = map[string]string{"p50-ttft-ns": "5%", "mean-tpot-ns": "2%"}
+var gates = map[string]string{P50TTFT: "5%", MeanTPOT: "2%"}
 
 // latencyUnits returns the units of all latencies.
 func latencyUnits() (all []Unit) {

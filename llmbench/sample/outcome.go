@@ -18,7 +18,7 @@ const (
 	Malformed   Outcome = "malformed"    // the answer was not what the dialect allows
 	Canceled    Outcome = "canceled"     // the pass ended early: its deadline passed, or it was interrupted
 	Left        Outcome = "left"         // the client left before the end, as the load planned
-	Shed        Outcome = "shed"         // the server refused the request because of its load: with status 429 or 529, or 503 and Retry-After
+	Shed        Outcome = "shed"         // the server refused the request because of its load: with status 429 or 529, or 503 and Retry-After, or with an error instead of an answer that states 429, 503 or 529, unless the target names other statuses
 )
 
 // A TokenSource says how the number of output tokens of a request was obtained.

@@ -128,6 +128,7 @@ type Sample struct {
 	AskedTokens  int  // intended length of the prompt; 0 if unknown
 	PromptTokens int  // as the server reported; 0 if it did not
 	CachedTokens int  // prompt tokens that the server reported as taken from a cache
+	CachedStated bool // the server reported CachedTokens, which may be 0
 	OutputTokens int
 	TokenSource  TokenSource // source of OutputTokens
 	// TextTokens is the number of tokens of the answer without its reasoning, counted by a tokenizer to
@@ -148,11 +149,20 @@ type Sample struct {
 	Outcome Outcome
 	Err     error // the reason, if Outcome is not OK; results and records contain only its text
 	Status  int   // HTTP status; 0 if there was no response
+	// ErrorStatus is the HTTP status that an error in the answer states for itself, such as 400, although the
+	// response had another status; 0 if there is no such error.
+	ErrorStatus int
 	// RetryAfter is how long the server asked the client to wait before another request, in the header
 	// Retry-After of an error response (https://www.rfc-editor.org/rfc/rfc9110.html#section-10.2.3). It is
 	// 0 if the server did not ask. The load does not wait.
 	RetryAfter time.Duration
-	Finish     string // the server's finish reason
+	// Header has the fields of the answer's header that the target's RecordHeader names, in this order, without
+	// fields that the answer does not have.
+	Header []Field
+	// TraceID is the trace ID in the request's field traceparent, in hexadecimal digits, or "" if the request
+	// has no such field (https://www.w3.org/TR/trace-context/#trace-id).
+	TraceID string
+	Finish  string // the server's finish reason
 	// UnknownFinish says that the dialect does not document the finish reason, or that an answer that was not
 	// streamed has none although the dialect has finish reasons. The reason then does not show that the answer
 	// is complete.
@@ -181,6 +191,9 @@ type Merged struct {
 	Deltas int           // number of deltas, at least 1
 	Since  time.Duration // earliest instant at which the deltas can have come
 }
+
+// A Field is a field of an HTTP header. Name is in lower case. Value contains no secret that the process knows.
+type Field struct{ Name, Value string }
 
 // ServerTimings are a server's own measurements of a request. A field is 0 if the server does not report
 // it.

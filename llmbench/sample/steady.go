@@ -123,7 +123,7 @@ func (s *Summary) takeSteady(passes []Steady) {
 		seconds += (p.End - p.Begin).Seconds()
 	}
 	if seconds > 0 {
-		s.Metrics["steady-output-tok/s"] = tokens / seconds
+		s.Metrics[SteadyRate] = tokens / seconds
 	}
 }
 

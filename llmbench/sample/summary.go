@@ -100,9 +100,10 @@ func Summarize(samples iter.Seq[*Sample], elapsed time.Duration, slo SLO) Summar
 	t.setRates(&s)
 	t.setMeans(&s)
 	t.setLatencies(&s)
-	s.set("left-%", 100*float64(s.Outcomes[Left])/float64(s.Requests), s.Outcomes[Left] > 0)
-	s.set("shed-%", 100*float64(s.Outcomes[Shed])/float64(s.Requests), s.Outcomes[Shed] > 0)
-	s.set("fail-%", 100*float64(s.Failed()-s.Outcomes[Shed])/float64(s.Requests), s.Requests > 0)
+	s.set(LeftShare, 100*float64(s.Outcomes[Left])/float64(s.Requests), s.Outcomes[Left] > 0)
+	s.set(ShedShare, 100*float64(s.Outcomes[Shed])/float64(s.Requests), s.Outcomes[Shed] > 0)
+	s.set(ResentShare, 100*float64(s.Resent)/float64(s.Requests), s.Resent > 0)
+	s.set(FailShare, 100*float64(s.Failed()-s.Outcomes[Shed])/float64(s.Requests), s.Requests > 0)
 	s.takeSteady(p.settle())
 	return s
 }
@@ -170,13 +171,13 @@ func Quantile(sorted []time.Duration, q float64) float64 {
 // number of tokens in a delta. If the server reports the tokens of each delta, the text also has the share
 // of deltas for each number of tokens. DescribeDeltas returns "" if each delta has one token.
 func (s *Summary) DescribeDeltas() string {
-	mean, several := s.Metrics["tok/delta"]
+	mean, several := s.Metrics[DeltaLength]
 	if !several {
 		return ""
 	}
 	text := fmt.Sprintf("deltas after the first have %.4g tokens on average, and the ITL is the time between deltas", mean)
 	if s.DeltaTokens == nil {
-		return text + "; the number of tokens in each delta and the ITL of tokens are unknown, because the server reports tokens only for whole answers (with vLLM and SGLang, stream_options.continuous_usage_stats in LLMBENCH_BODY asks for the tokens of each delta)"
+		return text + "; the number of tokens in each delta and the ITL of tokens are unknown, because the server reports tokens only for whole answers"
 	}
 	all := 0
 	for _, n := range s.DeltaTokens {

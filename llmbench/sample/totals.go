@@ -20,6 +20,7 @@ type totals struct {
 	users                    float64 // requests with a latency
 	perUser                  sum     // sum of these requests' tokens per second
 	promptKnown, outputKnown bool    // for every request
+	cachedKnown              bool    // for every request
 	askedKnown               bool    // for every request
 	askedOutputKnown         bool    // every request asked for a fixed length
 	speculation              speculation
@@ -36,7 +37,7 @@ type totals struct {
 }
 
 func newTotals(slo SLO) *totals {
-	return &totals{slo: slo, promptKnown: true, outputKnown: true, askedKnown: true, askedOutputKnown: true, durations: make([]Distribution, len(latencies)), schedules: map[int]*span{}}
+	return &totals{slo: slo, promptKnown: true, outputKnown: true, cachedKnown: true, askedKnown: true, askedOutputKnown: true, durations: make([]Distribution, len(latencies)), schedules: map[int]*span{}}
 }
 
 // add adds a request.
@@ -124,6 +125,7 @@ func (t *totals) addTokens(r *Sample) {
 	t.contradicted = t.contradicted || r.TokenSource == Contradicted
 	t.promptKnown = t.promptKnown && r.PromptTokens > 0
 	t.outputKnown = t.outputKnown && r.OutputTokens > 0
+	t.cachedKnown = t.cachedKnown && r.CachedStated
 	t.askedKnown = t.askedKnown && r.AskedTokens > 0
 	t.askedOutputKnown = t.askedOutputKnown && r.FixedOutput
 	t.prompt += float64(r.PromptTokens)
@@ -148,35 +150,35 @@ func (t *totals) addTokens(r *Sample) {
 func (t *totals) setRates(s *Summary) {
 	seconds := s.Elapsed.Seconds()
 	timed := t.n > 0 && seconds > 0
-	s.set("output-tok/s", t.output/seconds, timed && t.outputKnown)
-	s.set("prompt-tok/s", t.prompt/seconds, timed && t.promptKnown)
-	s.set("total-tok/s", (t.prompt+t.output)/seconds, timed && t.promptKnown && t.outputKnown)
-	s.set("prompt-chars/s", t.promptChars/seconds, timed && t.promptChars > 0)
-	s.set("output-chars/s", t.outputChars/seconds, timed && t.outputChars > 0)
-	s.set("req/s", t.n/seconds, timed)
-	s.set("inputs/s", t.inputs/seconds, timed && t.inputs > 0)
+	s.set(OutputRate, t.output/seconds, timed && t.outputKnown)
+	s.set(PromptRate, t.prompt/seconds, timed && t.promptKnown)
+	s.set(TotalRate, (t.prompt+t.output)/seconds, timed && t.promptKnown && t.outputKnown)
+	s.set(PromptCharRate, t.promptChars/seconds, timed && t.promptChars > 0)
+	s.set(OutputCharRate, t.outputChars/seconds, timed && t.outputChars > 0)
+	s.set(RequestRate, t.n/seconds, timed)
+	s.set(InputRate, t.inputs/seconds, timed && t.inputs > 0)
 	s.set(GoodRate, t.good/seconds, timed && t.slo != SLO{})
 	offered, due := offered(t.schedules)
-	s.set("offered-req/s", offered/due.Seconds(), due > 0)
-	s.set("user-tok/s", t.perUser.value()/t.users, t.users > 0 && t.outputKnown)
+	s.set(OfferedRate, offered/due.Seconds(), due > 0)
+	s.set(UserRate, t.perUser.value()/t.users, t.users > 0 && t.outputKnown)
 }
 
 // setMeans sets the tokens per request, and the share of cached tokens.
 func (t *totals) setMeans(s *Summary) {
-	s.set("in-tok/req", t.prompt/t.n, t.n > 0 && t.promptKnown)
-	s.set("asked-in-tok/req", t.asked/t.n, t.n > 0 && t.askedKnown && t.asked != t.prompt)
-	s.set("out-tok/req", t.output/t.n, t.n > 0 && t.outputKnown)
-	s.set("asked-out-tok/req", t.askedOutput/t.n, t.n > 0 && t.askedOutputKnown && t.askedOutput != t.output)
-	s.set("reason-tok/req", t.reasoning/t.n, t.reasoning > 0 && t.overReasoned.requests == 0)
-	s.set("hidden-tok/req", t.hidden/t.n, t.hidden > 0)
+	s.set(PromptLength, t.prompt/t.n, t.n > 0 && t.promptKnown)
+	s.set(AskedPromptLength, t.asked/t.n, t.n > 0 && t.askedKnown && t.asked != t.prompt)
+	s.set(OutputLength, t.output/t.n, t.n > 0 && t.outputKnown)
+	s.set(AskedOutputLength, t.askedOutput/t.n, t.n > 0 && t.askedOutputKnown && t.askedOutput != t.output)
+	s.set(ReasoningLength, t.reasoning/t.n, t.reasoning > 0 && t.overReasoned.requests == 0)
+	s.set(HiddenLength, t.hidden/t.n, t.hidden > 0)
 	s.set(VectorLength, float64(t.dimensions), t.dimensions > 0 && !t.mixed)
 	if t.mixed {
 		s.Contradictions = append(s.Contradictions, VectorLength+" is omitted: answers differ in the length of their vectors")
 	}
 	t.setSpeculation(s)
-	s.set("cached-%", 100*t.cached/t.prompt, t.cached > 0 && t.promptKnown && t.overCached.requests == 0)
-	t.overCached.tell(s, "cached than prompt", "cached-%")
-	t.overReasoned.tell(s, "reasoning than output", "reason-tok/req")
+	s.set(CachedShare, 100*t.cached/t.prompt, (t.cached > 0 || t.n > 0 && t.cachedKnown) && t.promptKnown && t.overCached.requests == 0)
+	t.overCached.tell(s, "cached than prompt", CachedShare)
+	t.overReasoned.tell(s, "reasoning than output", ReasoningLength)
 	s.set(Accuracy, 100*t.correct/t.checked, t.checked > 0)
 	s.set(CheckedRequests, t.checked, t.checked > 0)
 }
@@ -218,7 +220,7 @@ func (t *totals) setLatencies(s *Summary) {
 		s.set(turnUnit(turn), v, known && t.turned)
 	}
 	v, known := statistic(&t.late, P99)
-	s.set("p99-lag-ns", v, known)
+	s.set(P99Lag, v, known)
 }
 
 // fewTokens is the smallest mean number of tokens in a delta that is reported. Below it, deltas are assumed
@@ -229,8 +231,8 @@ const fewTokens = 1.05
 func (t *totals) setSpeculation(s *Summary) {
 	p := &t.speculation
 	mean := p.tokens / p.deltas
-	s.set("tok/delta", mean, p.deltas > 0 && mean >= fewTokens)
-	s.set("accept-len", p.accepted/p.steps, p.steps > 0)
-	s.set("accept-%", 100*p.ofDrafts/p.drafted, p.drafted > 0)
+	s.set(DeltaLength, mean, p.deltas > 0 && mean >= fewTokens)
+	s.set(AcceptLength, p.accepted/p.steps, p.steps > 0)
+	s.set(AcceptShare, 100*p.ofDrafts/p.drafted, p.drafted > 0)
 	s.DeltaTokens = p.counts
 }

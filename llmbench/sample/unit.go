@@ -33,8 +33,17 @@ type Unit struct {
 	// are nearly equal: benchgate cannot judge if the medians differ by more than Same, a
 	// share such as "2%" or an amount in the unit such as "5". "" is no such condition.
 	Same string
+	// Withheld says that a result with the unit lacks figures, which were withheld, and whose doing it is: "server", what
+	// was measured, or "client", the program or the machine that measures. benchgate calls it a regression if results of
+	// the new side alone have such a unit of the server. "" is no such unit. Says are the words of benchgate, with a
+	// hyphen for each space: what the side does, a colon, and what its runs do, as in "buffers-streams:come-in-bursts".
+	Withheld, Says string
 	// Family says what the unit measures. It determines how the client can distort the unit.
 	Family Family
+	// Parts has the names of the units from which the unit is computed, such as a ratio of two latencies,
+	// separated by spaces. If one of them is withheld, the unit is withheld, too. The parts have no parts
+	// themselves, and the unit has no Family. "" is a unit that is measured.
+	Parts string
 	// Statistic says which statistic of the family's values the unit is. It is "" if the unit is not a
 	// statistic of many values.
 	Statistic Statistic
@@ -53,6 +62,16 @@ const (
 	FamilyRate     Family = "rate"     // amounts per second, over whole passes
 	FamilyUserRate Family = "userrate" // amounts per second, for each request
 )
+
+// ComputedFrom reports whether the unit is computed from one of the units with the given names.
+func (u Unit) ComputedFrom(names []string) bool {
+	for part := range strings.FieldsSeq(u.Parts) {
+		if slices.Contains(names, part) {
+			return true
+		}
+	}
+	return false
+}
 
 // Timed reports whether the unit is a rate or a latency, which the client can distort.
 func (u Unit) Timed() bool { return u.Family != FamilyOther }
@@ -102,7 +121,7 @@ func (u Unit) Line() string {
 	if u.Pairs {
 		pairs = "yes"
 	}
-	for _, field := range []struct{ key, value string }{{"better", u.Better}, {"gate", u.Gate}, {"of", u.Of}, {"apart", u.Apart}, {"same", u.Same}, {"pairs", pairs}} {
+	for _, field := range []struct{ key, value string }{{"better", u.Better}, {"gate", u.Gate}, {"of", u.Of}, {"apart", u.Apart}, {"same", u.Same}, {"pairs", pairs}, {"withheld", u.Withheld}, {"says", u.Says}} {
 		if field.value != "" {
 			line += " " + field.key + "=" + field.value
 		}
@@ -125,8 +144,12 @@ func (u Unit) Check() error {
 		return fmt.Errorf("unit %s has gate=%q but no value for better; want better=higher or better=lower", u.Name, u.Gate)
 	case strings.HasSuffix(u.Gate, "pp") != (u.Of != ""):
 		return fmt.Errorf("unit %s: gate %q and of %q; want of, the unit with the number of observations, for a gate in percentage points only", u.Name, u.Gate, u.Of)
+	case u.Withheld != "" && u.Withheld != "server" && u.Withheld != "client":
+		return fmt.Errorf("unit %s: withheld %q; want server, client or \"\"", u.Name, u.Withheld)
 	case !slices.Contains([]Family{FamilyOther, FamilyTTFT, FamilyTPOT, FamilyITL, FamilyE2E, FamilyRate, FamilyUserRate}, u.Family):
 		return fmt.Errorf("unit %s: family %q; want one of the families", u.Name, u.Family)
+	case u.Parts != "" && u.Family != FamilyOther:
+		return fmt.Errorf("unit %s: parts %q and family %q; want only one of them", u.Name, u.Parts, u.Family)
 	case !slices.Contains([]Statistic{"", Mean, P50, P90, P99, P99Bound, Max}, u.Statistic):
 		return fmt.Errorf("unit %s: statistic %q; want one of the statistics", u.Name, u.Statistic)
 	}

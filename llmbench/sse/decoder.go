@@ -48,9 +48,9 @@ type Decoder struct {
 	// Format selects how the body is split into events. The default is
 	// EventStream. Format must not change within a body.
 	Format Format
-	// Comment, if not nil, is called for each comment line. Many servers send comments to keep a connection
-	// open while a request waits. Comment must not call methods of the decoder.
-	Comment func()
+	// Comment, if not nil, is called with the text of each comment line, which is valid during the call. Many servers
+	// send comments to keep a connection open while a request waits. Comment must not call methods of the decoder.
+	Comment func(text []byte)
 
 	r      io.Reader
 	waiter Waiter // r, if r is a Waiter
@@ -83,7 +83,7 @@ type Decoder struct {
 	hasRetry bool
 
 	ignored []byte // see Ignored
-	lost    bool   // ignored looks like data
+	lost    bool   // ignored is something that the stream lost
 
 	taken int64 // bytes taken from Budget
 }
@@ -147,12 +147,15 @@ func (d *Decoder) Buffered() int {
 	return n
 }
 
+// LostError is the line that [Decoder.Ignored] returns for an event of the type error without data.
+const LostError = "event: error"
+
 // Ignored returns the beginning of the last line of the stream, so far, that Next ignored because the name of its
-// field is unknown, or the line "event: error" if no data came with it. The line is empty if there is no such line;
-// lines of white space do not count. The result looksLikeData says that the line has a brace or a quotation mark, as
-// the documents of inference servers have: a document that lost its "data:" is such a line. A line that looks like
-// data is not replaced by a line that does not. The bytes are valid until the next call of Next or Reset.
-func (d *Decoder) Ignored() (line []byte, looksLikeData bool) { return d.ignored, d.lost }
+// field is unknown, or [LostError] if no data came with such an event. The line is empty if there is no such line;
+// lines of white space do not count. The result lost says that the line is LostError, or has a brace or a quotation mark,
+// as the documents of inference servers have: a document that lost its "data:" is such a line. A lost line is not
+// replaced by another one that is not. The bytes are valid until the next call of Next or Reset.
+func (d *Decoder) Ignored() (line []byte, lost bool) { return d.ignored, d.lost }
 
 // maxIgnored is the maximum number of bytes that are kept of a line that was ignored.
 const maxIgnored = 256
@@ -208,10 +211,7 @@ func (d *Decoder) Next() (e Event, err error) {
 		if d.hasData {
 			break
 		}
-		if string(d.typ) == "error" {
-			d.ignore([]byte("event: error"))
-		}
-		d.typ = d.typ[:0]
+		d.dropType()
 	}
 	e.Type, e.Data, e.ID = message, d.data, d.lastID
 	if d.inBuf {
@@ -235,7 +235,18 @@ func (d *Decoder) finish() bool {
 		}
 	}
 	d.lastID = append(d.lastID[:0], d.id...)
+	if !d.hasData {
+		d.dropType()
+	}
 	return d.hasData
+}
+
+// dropType drops the type of an event without data.
+func (d *Decoder) dropType() {
+	if string(d.typ) == LostError[len("event: "):] {
+		d.ignored, d.lost = append(d.ignored[:0], LostError...), true
+	}
+	d.typ = d.typ[:0]
 }
 
 // field processes the line buf[from:to], which is not blank.
@@ -266,7 +277,7 @@ func (d *Decoder) field(from, to int) error {
 	switch string(name) {
 	case "":
 		if d.Comment != nil {
-			d.Comment()
+			d.Comment(value)
 		}
 	case "data":
 		return d.addData(value)

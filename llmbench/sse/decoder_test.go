@@ -340,7 +340,7 @@ func TestIgnored(t *testing.T) {
 		{"data: x\n\n{\"text\":\"y\"}\n\nbye\n", `{"text":"y"}`, true},
 		{"hello\nata: [DONE]\n\n", "ata: [DONE]", false},
 		{"hello\n \n\t\n\n", "hello", false},
-		{"data: x\n\nevent: error\n\nevent: ping\n\n", "event: error", false},
+		{"data: x\n\nevent: error\n\nevent: ping\n\nbye\n", LostError, true},
 		{"one\ntwo", "two", false},
 		{"data: x\n\n" + strings.Repeat("y", 1000) + "\n\n", strings.Repeat("y", 256), false},
 	} {
@@ -362,14 +362,14 @@ func TestIgnored(t *testing.T) {
 
 // TestComment checks that Comment is called for each comment line, and for no other line.
 func TestComment(t *testing.T) {
-	comments := 0
+	comments := ""
 	d := NewDecoder(strings.NewReader(": a\n\n:\ndata: :x\n:b\n\nevent: y\n: c\n\n"))
-	d.Comment = func() { comments++ }
-	for _, want := range []int{3, 4} {
+	d.Comment = func(text []byte) { comments += string(text) + "," }
+	for _, want := range []string{"a,,b,", "a,,b,c,"} {
 		d.Next()
 		assert.Equal(t, comments, want)
 	}
 	d.Reset(strings.NewReader(": a\n\n"))
 	d.Next()
-	assert.Equal(t, comments, 5)
+	assert.Equal(t, comments, "a,,b,c,a,")
 }

@@ -32,7 +32,7 @@ func New(p Policy, replicas ...string) (*Router, error) {
 		return nil, errors.New("router: no replicas, want at least one URL")
 	}
 	r := &Router{policy: p, open: make([]int, len(replicas))}
-	transport := &http.Transport{MaxIdleConnsPerHost: 1024, DisableCompression: true}
+	transport := newTransport()
 	for _, text := range replicas {
 		to, err := url.Parse(text)
 		if err != nil || to.Host == "" {
@@ -51,9 +51,9 @@ func New(p Policy, replicas ...string) (*Router, error) {
 	return r, nil
 }
 
-// ServeHTTP forwards a request. It first reads the whole body, for two reasons: the policy needs the
-// prompt, and an http.Server may discard the rest of a body when the answer begins, which would end the
-// connection to the replica (https://go.dev/issue/40747).
+// ServeHTTP forwards a request. It first reads the whole body, for three reasons: the policy needs the
+// prompt, the request may have to be sent again, and an http.Server may discard the rest of a body when the
+// answer begins, which would end the connection to the replica (https://go.dev/issue/40747).
 func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
 	if err != nil {
@@ -61,6 +61,7 @@ func (r *Router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	req = req.WithContext(req.Context()) // a copy, because a handler must not change the request
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	i := r.begin(blocks(prompt(body)))
 	defer r.end(i)

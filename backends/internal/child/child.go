@@ -47,6 +47,18 @@ func Start(cmd *exec.Cmd, delay time.Duration) (*Process, error) {
 	return p, nil
 }
 
+// Output runs cmd, which has a context, and returns what it writes. When the context ends, the processes that cmd has
+// started are killed with it. delay is how long their pipes may stay open afterwards. On Linux the kernel kills cmd when
+// this process ends, however it ends.
+func Output(cmd *exec.Cmd, delay time.Duration) ([]byte, error) {
+	killGroup(cmd)
+	dieWithParent(cmd)
+	cmd.WaitDelay = delay
+	runtime.LockOSThread() // as in Start
+	defer runtime.UnlockOSThread()
+	return cmd.CombinedOutput()
+}
+
 // stop stops a process and waits until done is closed.
 func stop(p *os.Process, delay time.Duration, done <-chan struct{}) {
 	if err := p.Signal(syscall.SIGTERM); err != nil { // the process has ended, or this system has no SIGTERM

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os/exec"
 	"syscall"
-	"time"
 )
 
 // dieWithParent makes the kernel kill the process when the thread that starts it ends.
@@ -15,12 +14,10 @@ func dieWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 }
 
-// KillGroup makes the cancellation of cmd's context kill not only cmd but also the processes that cmd has
-// started. delay is how long their pipes may stay open afterwards.
-func KillGroup(cmd *exec.Cmd, delay time.Duration) {
+// killGroup makes the cancellation of cmd's context kill not only cmd but also the processes that cmd has started.
+func killGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = delay
 }
 
 // refuseTimeWait makes listening on a port fail if the port has a connection in the state TIME_WAIT. It

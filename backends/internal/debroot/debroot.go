@@ -46,8 +46,18 @@ func Build(name string, pins []byte) (root string, err error) {
 		return "", fmt.Errorf("%w: its Debian packages are for linux/amd64, this is %s/%s", need.ErrUnavailable, runtime.GOOS, runtime.GOARCH)
 	}
 	return buildcache.Get(context.Background(), name, Key(pins), buildTimeout, func(ctx context.Context, root string) error {
-		return run(ctx, pins, root)
+		return Unpack(ctx, pins, root)
 	})
+}
+
+// Command returns the command that runs a program of a root filesystem without a chroot: the packages' own dynamic
+// linker finds the packages' libraries (ld.so(8)).
+func Command(root, program string) []string {
+	return []string{
+		filepath.Join(root, "lib64/ld-linux-x86-64.so.2"),
+		"--library-path", filepath.Join(root, "usr/lib/x86_64-linux-gnu"),
+		filepath.Join(root, program),
+	}
 }
 
 // Key identifies the content of a root filesystem: it is a hash of the script and of the pins.
@@ -58,8 +68,9 @@ func Key(pins []byte) string {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8])
 }
 
-// run runs the script, which creates root.
-func run(ctx context.Context, pins []byte, root string) error {
+// Unpack runs the script, which creates root, a folder that does not exist. The error wraps [need.ErrUnavailable] if
+// this machine cannot download or unpack the packages.
+func Unpack(ctx context.Context, pins []byte, root string) error {
 	dir, err := os.MkdirTemp("", "debroot-")
 	if err != nil {
 		return err
@@ -74,8 +85,7 @@ func run(ctx context.Context, pins []byte, root string) error {
 		return fmt.Errorf("%w: %w", need.ErrUnavailable, err)
 	}
 	cmd := exec.CommandContext(ctx, bash, scriptFile, pinsFile, root)
-	child.KillGroup(cmd, stopDelay) // kill a download that the script waits for, too
-	out, err := cmd.CombinedOutput()
+	out, err := child.Output(cmd, stopDelay) // kills a download that the script waits for, too
 	switch message := strings.TrimSpace(string(out)); {
 	case err == nil:
 		return nil

@@ -3,6 +3,8 @@ package debroot
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -47,7 +49,7 @@ func TestPins(t *testing.T) {
 // TestRootfsScriptRefuses checks the messages of the script. It uses a mirror that has one package,
 // whose version is not the pinned one.
 func TestRootfsScriptRefuses(t *testing.T) {
-	for _, tool := range []string{"bash", "curl", "xz", "dpkg-deb", "tar"} {
+	for _, tool := range []string{"bash", "curl", "xz", "dpkg-deb", "tar", "md5sum"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(err)
 		}
@@ -60,17 +62,20 @@ func TestRootfsScriptRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	damaged := damagedPackage(t)
 	mux := http.NewServeMux()
 	for path, body := range map[string][]byte{
 		"/dists/forky/InRelease":                     nil,
 		"/dists/forky/main/binary-amd64/Packages.xz": packed,
 		pool + "llama.cpp-tools_2-1_amd64.deb":       []byte("another content"),
+		pool + "llama.cpp-tools_3-1_amd64.deb":       damaged,
 		"/dists/incomplete/InRelease":                nil,
 	} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) })
 	}
 	mirror := httptest.NewServer(mux)
 	defer mirror.Close()
+	two := fmt.Sprintf("%064x", 2)
 	const closed = "http://127.0.0.1:1" // nothing listens at this address
 
 	for _, test := range []struct {
@@ -78,18 +83,20 @@ func TestRootfsScriptRefuses(t *testing.T) {
 		mirror string
 		suite  string
 		pinned string // the version
+		sum    string
 		want   []string
 		status int
 	}{
-		{"no mirror", closed, "forky", "1-1", []string{"no mirror with the Debian suite forky", closed, "curl: (7)", "LLMBENCH_DEBIAN_MIRROR"}, 3},
-		{"no suite", mirror.URL, "sid", "1-1", []string{"no mirror with the Debian suite sid", "status 404"}, 3},
-		{"outdated pin", mirror.URL, "forky", "1-1", []string{"llama.cpp-tools: pinned 1-1, found 2-1", "--update-pins"}, 3},
-		{"no package list", mirror.URL, "incomplete", "1-1", []string{"the package list of incomplete: status 404"}, 3},
-		{"wrong checksum", mirror.URL, "forky", "2-1", []string{"llama.cpp-tools_2-1_amd64.deb: SHA-256 is ", fmt.Sprintf("pinned %064x", 2)}, 1},
+		{"no mirror", closed, "forky", "1-1", two, []string{"no mirror with the Debian suite forky", closed, "curl: (7)", "LLMBENCH_DEBIAN_MIRROR"}, 3},
+		{"no suite", mirror.URL, "sid", "1-1", two, []string{"no mirror with the Debian suite sid", "status 404"}, 3},
+		{"outdated pin", mirror.URL, "forky", "1-1", two, []string{"llama.cpp-tools: pinned 1-1, found 2-1", "--update-pins"}, 3},
+		{"no package list", mirror.URL, "incomplete", "1-1", two, []string{"the package list of incomplete: status 404"}, 3},
+		{"wrong checksum", mirror.URL, "forky", "2-1", two, []string{"llama.cpp-tools_2-1_amd64.deb: SHA-256 is ", "pinned " + two}, 1},
+		{"damaged file", mirror.URL, "forky", "3-1", fmt.Sprintf("%x", sha256.Sum256(damaged)), []string{"llama.cpp-tools_3-1_amd64.deb: unpacked files differ from the package: usr/bin/damaged: FAILED"}, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
-			pins := fmt.Sprintf("# suite: %s\n%064x  %sllama.cpp-tools_%s_amd64.deb\n", test.suite, 2, pool[1:], test.pinned)
+			pins := fmt.Sprintf("# suite: %s\n%s  %sllama.cpp-tools_%s_amd64.deb\n", test.suite, test.sum, pool[1:], test.pinned)
 			for name, content := range map[string][]byte{"rootfs.sh": script, "packages.sha256": []byte(pins)} {
 				if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
 					t.Fatal(err)
@@ -112,4 +119,29 @@ func TestRootfsScriptRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// damagedPackage returns a package that has two files, one of which differs from the package's own MD5 sum.
+func damagedPackage(t *testing.T) []byte {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"DEBIAN/control":  "Package: llama.cpp-tools\nVersion: 3-1\nArchitecture: amd64\nMaintainer: nobody <nobody@example.com>\nDescription: test\n",
+		"DEBIAN/md5sums":  "d41d8cd98f00b204e9800998ecf8427e  usr/bin/damaged\nd41d8cd98f00b204e9800998ecf8427e  usr/bin/empty\n",
+		"usr/bin/damaged": "not empty",
+		"usr/bin/empty":   "",
+	} {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "damaged.deb")
+	if out, err := exec.Command("dpkg-deb", "--root-owner-group", "-b", dir, file).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
 }

@@ -104,12 +104,16 @@ unpack() {
       wrong "$mirror/${paths[i]}: SHA-256 is $(sha256sum <"$deb" | cut -d' ' -f1), pinned ${sums[i]}"
     dpkg-deb --fsys-tarfile "$deb" | tar -xp -C "$root" --keep-directory-symlink --no-same-owner \
       --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*' --exclude='./usr/lib/x86_64-linux-gnu/gconv/*' "${skip[@]}"
+    # A file that the disk holds otherwise than the package would be a server that dies of a signal (deb-md5sums(5)).
+    dpkg-deb --ctrl-tarfile "$deb" | tar -xO ./md5sums >"$tmp/md5sums"
+    (cd "$root" && md5sum -c --quiet --ignore-missing "$tmp/md5sums" >"$tmp/damaged" 2>&1) ||
+      wrong "${paths[i]##*/}: unpacked files differ from the package: $(head -3 "$tmp/damaged" | tr '\n' ';')"
   done
   chmod 1777 "$root/tmp"
 }
 
 missing=
-for t in curl xz dpkg-deb tar awk sha256sum; do command -v $t >/dev/null || missing+=" $t"; done
+for t in curl xz dpkg-deb tar awk sha256sum md5sum; do command -v $t >/dev/null || missing+=" $t"; done
 [ -z "$missing" ] || cannot "not installed:$missing"
 usage='usage: rootfs.sh PINS DIR | rootfs.sh --update-pins PINS'
 update=

@@ -3,6 +3,7 @@ package facts
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"path"
 	"regexp"
@@ -197,15 +198,15 @@ func (p *parser) usage(mistake int, name, value string) error {
 // server does not read, or a value that the server does not accept.
 func (f Facts) Environment(env map[string]string) (Settings, error) {
 	set := Settings{}
-	for name, value := range env {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
 		i := slices.IndexFunc(f.Variables, func(o Option) bool { return slices.Contains(o.Names, name) })
 		if i < 0 {
 			return nil, fmt.Errorf("variable %s: %s %s does not read it", name, f.Server, f.Version)
 		}
-		if err := f.Variables[i].Accepts(value); err != nil {
+		if err := f.Variables[i].Accepts(env[name]); err != nil {
 			return nil, fmt.Errorf("variable %s: %w", name, err)
 		}
-		set[f.Variables[i].Names[0]] = []string{value}
+		set[f.Variables[i].Names[0]] = []string{env[name]}
 	}
 	return set, nil
 }
@@ -247,8 +248,8 @@ func (f Facts) member(in, name string, v any, set Settings) error {
 		}
 		name += "."
 	}
-	for key, member := range object {
-		if err := f.member(in, name+key, member, set); err != nil {
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if err := f.member(in, name+key, object[key], set); err != nil {
 			return err
 		}
 	}

@@ -15,12 +15,14 @@ import (
 // The requirements of tests. LLMBENCH_REQUIRE may list these values.
 const (
 	Docker   = "docker"
+	Engines  = "engines"  // those that .ci/run runs each time; see package enginetest
+	Gateways = "gateways" // those that .ci/run runs each time; see package enginetest
 	LlamaCPP = "llamacpp"
 	Nginx    = "nginx"
 	Ollama   = "ollama"
 )
 
-var requirements = []string{Docker, LlamaCPP, Nginx, Ollama}
+var requirements = []string{Docker, Engines, Gateways, LlamaCPP, Nginx, Ollama}
 
 func init() { env.Register(func(r *env.Reader) { readFrom(r) }) }
 

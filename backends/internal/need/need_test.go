@@ -24,7 +24,7 @@ func TestMissing(t *testing.T) {
 		{"docker", "skip: no server"},
 		{"llamacpp", "fatal: no server"},
 		{"docker, llamacpp", "fatal: no server"},
-		{"dokcer", "fatal: LLMBENCH_REQUIRE=dokcer: want a comma list of docker, llamacpp, nginx, ollama"},
+		{"dokcer", "fatal: LLMBENCH_REQUIRE=dokcer: want a comma list of docker, engines, gateways, llamacpp, nginx, ollama"},
 	} {
 		t.Setenv("LLMBENCH_REQUIRE", c.required)
 		r := &recorder{TB: t}

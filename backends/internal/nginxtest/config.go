@@ -43,7 +43,7 @@ http {
 	gzip_min_length 0;
 {{- end}}
 	server {
-		listen {{.Listen}}{{if .TLS}} ssl{{end}};
+		listen {{.Listen}}{{if .TLS}} ssl{{end}}{{if .HTTP2}} http2{{end}};
 {{- if .TLS}}
 		ssl_certificate ` + certFile + `;
 		ssl_certificate_key ` + keyFile + `;

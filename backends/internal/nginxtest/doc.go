@@ -1,7 +1,7 @@
 // Package nginxtest runs a real nginx as a reverse proxy for tests.
 //
 // nginx comes from seven Debian packages (5 MB to download, 16 MB on disk), whose versions and SHA-256 sums
-// are in packages.sha256; package debroot downloads and unpacks them. If the packages are not available,
+// are in packages.sha256; package debroot downloads and unpacks them. If they are not available or do not run,
 // the nginx in PATH is used. nginx needs neither root nor a chroot: it has its own prefix directory, and is
 // one process that ends with the test.
 //

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
 )
 
 // upstream answers with the path of the request and the protocol that the proxy speaks.
@@ -77,6 +79,29 @@ func TestStart(t *testing.T) {
 				res.Body.Close()
 				assert.Equal(t, res.StatusCode, http.StatusNotFound)
 			}
+		})
+	}
+}
+
+// TestRuns checks what is said about an nginx that does not run on this machine.
+func TestRuns(t *testing.T) {
+	for _, tt := range []struct {
+		name, script string
+		unavailable  bool
+		want         string // part of the error, or empty for none
+	}{
+		{"runs", `exit 0`, false, ""},
+		{"a signal", `kill -SEGV $$`, true, "does not run on this machine: nginx -t: signal: segmentation fault"},
+		{"an exit status", `echo unknown directive; exit 1`, false, "nginx -t: exit status 1: unknown directive"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := runs([]string{"sh", "-c", tt.script})
+			assert.Equal(t, errors.Is(err, need.ErrUnavailable), tt.unavailable)
+			if tt.want == "" {
+				assert.NilError(t, err)
+				return
+			}
+			assert.ErrorContains(t, err, tt.want)
 		})
 	}
 }

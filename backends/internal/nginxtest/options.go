@@ -22,6 +22,8 @@ type Options struct {
 	// TLS makes the proxy speak HTTPS, with a certificate for 127.0.0.1, ::1 and localhost that
 	// signs itself.
 	TLS bool
+	// HTTP2 makes the proxy speak HTTP/2: with TLS beside HTTP/1.1, and without TLS only HTTP/2, with prior knowledge.
+	HTTP2 bool
 	// Prefix is a path like /llm that the proxy strips: it passes Prefix/v1/models to the upstream's
 	// /v1/models. It answers other paths with 404.
 	Prefix string
@@ -49,7 +51,8 @@ type Server struct {
 	CA     *x509.CertPool
 	CAFile string
 
-	pid int // of nginx, which is one process with one thread
+	pid int  // of nginx, which is one process with one thread
+	h2c bool // nginx speaks only HTTP/2 without TLS
 }
 
 // Waited returns how long nginx has waited for a CPU until now, or 0 where the kernel does not tell
@@ -65,6 +68,10 @@ func (s *Server) Waited() time.Duration {
 // caller closes its idle connections.
 func (s *Server) Transport() *http.Transport {
 	t := &http.Transport{}
+	if s.h2c {
+		t.Protocols = new(http.Protocols)
+		t.Protocols.SetUnencryptedHTTP2(true)
+	}
 	if s.CA != nil {
 		t.TLSClientConfig = &tls.Config{RootCAs: s.CA}
 	}

@@ -20,7 +20,7 @@ const stopDelay = 5 * time.Second // from SIGTERM to SIGKILL
 // run starts nginx with the prefix directory dir and waits until it answers. ctx bounds only the wait. stop
 // ends nginx, and returns an error if nginx had exited by itself.
 func run(ctx context.Context, command []string, dir string, o Options) (s *Server, stop func() error, err error) {
-	s = new(Server)
+	s = &Server{h2c: o.HTTP2 && !o.TLS}
 	if o.TLS {
 		if s.CA, err = writeCertificate(dir); err != nil {
 			return nil, nil, fmt.Errorf("nginxtest: %w", err)
@@ -40,15 +40,12 @@ func run(ctx context.Context, command []string, dir string, o Options) (s *Serve
 		return nil, nil, fmt.Errorf("nginxtest: %w", err)
 	}
 	log := new(serverlog.Log)
-	// -p sets the prefix directory, and -e sets where errors go before the configuration is read.
-	args := append(command[1:len(command):len(command)], "-p", dir, "-c", configFile, "-e", "stderr")
-	cmd := exec.Command(command[0], args...)
+	cmd := exec.Command(command[0], arguments(command, dir)...)
 	cmd.Dir = dir
 	// The variable NGINX passes the file descriptors of sockets to nginx, as in the upgrade of a running
 	// nginx (https://nginx.org/en/docs/control.html#upgrade). No other process can therefore take the port
-	// in the meantime. OPENSSL_CONF prevents the packages' OpenSSL from reading the machine's
-	// configuration.
-	cmd.Env = []string{"NGINX=3;", "OPENSSL_CONF=/dev/null"}
+	// in the meantime.
+	cmd.Env = append([]string{"NGINX=3;"}, environment...)
 	cmd.ExtraFiles = []*os.File{socket}
 	cmd.Stdout, cmd.Stderr = log, log
 	p, err := child.Start(cmd, stopDelay)

@@ -105,8 +105,7 @@ func build(ctx context.Context, include, dir string) error {
 	// The build is faster without -g, which is one of the default flags.
 	cmd.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=1",
 		"CGO_CPPFLAGS=-I"+include+" -I"+extra, "CGO_CFLAGS=-O2", "CGO_CXXFLAGS=-O0", "CXX="+cxx)
-	child.KillGroup(cmd, stopDelay)
-	out, err := cmd.CombinedOutput()
+	out, err := child.Output(cmd, stopDelay)
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}

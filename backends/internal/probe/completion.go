@@ -18,8 +18,11 @@ import (
 //
 // Completion retries while connections fail, while the server sheds the request, and while the status is
 // 503. Before each retry it waits for the time that the server asks for, unless that is after the deadline
-// of ctx. Any other error status is final, and so is a connection error that [Mistake] explains. attempt is
+// of ctx. Any other answer is a [Final] error, and so is a connection error that [Mistake] explains. attempt is
 // called with nil when an attempt begins, and with its error before each retry.
+//
+// If the server refuses a request that is not streamed, Completion sends one that is streamed and asks for more
+// tokens, because some servers answer only such requests.
 func Completion(ctx context.Context, t llmbench.Target, stream bool, attempt func(error)) (sent time.Time, s sample.Sample, err error) {
 	r := llmbench.Request{Prompt: "Say hello.", MaxTokens: 4}
 	if d, ok := t.Dialect.(dialect.ItemsDialect); ok {
@@ -32,20 +35,47 @@ func Completion(ctx context.Context, t llmbench.Target, stream bool, attempt fun
 		attempt(nil)
 		sent = time.Now()
 		s = llmbench.Do(ctx, t, r, stream)
+		if !stream && len(r.Inputs) == 0 && refusesForm(s) {
+			more, again := r, time.Now()
+			more.MaxTokens = leastOutput
+			if other := llmbench.Do(ctx, t, more, true); other.Outcome == sample.OK || other.Outcome == sample.HTTP {
+				r, stream, sent, s = more, true, again, other
+			}
+		}
 		if s.Outcome == sample.OK {
 			return false, nil
 		}
-		if mistake := Mistake(ctx, t, s.Err); mistake != nil {
-			return false, mistake
+		if mistake := Mistake(ctx, t, s.Err, s.Status); mistake != nil {
+			return false, &Final{Err: mistake}
 		}
 		again = s.Outcome == sample.Connect || s.Outcome == sample.Shed || s.Outcome == sample.HTTP && RefusedForNow(s.Status)
 		if again {
 			attempt(s.Err)
-			again = wait(ctx, &s)
+			return wait(ctx, &s), s.Err
 		}
-		return again, s.Err
+		if ended(ctx) || s.Status == 0 {
+			return false, s.Err
+		}
+		return false, &Final{Path: Path(t, pathOf(t, r, stream)), Status: s.Status, Err: s.Err}
 	})
 	return sent, s, err
+}
+
+// leastOutput is the smallest number of output tokens that OpenAI's Responses API accepts.
+const leastOutput = 16
+
+// refusesForm reports whether the answer s may be due to the form of the request.
+func refusesForm(s sample.Sample) bool {
+	return s.Outcome == sample.HTTP && (s.Status == http.StatusBadRequest || s.Status == http.StatusUnprocessableEntity)
+}
+
+// pathOf returns the path to which a request is sent, without what the URL of t has.
+func pathOf(t llmbench.Target, r llmbench.Request, stream bool) string {
+	d := t.Dialect
+	if d == nil {
+		d = dialect.OpenAIChat{}
+	}
+	return d.Path(dialect.Query{Model: t.Model, Prompt: r.Prompt, Inputs: r.Inputs, MaxTokens: r.MaxTokens, Stream: stream})
 }
 
 // RefusedForNow reports whether a server that answers with this status may accept the request later.

@@ -36,3 +36,31 @@ func TestLongAnswer(t *testing.T) {
 type endless struct{}
 
 func (endless) Read(b []byte) (int, error) { return copy(b, strings.Repeat(" ", len(b))), nil }
+
+// TestGatewayPages checks that errors have one line, and that a gateway without its server is told as such.
+func TestGatewayPages(t *testing.T) {
+	const nginx = "<html>\r\n<head><title>504 Gateway Time-out</title></head>\r\n<body>\r\n<center><h1>504 Gateway Time-out</h1></center>\r\n<hr><center>nginx/1.22.1</center>\r\n</body>\r\n</html>\r\n"
+	const down = "the gateway answers, its upstream does not"
+	for _, tt := range []struct {
+		status           int
+		kind, body, want string
+	}{
+		{504, "text/html", nginx, "status 504 Gateway Timeout: " + down},
+		{502, "text/html; charset=utf-8", nginx, "status 502 Bad Gateway: " + down},
+		{502, "text/plain", "", "status 502 Bad Gateway: " + down},
+		{503, "text/html", "<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n</body></html>\n", "status 503 Service Unavailable: " + down},
+		{503, "application/json", `{"error":"loading"}`, `status 503 Service Unavailable: {"error":"loading"}`},
+		{504, "text/plain", "upstream request timeout", "status 504 Gateway Timeout: " + down + ": upstream request timeout"},
+		{404, "text/html", "<html><style>a {\n}</style>\n<h1>Not Found</h1></html>", "status 404 Not Found: Not Found"},
+		{400, "application/json", "{\n  \"error\": 1\n}", `status 400 Bad Request: { "error": 1 }`},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", tt.kind)
+			w.WriteHeader(tt.status)
+			io.WriteString(w, tt.body)
+		}))
+		_, err := Fetch(t.Context(), llmbench.Target{URL: s.URL}, http.MethodGet, "/v1/models", "")
+		s.Close()
+		assert.Error(t, err, "GET /v1/models: "+tt.want)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -37,6 +38,9 @@ type Step struct {
 	// status is 200 in any case. The request is repeated until the field is true, for at most
 	// successTimeout.
 	Success string
+	// Needs says what the server needs to support the step, if not every server does. It is part of the error of a
+	// server that does not.
+	Needs string
 	// Count, if its Path is not "", is a field in which the server reports how many times the request has
 	// to be sent. Path then contains %d, which is replaced with 0, 1, 2 and so on.
 	Count Field
@@ -59,7 +63,11 @@ func (s Step) String() string {
 // Take performs the steps in order, and stops at the first error.
 func (s Server) Take(ctx context.Context, steps []Step) error {
 	for _, step := range steps {
-		if err := s.take(ctx, step); err != nil {
+		err := s.take(ctx, step)
+		switch {
+		case err != nil && step.Needs != "" && errors.Is(err, errors.ErrUnsupported):
+			return fmt.Errorf("%s: %w; %s", step.Purpose, err, step.Needs)
+		case err != nil:
 			return fmt.Errorf("%s: %w", step.Purpose, err)
 		}
 	}
@@ -157,26 +165,4 @@ func (s Server) Field(ctx context.Context, f Field) (string, error) {
 		return strconv.FormatFloat(x, 'f', -1, 64), nil
 	}
 	return "", fmt.Errorf("%s has no field %s", f.Path, f.Name)
-}
-
-// Models returns the names of the models that the server lists at path, in the
-// format of OpenAI's GET /v1/models
-// (https://platform.openai.com/docs/api-reference/models/list).
-func (s Server) Models(ctx context.Context, path string) ([]string, error) {
-	body, err := s.Get(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	var list struct{ Data []struct{ ID string } }
-	if err := json.Unmarshal(body, &list); err != nil || list.Data == nil {
-		return nil, fmt.Errorf("%s is not a list of models: %s", path, s.Target.Excerpt(strings.TrimSpace(string(body)), 300))
-	}
-	var names []string
-	for _, m := range list.Data {
-		if shown := s.Target.Redact(m.ID); shown != m.ID {
-			return nil, fmt.Errorf("%s has a model whose name repeats a credential or has control characters: %q", path, s.Target.Excerpt(m.ID, 300))
-		}
-		names = append(names, m.ID)
-	}
-	return names, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -88,6 +89,10 @@ func (p *Program) End() string {
 	defer p.mu.Unlock()
 	return p.end
 }
+
+// Signal sends a signal to all processes of the program that are in its process group, or only to its first process on
+// systems without groups.
+func (p *Program) Signal(s os.Signal) error { return p.run.signal(s) }
 
 // Stop stops all processes of the program, and returns when they have ended and all output is written. The
 // first process gets SIGTERM. When it has ended, the others get SIGTERM. When the command's StopDelay has

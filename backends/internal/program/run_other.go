@@ -3,6 +3,7 @@
 package program
 
 import (
+	"os"
 	"os/exec"
 )
 
@@ -33,5 +34,7 @@ func (p *Program) launch(c Command, path string) error {
 
 // stop kills the process, because this system has no SIGTERM.
 func (r *runner) stop() { r.abandon() }
+
+func (r *runner) signal(s os.Signal) error { return r.cmd.Process.Signal(s) }
 
 func (r *runner) abandon() { _ = r.cmd.Process.Kill() }

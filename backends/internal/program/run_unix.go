@@ -120,6 +120,15 @@ func (p *Program) follow(reports *json.Decoder, from io.Closer) {
 // stop tells the supervisor to stop the program.
 func (r *runner) stop() { r.lifeline.Close() }
 
+// signal sends a signal to the program's process group.
+func (r *runner) signal(s os.Signal) error {
+	number, ok := s.(syscall.Signal)
+	if !ok {
+		return fmt.Errorf("signal %v: want a number of this system", s)
+	}
+	return syscall.Kill(-r.leader, number)
+}
+
 // abandon kills the supervisor and the program's process group.
 func (r *runner) abandon() {
 	r.lifeline.Close()

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,12 +11,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/proc"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/source"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/poll"
 )
@@ -103,7 +104,7 @@ func fixture(t *testing.T) (measure func(name, value string), units string) {
 // git runs git in the working directory and returns its output without the final newline.
 func git(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := command(t.Context(), "", "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "protocol.file.allow=always"}, args...)...)
+	out, err := proc.Command(t.Context(), "", "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "protocol.file.allow=always"}, args...)...)
 	assert.NilError(t, err)
 	return strings.TrimSpace(out)
 }
@@ -145,14 +146,14 @@ func TestCheckOutAtOnce(t *testing.T) {
 	for i := range 16 {
 		all.Go(func() {
 			for range 4 { // again into the same folder, as after a killed command
-				base, err := checkOut(t.Context(), "HEAD", filepath.Join(dir, fmt.Sprint(i), "_base-src"))
+				base, err := source.CheckOut(t.Context(), "HEAD", filepath.Join(dir, fmt.Sprint(i), "_base-src"))
 				if !assert.Check(t, err) {
 					return
 				}
-				source, err := os.ReadFile(filepath.Join(base.dir, "fixture_test.go"))
+				source, err := os.ReadFile(filepath.Join(base.Dir, "fixture_test.go"))
 				assert.Check(t, err)
 				assert.Check(t, strings.Contains(string(source), "b.ReportMetric(100, "))
-				_, err = os.Stat(filepath.Join(base.dir, ".git"))
+				_, err = os.Stat(filepath.Join(base.Dir, ".git"))
 				assert.Check(t, errors.Is(err, fs.ErrNotExist), err)
 			}
 		})
@@ -267,7 +268,7 @@ func TestBaseDoesNotBuild(t *testing.T) {
 	base := git(t, "rev-parse", "HEAD")
 	measure("X", "100")
 	status, stdout, stderr := benchgate("ab", "-base=HEAD", "-units="+units, "-out="+t.TempDir(), "--", "-bench=X", "-benchtime=1x")
-	assert.Equal(t, status, exitCannotJudge, stdout)
+	assert.Equal(t, status, command.CannotJudge, stdout)
 	assert.Assert(t, strings.Contains(stderr, fmt.Sprintf("benchgate: the base, commit %.12s, cannot be built: package example.com/fixture: exit status 1: ", base)), stderr)
 	assert.Assert(t, strings.Contains(stderr, "undefined: nosuch"), stderr)
 	assert.Assert(t, strings.Contains(stderr, fmt.Sprintf("building the base, %.12s and the working tree at %.12s with changes in ", base, base)), stderr)
@@ -281,7 +282,7 @@ func TestHeadVersion(t *testing.T) {
 	assert.NilError(t, err)
 	check := func(want string, equal bool) {
 		t.Helper()
-		got, same, err := headVersion(t.Context(), base, samples)
+		got, same, err := source.HeadVersion(t.Context(), base, samples)
 		assert.NilError(t, err)
 		head := git(t, "rev-parse", "HEAD")
 		assert.Equal(t, got, fmt.Sprintf("the working tree at %.12s%s", head, want))
@@ -345,7 +346,7 @@ func TestSubmodule(t *testing.T) {
 	assert.NilError(t, os.WriteFile("middle/inner/fixture_test.go", worse, 0o666))
 	out := t.TempDir()
 	status, stdout, stderr := benchgate("ab", "-base=HEAD", "-units="+units, "-out="+out, "--", "-bench=X", "-benchtime=1x", "example.com/fixture")
-	assert.Equal(t, status, exitRegression, "%s\n%s", stdout, stderr)
+	assert.Equal(t, status, command.Regression, "%s\n%s", stdout, stderr)
 	assert.Assert(t, strings.Contains(stdout, "+6.00%"), stdout)
 	noSources(t, out)
 
@@ -382,7 +383,7 @@ func TestInterrupt(t *testing.T) {
 		}
 	}
 	cmd.Wait()
-	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, progress.String())
+	assert.Equal(t, cmd.ProcessState.ExitCode(), command.CannotJudge, progress.String())
 	assert.Assert(t, strings.Contains(progress.String(), "interrupted; the same command with -out=\""+out+"\" continues with these samples"), progress.String())
 	noSources(t, out)
 
@@ -392,59 +393,39 @@ func TestInterrupt(t *testing.T) {
 	seed := regexp.MustCompile(`-seed=\d+`)
 	assert.Equal(t, seed.FindString(again), seed.FindString(progress.String()))
 	status, _, again = benchgate(append([]string{"ab", "-seed=7"}, args[1:]...)...)
-	assert.Equal(t, status, exitCannotJudge)
+	assert.Equal(t, status, command.CannotJudge)
 	assert.Assert(t, strings.Contains(again, "of another comparison: -seed changed"), again)
 
 	// The same samples must not be judged by other rules.
 	status, _, again = benchgate(append([]string{"ab", "-require=no-worse", "-ignore=gpu"}, args[1:]...)...)
-	assert.Equal(t, status, exitCannotJudge)
+	assert.Equal(t, status, command.CannotJudge)
 	assert.Assert(t, strings.Contains(again, "of another comparison: -ignore, -require changed"), again)
 	margins, err := os.ReadFile(units)
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(units, []byte("Unit x/op better=lower gate=9%\n"), 0o666))
 	status, _, again = benchgate(args...)
-	assert.Equal(t, status, exitCannotJudge)
+	assert.Equal(t, status, command.CannotJudge)
 	assert.Assert(t, strings.Contains(again, "of another comparison: -units changed"), again)
 	assert.NilError(t, os.WriteFile(units, margins, 0o666))
 
 	// A change of the working tree counts even if no binary depends on the file.
 	assert.NilError(t, os.WriteFile("data.txt", nil, 0o666))
 	status, _, data := benchgate(args...)
-	assert.Equal(t, status, exitCannotJudge)
+	assert.Equal(t, status, command.CannotJudge)
 	assert.Assert(t, strings.Contains(data, "of another comparison: sources of head changed"), data)
 	assert.NilError(t, os.Remove("data.txt"))
 
 	t.Setenv("LLMBENCH_API_KEY", "hunter2")
 	status, _, key := benchgate(args...)
-	assert.Equal(t, status, exitCannotJudge)
+	assert.Equal(t, status, command.CannotJudge)
 	assert.Assert(t, strings.Contains(key, "of another comparison: LLMBENCH_API_KEY changed"), key)
 	assert.Assert(t, !strings.Contains(key, "hunter2"), key)
 	os.Unsetenv("LLMBENCH_API_KEY")
 
 	measure("X", "106")
 	status, _, other := benchgate(args...)
-	assert.Equal(t, status, exitCannotJudge)
+	assert.Equal(t, status, command.CannotJudge)
 	assert.Assert(t, strings.Contains(other, "the folder has samples of another comparison: binary of head example.com/fixture, sources of head changed"), other)
-}
-
-// TestFingerprints checks that the identity of samples reveals nothing about the value of a variable to anybody
-// without the folder's key, and that only the owner can read the key.
-func TestFingerprints(t *testing.T) {
-	t.Setenv("LLMBENCH_API_KEY", "hunter2")
-	var seen []string
-	for range 2 {
-		f := folder{path: t.TempDir()}
-		for range 2 { // the second time, the folder already has a key
-			id, err := (&rounds{folder: f}).identity()
-			assert.NilError(t, err)
-			seen = append(seen, id["LLMBENCH_API_KEY"])
-		}
-		info, err := os.Stat(f.join(keyName))
-		assert.NilError(t, err)
-		assert.Equal(t, info.Mode().Perm(), os.FileMode(0o600))
-	}
-	assert.Assert(t, seen[0] == seen[1] && seen[2] == seen[3] && seen[0] != seen[2], "%q", seen)
-	assert.Assert(t, !slices.Contains(seen, fmt.Sprintf("%x", sha256.Sum256([]byte("hunter2")))), "%q", seen)
 }
 
 // TestSecondInterrupt checks that a second Ctrl-C kills a benchmark that ignores the first one, together with
@@ -478,7 +459,7 @@ func TestSecondInterrupt(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, "%s", &progress)
+	assert.Equal(t, cmd.ProcessState.ExitCode(), command.CannotJudge, "%s", &progress)
 	noSources(t, out)
 	// A killed process may need a moment to end.
 	poll.WaitOn(t, func(poll.LogT) poll.Result {
@@ -488,37 +469,6 @@ func TestSecondInterrupt(t *testing.T) {
 		}
 		return poll.Continue("process %s is alive: %s", pid, stat)
 	}, poll.WithTimeout(time.Minute))
-}
-
-// TestSeed checks that the seed determines the order of the sides, and that the order differs between rounds
-// and between seeds.
-func TestSeed(t *testing.T) {
-	order := func(seed uint64, n int) []bool { return (&rounds{seed: seed}).secondFirst(n) }
-	assert.DeepEqual(t, order(1, 8), order(1, 20)[:8])
-	seen := map[string]int{}
-	first := 0
-	for seed := range uint64(2000) {
-		seen[fmt.Sprint(order(seed, 8))]++
-		for _, second := range order(seed, 8) {
-			if second {
-				first++
-			}
-		}
-	}
-	assert.Equal(t, len(seen), 256, "all orders of eight rounds")
-	assert.Assert(t, 7500 < first && first < 8500, "the second side is first in %d of 16000 rounds", first)
-
-	f := folder{path: t.TempDir()}
-	seed, err := f.seed()
-	assert.NilError(t, err)
-	assert.Assert(t, seed > 0)
-	assert.NilError(t, f.claim(identity{seedName: "12"}))
-	seed, err = f.seed()
-	assert.NilError(t, err)
-	assert.Equal(t, seed, uint64(12))
-	assert.NilError(t, writeFile(f.join(identityName), []byte(`{"-seed": "x"}`)))
-	_, err = f.seed()
-	assert.ErrorContains(t, err, `-seed is "x", want a number above 0; delete the folder`)
 }
 
 // TestMax checks that benchgate ab continues after -n rounds while a row is undecided. The row is worse, but
@@ -533,7 +483,7 @@ func TestMax(t *testing.T) {
 	measure, units := fixture(t)
 	measure("X", "106")
 	status, stdout, stderr := benchgate("ab", "-base=HEAD", "-units="+units, "-n=5", "-max=8", "-seed=3", "-out="+t.TempDir(), "--", "-bench=X", "-benchtime=1x")
-	assert.Equal(t, status, exitRegression, "%s%s", stdout, stderr)
+	assert.Equal(t, status, command.Regression, "%s%s", stdout, stderr)
 	assert.Equal(t, strings.Count(stderr, " of 8: "), 8, stderr)
 	assert.Assert(t, strings.Contains(stderr, "-seed=3: the order of base and head in each round is random"), stderr)
 	assert.Assert(t, strings.Contains(stderr, "5 to 8 rounds of 2 processes; each process may take 1h0m0s (-timeout), all together at most 16h0m0s"), stderr)
@@ -549,7 +499,7 @@ func TestAA(t *testing.T) {
 	fixture(t)
 	out := t.TempDir()
 	status, stdout, stderr := benchgate("aa", "-n=6", "-out="+out, "--", "-bench=X", "-benchtime=1x")
-	assert.Equal(t, status, exitCannotJudge, "a unit without a direction has no noise\n%s%s", stdout, stderr)
+	assert.Equal(t, status, command.CannotJudge, "a unit without a direction has no noise\n%s%s", stdout, stderr)
 	units := filepath.Join(out, "direction.txt")
 	assert.NilError(t, os.WriteFile(units, []byte("Unit x/op better=lower\n"), 0o666))
 	status, stdout, stderr = benchgate("aa", "-n=6", "-units="+units, "-out="+out, "--", "-bench=X", "-benchtime=1x")
@@ -604,14 +554,18 @@ func TestBadUsage(t *testing.T) {
 	} {
 		t.Setenv("TMPDIR", t.TempDir()) // for the folder of samples
 		status, stdout, stderr := benchgate(c.args...)
-		assert.Equal(t, status, exitCannotJudge)
+		assert.Equal(t, status, command.CannotJudge)
 		assert.Assert(t, stdout == "" || strings.HasPrefix(stdout, "cannot judge: "), stdout) // "" if nothing was begun
 		assert.Assert(t, strings.Contains(stderr, c.want), "benchgate %q prints %q, want %q", c.args, stderr, c.want)
 		noSources(t, filepath.Join(os.Getenv("TMPDIR"), "benchgate-*"))
 	}
+	t.Setenv("LLMBENCH_TEMPLATES", "{out}/proxy.cfg") // what is built may be a configuration file
+	_, _, stderr := benchgate("ab", "-base=nosuch", "-build=make {out}", "-command=proxy -f {dir}/proxy.cfg", "--", "-bench=X")
+	assert.Assert(t, strings.Contains(stderr, "-base=nosuch: want a commit of this repository"), stderr)
+	t.Setenv("LLMBENCH_TEMPLATES", "")
 	t.Setenv("FIXTURE", "hangs")
 	status, stdout, stderr := benchgate("aa", "-timeout=50ms", "-out="+t.TempDir(), "--", "-bench=X", "-benchtime=1x")
-	assert.Equal(t, status, exitCannotJudge)
+	assert.Equal(t, status, command.CannotJudge)
 	assert.Assert(t, strings.HasPrefix(stdout, "cannot judge: ") && strings.Count(stdout, "\n") == 1, stdout)
 	assert.Assert(t, strings.Contains(stderr, "the process took longer than -timeout, 50ms"), stderr)
 }

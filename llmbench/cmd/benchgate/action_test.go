@@ -15,9 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"gotest.tools/v3/assert"
-
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/proc"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"gotest.tools/v3/assert"
 )
 
 // actionFolder is the folder of the GitHub action.
@@ -33,7 +34,7 @@ type actionRun struct {
 }
 
 // runAction runs the script of the GitHub action in the working directory, with the inputs in env. If ctx ends
-// first, the result has the status exitCannotJudge and only a log.
+// first, the result has the status for "cannot judge" and only a log.
 func runAction(ctx context.Context, t *testing.T, script string, env ...string) actionRun {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,8 +44,8 @@ func runAction(ctx context.Context, t *testing.T, script string, env ...string) 
 	cmd.Env = append(cmd.Env, env...)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
-	err := runGroup(t.Context(), cmd, time.Minute)
-	run := actionRun{status: exitCannotJudge, log: log.String()}
+	err := proc.RunGroup(t.Context(), cmd, time.Minute)
+	run := actionRun{status: command.CannotJudge, log: log.String()}
 	if ctx.Err() != nil {
 		return run
 	}
@@ -125,8 +126,8 @@ func TestAction(t *testing.T) {
 			"(benchgate -removed=allow accepts that); new: Y"}},
 		{"renames a benchmark, and only a regression fails", nil, rename, []string{"FAIL_ON=regression"}, 2, 0,
 			[]string{"### ⚠️ benchgate: cannot judge: base.txt:", "The job does not fail, because of \"fail-on: regression\"."}},
-		{"renames a benchmark, allowed", nil, rename, []string{"FLAGS=-timeout=5m\n-removed=allow\n"}, 0, 0,
-			[]string{"### ✅ benchgate: pass: nothing was judged, because no gated row is in both files; new: Y", "; removed: X"}},
+		{"renames a benchmark, allowed", nil, rename, []string{"FLAGS=-timeout=5m\n-removed=allow\n"}, 2, 2,
+			[]string{"### ⚠️ benchgate: cannot judge: no gated row is in both files, so nothing can be judged: want old results that have one; new: Y", "; removed: X"}},
 		{"does not compile", nil, func(_ *testing.T, measure func(name, value string)) { measure("X", "nosuch") }, nil, 2, 2,
 			[]string{"### ⚠️ benchgate: cannot judge\n\n    cannot judge: the working tree cannot be built: package example.com/fixture: ", "undefined: nosuch"}},
 		{"is compared with an unknown commit", nil, nothing, []string{"BASE=nosuch"}, 2, 2, []string{"    cannot judge: -base=nosuch: want a commit of this repository"}},
@@ -174,7 +175,7 @@ func TestActionBuild(t *testing.T) {
 	commit(t)
 	fakeGo(t, true)
 	r := runAction(t.Context(), t, script, "ARGS=-bench=Server\n-benchtime=1x\n", "BASE=v1", "UNITS="+units, "FLAGS=-build="+buildCopy+"\n-command={out}/server --port {port}\n")
-	assert.Equal(t, r.status, exitRegression, r.log)
+	assert.Equal(t, r.status, command.Regression, r.log)
 	assert.Assert(t, strings.Contains(r.summary, "server-version: v106 against v100"), r.summary)
 }
 

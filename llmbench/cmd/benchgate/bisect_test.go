@@ -3,18 +3,15 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/proc"
 	"gotest.tools/v3/assert"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/bisect"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
 // noisyTest is the benchmark of serverTest with noise: values that differ by up to 1 %.
@@ -37,7 +34,7 @@ func bisectFixture(t *testing.T, values ...string) (f bisected) {
 	change, units := serverFixture(t)
 	f.units, f.binary = units, filepath.Join(t.TempDir(), "any.test")
 	assert.NilError(t, os.WriteFile("fixture_test.go", []byte(noisyTest), 0o666))
-	_, err := command(t.Context(), "", "go", "test", "-c", "-o", f.binary, ".")
+	_, err := proc.Command(t.Context(), "", "go", "test", "-c", "-o", f.binary, ".")
 	assert.NilError(t, err)
 	assert.NilError(t, os.Remove("fixture_test.go"))
 	for _, value := range values {
@@ -46,6 +43,16 @@ func bisectFixture(t *testing.T, values ...string) (f bisected) {
 		f.hashes = append(f.hashes, git(t, "rev-parse", "HEAD"))
 	}
 	return f
+}
+
+// A bisectJSON is what tests read of the report in JSON.
+type bisectJSON struct {
+	Verdict, First, Parent, Unit, Summary string
+	Change                                float64
+	Commits                               []struct {
+		Probability float64
+		Confirmed   int `json:"pairs_parent"`
+	}
 }
 
 // args returns the arguments of benchgate.
@@ -70,13 +77,13 @@ func TestBisect(t *testing.T) {
 
 	// -pairs ends the search early, and the same folder continues it.
 	status, stdout, stderr := benchgate(f.args(out, append(ends, "-seed=1", "-pairs=3")...)...)
-	assert.Equal(t, status, exitCannotJudge, "%s%s", stdout, stderr)
+	assert.Equal(t, status, command.CannotJudge, "%s%s", stdout, stderr)
 	assert.Assert(t, strings.Contains(stdout, "cannot judge: "), stdout)
 	status, stdout, stderr = benchgate(f.args(out, append(ends, "-format=json")...)...)
 	assert.Equal(t, status, 0, "%s%s", stdout, stderr)
-	var r bisectReport
+	var r bisectJSON
 	assert.NilError(t, json.Unmarshal([]byte(stdout), &r))
-	assert.Equal(t, r.Verdict, bisectFound)
+	assert.Equal(t, r.Verdict, "found")
 	assert.Equal(t, r.First, hashes[6])
 	assert.Equal(t, r.Parent, hashes[5])
 	assert.Equal(t, len(r.Commits), 9)
@@ -100,15 +107,15 @@ func TestBisect(t *testing.T) {
 
 	// A state that benchgate did not write is an error.
 	for text, want := range map[string]string{
-		"x":                                    "invalid character 'x'",
-		`{"pairs": [{"old": 3, "new": 2}]}`:    "pair 0 is of commits 3 and 2: want two of the commits 0 to 9",
-		`{"pairs": [{"old": 1, "new": 2}]}`:    "pair 0 is of commits 1 and 2",
-		`{"pairs": [{"old": 0, "new": 1}]}`:    "0001-",
-		`{"skipped": {"9": "does not build"}}`: "commit 9 is skipped: want one of the commits 1 to 8",
+		"x":                                 "invalid character 'x'",
+		`{"pairs": [{"old": 3, "new": 2}]}`: "pair 0 is of commits 3 and 2: want two of the commits 0 to 9",
+		`{"pairs": [{"old": 1, "new": 2}]}`: "pair 0 is of commits 1 and 2",
+		`{"pairs": [{"old": 0, "new": 1}]}`: "0001-",
+		`{"skipped": {"9": "does not build", "10": "", "11": ""}}`: "commit 9 is skipped: want one of the commits 1 to 8",
 	} {
-		assert.NilError(t, os.WriteFile(filepath.Join(out, bisectStateName), []byte(text), 0o666))
+		assert.NilError(t, os.WriteFile(filepath.Join(out, "bisect.json"), []byte(text), 0o666))
 		status, _, stderr = benchgate(f.args(out, ends...)...)
-		assert.Equal(t, status, exitCannotJudge)
+		assert.Equal(t, status, command.CannotJudge)
 		assert.Assert(t, strings.Contains(stderr, want), "%s: %s", text, stderr)
 	}
 
@@ -137,7 +144,7 @@ func testBisectCannotJudge(t *testing.T, f bisected) {
 		{"no pairs", []string{"-good=HEAD", "-pairs=0"}, "", "benchgate: -pairs: 0, want at least 1"},
 	} {
 		status, stdout, stderr := benchgate(f.args(t.TempDir(), c.flags...)...)
-		assert.Equal(t, status, exitCannotJudge, "%s: %s%s", c.name, stdout, stderr)
+		assert.Equal(t, status, command.CannotJudge, "%s: %s%s", c.name, stdout, stderr)
 		assert.Assert(t, strings.Contains(stdout, c.stdout), "%s: %s%s", c.name, stdout, stderr)
 		assert.Assert(t, strings.Contains(stderr, c.stderr), "%s: %s", c.name, stderr)
 	}
@@ -159,83 +166,7 @@ func testInterruptedBisect(t *testing.T, f bisected) {
 	assert.NilError(t, cmd.Start())
 	progress := untilLine(t, stderr, "pair 1 of at most 300: ", func() { assert.NilError(t, cmd.Process.Signal(os.Interrupt)) })
 	_ = cmd.Wait()
-	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, progress)
+	assert.Equal(t, cmd.ProcessState.ExitCode(), command.CannotJudge, progress)
 	assert.Assert(t, strings.HasPrefix(stdout.String(), "cannot judge: interrupted after "), "%s%s", &stdout, progress)
 	assert.Assert(t, strings.Contains(stdout.String(), f.hashes[7][:12]), "%s", &stdout)
-}
-
-// TestBisectReport checks the report in all formats.
-func TestBisectReport(t *testing.T) {
-	change, again := 0.0512, -0.001
-	at := time.Date(2026, 11, 26, 21, 17, 16, 0, time.UTC)
-	r := &bisectReport{Verdict: bisectFound, Summary: "bbbbbbbbbbbb is the first commit that is worse than allowed", First: "bbbbbbbbbbbbbb", Parent: "aaaaaaaaaaaaaa",
-		Name: "Server-8", Unit: "x/op", Margin: 0.02, Change: 0.05, Alpha: 0.025, Noise: 0.0123, Pairs: 17, Good: "gggggggggggggg", Bad: "bbbbbbbbbbbbbb",
-		Commits: []bisectCommit{
-			{Commit: "cccccccccccccc", Time: at, Subject: "cache"},
-			{Commit: "aaaaaaaaaaaaaa", Time: at, Subject: "a | b", Probability: 0.0105, Change: &again, Pairs: 9},
-			{Commit: "dddddddddddddd", Time: at, Subject: "typo", Skipped: "the server cannot be built: exit status 1\nmain.go:1"},
-			{Commit: "bbbbbbbbbbbbbb", Time: at, Subject: "parse twice", Probability: 0.9893, Change: &change, Confirmed: 8},
-		}}
-	want := map[string]string{"text": `bbbbbbbbbbbb is the first commit that is worse than allowed
-
-Server-8 x/op; the change is from the good commit, gggggggggggg; a pair has a standard deviation of 1.2%
-
-probability  change  pairs  with its parent  commit        date        subject
-1.1%         -0.1%   9      0                aaaaaaaaaaaa  2026-11-26  a | b
-0.0%         -       0      0                dddddddddddd  2026-11-26  typo (skipped: the server cannot be built: exit status 1)
-98.9%        +5.1%   0      8                bbbbbbbbbbbb  2026-11-26  parse twice
-
-of 1 further commits, each has a probability of less than 0.1%
-
-bbbbbbbbbbbb is the first commit that is worse than allowed
-`, "md": `### 🔎 benchgate bisect: found
-
-bbbbbbbbbbbb is the first commit that is worse than allowed
-
-` + "`Server-8` `x/op`; the change is from the good commit, `gggggggggggg`" + `; a pair has a standard deviation of 1.2%.
-
-| probability | change | pairs | with its parent | commit | date | subject |
-| --- | --- | --- | --- | --- | --- | --- |
-| 1.1% | -0.1% | 9 | 0 | aaaaaaaaaaaa | 2026-11-26 | a \| b |
-| 0.0% | - | 0 | 0 | dddddddddddd | 2026-11-26 | typo (skipped: the server cannot be built: exit status 1) |
-| 98.9% | +5.1% | 0 | 8 | bbbbbbbbbbbb | 2026-11-26 | parse twice |
-
-of 1 further commits, each has a probability of less than 0.1%
-`}
-	for format, text := range want {
-		var b strings.Builder
-		assert.NilError(t, bisectFormats[format](r, &b))
-		assert.Equal(t, b.String(), text)
-	}
-}
-
-// TestExhausted checks that the summary of a search without a result describes one candidate, the most probable one.
-func TestExhausted(t *testing.T) {
-	margin := 0.02
-	first := []float64{0.06, 0.061, 0.059, 0.06, 0.062, 0.058}
-	search, err := bisect.New(bisect.Options{Commits: 4, Margin: math.Log1p(margin), Alpha: 0.05, First: first})
-	assert.NilError(t, err)
-	l := &looker{bisection: &bisection{limit: 40, commits: make([]revision, 5)}, search: search}
-	for i := range l.commits {
-		l.commits[i].hash = strings.Repeat(fmt.Sprint(i), 12)
-	}
-	l.row = newBisectRow(gate.Row{Name: "A", Unit: "ns/op", Better: "lower", Margin: &margin})
-	add := func(c bisect.Comparison, differences ...float64) {
-		for _, x := range differences {
-			l.state.Pairs = append(l.state.Pairs, c)
-			search.Add(c, x)
-		}
-	}
-	assert.Assert(t, strings.Contains(l.exhausted(), " further pairs are needed"), l.exhausted())
-	add(bisect.Comparison{New: 1}, 0, 0.001, -0.001, 0)
-	add(bisect.Comparison{New: 2}, 0.03, 0.031, 0.029, 0.03)
-	small := []float64{0.011, 0.012, 0.01, 0.011, 0.011, 0.012, 0.01, 0.011}
-	add(bisect.Comparison{Old: 2, New: 3, Confirm: true}, small...)
-	add(bisect.Comparison{Old: 3, New: 4, Confirm: true}, small...)
-	add(bisect.Comparison{Old: 1, New: 2, Confirm: true}, 0.015, 0.016, 0.014, 0.015, 0.015, 0.016, 0.014, 0.015)
-	const want = "cannot judge: 40 pairs were not enough (-pairs): A ns/op changes by +6.2%, where +2% is allowed, and a pair has a standard deviation of 0.3%; " +
-		"the first worse commit is 222222222222 with a probability of 100%, but changes by only +1.5% against its parent: do several commits share the loss?"
-	for range 20 {
-		assert.Equal(t, l.exhausted(), want)
-	}
 }

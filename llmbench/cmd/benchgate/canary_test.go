@@ -13,9 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"gotest.tools/v3/assert"
-
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/proc"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"gotest.tools/v3/assert"
 )
 
 // canaryTime limits the total time of TestCanary's comparisons. A quiet machine needs less than a minute.
@@ -34,7 +35,7 @@ func TestCanary(t *testing.T) {
 		t.Skip("BENCHGATE_CANARY is not set, and other tests that run at the same time would disturb the measurement; run make canary")
 	}
 	root := filepath.Join("..", "..", "..")
-	if _, err := command(t.Context(), root, "git", "rev-parse", "--verify", "HEAD"); err != nil {
+	if _, err := proc.Command(t.Context(), root, "git", "rev-parse", "--verify", "HEAD"); err != nil {
 		t.Skipf("the sources are not a git repository: %v", err)
 	}
 	t.Chdir(root)
@@ -113,7 +114,7 @@ func equal(o outcome) finding {
 	switch {
 	case o.status == 0:
 		return right
-	case o.status == exitCannotJudge && o.noProblem():
+	case o.status == command.CannotJudge && o.noProblem():
 		return unknown
 	}
 	return wrong
@@ -140,7 +141,7 @@ func slower(o outcome) finding {
 		}
 	}
 	switch {
-	case worse == 2 && o.status == exitRegression:
+	case worse == 2 && o.status == command.Regression:
 		return right
 	case worse < 2:
 		return unknown
@@ -163,13 +164,13 @@ func TestFindings(t *testing.T) {
 		equal, slower finding
 	}{
 		{outcome{status: 0, report: rows(gate.Pass, gate.NoWorse, gate.Pass)}, right, wrong},
-		{outcome{status: exitCannotJudge, report: rows(gate.CannotJudge, gate.Pass, gate.Pass)}, unknown, unknown},
-		{outcome{status: exitCannotJudge, report: problem}, wrong, wrong},
-		{outcome{status: exitCannotJudge}, wrong, wrong},
-		{outcome{status: exitRegression, report: rows(gate.Regression, gate.Regression, gate.CannotJudge)}, wrong, right},
-		{outcome{status: exitRegression, report: rows(gate.Regression, gate.CannotJudge, gate.NoWorse)}, wrong, unknown},
-		{outcome{status: exitRegression, report: rows(gate.Regression, gate.NoWorse, gate.Pass)}, wrong, wrong},
-		{outcome{status: exitRegression, report: rows(gate.Pass, gate.Pass, gate.Regression)}, wrong, unknown},
+		{outcome{status: command.CannotJudge, report: rows(gate.CannotJudge, gate.Pass, gate.Pass)}, unknown, unknown},
+		{outcome{status: command.CannotJudge, report: problem}, wrong, wrong},
+		{outcome{status: command.CannotJudge}, wrong, wrong},
+		{outcome{status: command.Regression, report: rows(gate.Regression, gate.Regression, gate.CannotJudge)}, wrong, right},
+		{outcome{status: command.Regression, report: rows(gate.Regression, gate.CannotJudge, gate.NoWorse)}, wrong, unknown},
+		{outcome{status: command.Regression, report: rows(gate.Regression, gate.NoWorse, gate.Pass)}, wrong, wrong},
+		{outcome{status: command.Regression, report: rows(gate.Pass, gate.Pass, gate.Regression)}, wrong, unknown},
 	} {
 		assert.Equal(t, equal(c.outcome), c.equal, "%+v", c.outcome)
 		assert.Equal(t, slower(c.outcome), c.slower, "%+v", c.outcome)
@@ -184,9 +185,9 @@ func compareHead(ctx context.Context, t *testing.T, out string, args []string) o
 	cmd.Env = append(os.Environ(), "BENCHGATE_TEST_MAIN=1")
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
-	err = runGroup(t.Context(), cmd, time.Minute)
+	err = proc.RunGroup(t.Context(), cmd, time.Minute)
 	if ctx.Err() != nil {
-		return outcome{status: exitCannotJudge, text: output.String()}
+		return outcome{status: command.CannotJudge, text: output.String()}
 	}
 	if _, exited := errors.AsType[*exec.ExitError](err); !exited {
 		assert.NilError(t, err)
@@ -220,7 +221,7 @@ func checkBroken(t *testing.T, folder string) {
 		old := filepath.Join(t.TempDir(), "old.txt")
 		assert.NilError(t, os.WriteFile(old, []byte(broken), 0o666))
 		status, stdout, _ := benchgate(old, filepath.Join(folder, "head.txt"))
-		assert.Equal(t, status, exitCannotJudge, "%s: %s", name, stdout)
+		assert.Equal(t, status, command.CannotJudge, "%s: %s", name, stdout)
 	}
 }
 

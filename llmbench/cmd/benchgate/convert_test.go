@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
 	"gotest.tools/v3/assert"
 )
 
@@ -17,7 +18,7 @@ func TestConvertTo(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "new folder")
 	report := filepath.Join(t.TempDir(), "report.json")
 	var text, stderr bytes.Buffer
-	assert.Equal(t, run([]string{"-format=json", old, worse}, &text, &stderr), exitRegression)
+	assert.Equal(t, run([]string{"-format=json", old, worse}, &text, &stderr), command.Regression)
 	assert.NilError(t, os.WriteFile(report, text.Bytes(), 0o600))
 	cut := filepath.Join(t.TempDir(), "cut.txt")
 	assert.NilError(t, os.WriteFile(cut, []byte("BenchmarkA 1 5 ns/op\nBenchmarkA 1 5 ns"), 0o600))
@@ -33,15 +34,15 @@ func TestConvertTo(t *testing.T) {
 		{[]string{"-to=github-action-benchmark", "-out", out, old}, 0, filepath.Join(out, "customBiggerIsBetter.json") + "\n", "left out, because they have no direction: in-tok/req, out-tok/req"},
 		{[]string{"-to=llm-d-report", "-out", out, old}, 0, filepath.Join(out, "VLLM_rate=inf_concurrency=16.6.yaml") + "\n", "fail-%: left out"},
 		{[]string{"-to=junit", report}, 0, `<testcase classname="` + name + `" name="output-tok/s">` + "\n      <failure message=\"-5.0", ""},
-		{[]string{"-to=junit", old}, exitCannotJudge, "", "is a directory"},
-		{[]string{"-to=junit", report, report}, exitCannotJudge, "", "-to=junit: 2 files: want one, a report of benchgate -format=json"},
-		{[]string{"-to=junit", filepath.Join(old, "0", "vllm.json")}, exitCannotJudge, "", `the verdict is "": want a report of benchgate -format=json`},
-		{[]string{"-to=go", cut}, exitCannotJudge, "", "cut.txt:2: the last line has no line end: was the file cut off?"},
-		{[]string{"-to=csv", cut}, exitCannotJudge, "", "cut.txt:2: the last line has no line end: was the file cut off?"},
-		{[]string{"-to=bencher", cut}, exitCannotJudge, "", "cut.txt:2: the last line has no line end: was the file cut off?"},
-		{[]string{"-to=grafana", old}, exitCannotJudge, "", "-to=grafana: want go, github-action-benchmark, bencher, llm-d-report, csv or junit"},
-		{[]string{"-to=llm-d-report", old}, exitCannotJudge, "", "-to=llm-d-report: want -out=folder too"},
-		{[]string{"-to=csv", "-out", out, old}, exitCannotJudge, "", "the others write to standard output"},
+		{[]string{"-to=junit", old}, command.CannotJudge, "", "is a directory"},
+		{[]string{"-to=junit", report, report}, command.CannotJudge, "", "-to=junit: 2 files: want one, a report of benchgate -format=json"},
+		{[]string{"-to=junit", filepath.Join(old, "0", "vllm.json")}, command.CannotJudge, "", `the verdict is "": want a report of benchgate -format=json`},
+		{[]string{"-to=go", cut}, command.CannotJudge, "", "cut.txt:2: the last line has no line end: was the file cut off?"},
+		{[]string{"-to=csv", cut}, command.CannotJudge, "", "cut.txt:2: the last line has no line end: was the file cut off?"},
+		{[]string{"-to=bencher", cut}, command.CannotJudge, "", "cut.txt:2: the last line has no line end: was the file cut off?"},
+		{[]string{"-to=grafana", old}, command.CannotJudge, "", "-to=grafana: want go, github-action-benchmark, bencher, llm-d-report, csv or junit"},
+		{[]string{"-to=llm-d-report", old}, command.CannotJudge, "", "-to=llm-d-report: want -out=folder too"},
+		{[]string{"-to=csv", "-out", out, old}, command.CannotJudge, "", "the others write to standard output"},
 	} {
 		var stdout, stderr bytes.Buffer
 		status := run(append([]string{"convert"}, c.args...), &stdout, &stderr)

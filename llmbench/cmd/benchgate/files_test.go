@@ -9,6 +9,7 @@ import (
 	"testing"
 	"text/template"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
 	"gotest.tools/v3/assert"
 )
 
@@ -19,7 +20,7 @@ func toolFile(t *testing.T, name string, i int, loss float64) string {
 	t.Helper()
 	noise := 1 + 0.001*float64(i%4)
 	spell := func(v float64) string { return fmt.Sprintf("%.6g", v) }
-	text, err := os.ReadFile(filepath.Join("../../resultfile/testdata", name))
+	text, err := os.ReadFile(filepath.Join("../../internal/resultfile/testdata", name))
 	assert.NilError(t, err)
 	tmpl, err := template.New(name).Funcs(template.FuncMap{
 		"up":   func(v float64) string { return spell(v * noise * (1 - loss)) },
@@ -191,14 +192,14 @@ func TestFilesOfOtherTools(t *testing.T) {
 			t.Parallel()
 			old, same, worse := writeSide(t, c.file, 8, 0), writeSide(t, c.file, 8, 0), writeSide(t, c.file, 8, 0.05)
 			status, text := gateFiles(old, worse)
-			assert.Assert(t, status == exitRegression && strings.Contains(text, c.says), "%d\n%s", status, text)
+			assert.Assert(t, status == command.Regression && strings.Contains(text, c.says), "%d\n%s", status, text)
 			status, text = gateFiles(old, same)
 			assert.Assert(t, status == 0, "%d\n%s", status, text)
 			status, text = gateFiles(writeSide(t, c.file, 3, 0), writeSide(t, c.file, 3, 0.05))
-			assert.Assert(t, status == exitCannotJudge && strings.Contains(text, "3 old and 3 new samples: want at least 6"), "%d\n%s", status, text)
+			assert.Assert(t, status == command.CannotJudge && strings.Contains(text, "3 old and 3 new samples: want at least 6"), "%d\n%s", status, text)
 			for _, w := range c.wrong {
 				status, text = gateFiles(old, writeSide(t, c.file, 8, 0, w.old, w.new))
-				assert.Assert(t, status == exitCannotJudge && strings.Contains(text, w.want), "%s: %d\n%s", w.new, status, text)
+				assert.Assert(t, status == command.CannotJudge && strings.Contains(text, w.want), "%s: %d\n%s", w.new, status, text)
 			}
 		})
 	}
@@ -233,7 +234,7 @@ func TestUnequalLoads(t *testing.T) {
 			assert.NilError(t, os.WriteFile(filepath.Join(new, name), []byte(strings.ReplaceAll(text, c.old, c.new)), 0o600))
 		}
 		status, text := gateFiles(filepath.Join(old, "*"), filepath.Join(new, "*"))
-		assert.Assert(t, status == exitCannotJudge && strings.Contains(text, c.want), "%s: %d\n%s", c.file, status, text)
+		assert.Assert(t, status == command.CannotJudge && strings.Contains(text, c.want), "%s: %d\n%s", c.file, status, text)
 	}
 }
 
@@ -250,7 +251,7 @@ func TestRunsOfOneFile(t *testing.T) {
 		assert.NilError(t, os.WriteFile(paths[side], []byte(text), 0o600))
 	}
 	status, text := gateFiles(paths[0], paths[1])
-	assert.Assert(t, status == exitCannotJudge && strings.Contains(text, "all.json: VLLM/rate=inf/concurrency=16: 8 results of one process are one observation"), "%d\n%s", status, text)
+	assert.Assert(t, status == command.CannotJudge && strings.Contains(text, "all.json: VLLM/rate=inf/concurrency=16: 8 results of one process are one observation"), "%d\n%s", status, text)
 	status, text = gateFiles("-one-start", paths[0], paths[1])
 	assert.Assert(t, status == 0 && strings.Contains(text, "-one-start"), "%d\n%s", status, text)
 }
@@ -261,7 +262,7 @@ func TestFailedRequestsTolerated(t *testing.T) {
 	status, text := gateFiles("-max-fail=0.01", old, new)
 	assert.Assert(t, status == 0 && strings.Contains(text, "2 of 202 requests failed"), "%d\n%s", status, text)
 	status, text = gateFiles("-max-fail=2", old, new)
-	assert.Assert(t, status == exitCannotJudge && strings.Contains(text, "want a share from 0 to 1"), "%d\n%s", status, text)
+	assert.Assert(t, status == command.CannotJudge && strings.Contains(text, "want a share from 0 to 1"), "%d\n%s", status, text)
 }
 
 // TestConvert checks that the gate reads a converted side, and that a file of another kind is an error.
@@ -276,15 +277,15 @@ func TestConvert(t *testing.T) {
 		assert.NilError(t, os.WriteFile(files[len(files)-1], stdout.Bytes(), 0o600))
 	}
 	status, text := gateFiles(files...)
-	assert.Assert(t, status == exitRegression, "%d\n%s", status, text)
+	assert.Assert(t, status == command.Regression, "%d\n%s", status, text)
 	status, text = gateFiles(old, files[1]) // a folder of vLLM's files with a converted file
-	assert.Assert(t, status == exitRegression && strings.Contains(text, "vLLM: output_throughput"), "%d\n%s", status, text)
+	assert.Assert(t, status == command.Regression && strings.Contains(text, "vLLM: output_throughput"), "%d\n%s", status, text)
 	log := filepath.Join(t.TempDir(), "a.log")
 	assert.NilError(t, os.WriteFile(log, []byte("started\n"), 0o600))
 	status, text = gateFiles("convert", log)
-	assert.Assert(t, status == exitCannotJudge && strings.Contains(text, "no result file that is known"), "%d\n%s", status, text)
+	assert.Assert(t, status == command.CannotJudge && strings.Contains(text, "no result file that is known"), "%d\n%s", status, text)
 	status, text = gateFiles("convert")
-	assert.Assert(t, status == exitCannotJudge && strings.Contains(text, "no files"), "%d\n%s", status, text)
+	assert.Assert(t, status == command.CannotJudge && strings.Contains(text, "no files"), "%d\n%s", status, text)
 }
 
 // TestConvertEmpty checks that an empty file does not become a process that passed.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/historycmd"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/proc"
 	"gotest.tools/v3/assert"
 )
 
@@ -16,7 +18,7 @@ import (
 // outputs.
 func benchgateHistory(stdin string, args ...string) (status int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	status = historyCommand(args, strings.NewReader(stdin), &out, &err)
+	status = historycmd.Run(args, strings.NewReader(stdin), &out, &err)
 	return status, out.String(), err.String()
 }
 
@@ -62,7 +64,7 @@ func TestHistoryTakesTheCommitFromGit(t *testing.T) {
 	repository := t.TempDir()
 	t.Chdir(repository)
 	git := func(args ...string) {
-		_, err := command(t.Context(), "", "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+		_, err := proc.Command(t.Context(), "", "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
 		assert.NilError(t, err)
 	}
 	git("init", "-q")

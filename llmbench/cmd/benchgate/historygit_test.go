@@ -12,7 +12,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/history"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/history"
 )
 
 // aRun returns the results of a run.

@@ -12,7 +12,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/history"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/history"
 )
 
 // A night is one run of a simulated history: 7 benchmarks with 2 units, with a noise of 1 %.

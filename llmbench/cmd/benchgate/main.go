@@ -6,6 +6,7 @@
 //
 //	benchgate [flags] old new
 //	benchgate -col key [flags] file
+//	benchgate [flags] file
 //	benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]
 //	benchgate ab -base commit -build command -command command [flags] -- -bench regexp …
 //	benchgate ab -base-url URL -head-url URL [flags] -- -bench regexp …
@@ -38,7 +39,8 @@
 //	                        as they are one observation
 //	-partial                accept runs that did not end in PASS, as in files that were
 //	                        filtered, converted or published
-//	-removed allow|fail     the policy for rows that only old has, as of -added (fail)
+//	-removed allow|fail     the policy for rows that only old has, as of -added (fail); if
+//	                        nothing is left to judge, benchgate cannot judge either way
 //	-require pass|no-worse  what every gated row must be for status 0: pass, the default,
 //	                        or no-worse, so that rows of which nothing is shown do not
 //	                        suffice
@@ -70,6 +72,23 @@
 // The value that comes first in the file is old, unless the values are listed, old first.
 // Results with another value, or without the key, are left out; the last line counts them.
 // Results of llmbench.Arms, which measures several targets in turns, are judged as pairs.
+//
+// # Budgets
+//
+// With one file and no -col, benchgate judges the budgets of units, which need no old results:
+//
+//	Unit p99-ttft-ns better=lower max=2ms
+//	Unit output-tok/s better=higher min=500
+//
+// The median is a regression if it is shown to exceed its budget, passes if it is shown to keep it, and cannot be judged
+// if its confidence interval has the budget within it. Comparisons of two sides judge the budgets of new, too.
+//
+// # Withheld figures
+//
+// A result may lack a gated figure because the program that wrote it did not trust the figure. Units such as bursts-% say
+// why, and Unit lines with withheld= say whose doing it is. If results of new have a reason of the server more often than
+// chance explains, that is a regression; if the reason is the client's, benchgate cannot judge. benchgate ab tests that
+// after each round: all new results and no old ones are enough after eight rounds.
 //
 // # Files of other tools
 //
@@ -160,7 +179,7 @@
 // LLMBENCH_COMMAND and LLMBENCH_BUILD, or LLMBENCH_URL, or LLMBENCH_IMAGE, for their side, so they must be
 // benchmarks that measure what these variables name, such as BenchmarkServe of package scenarios. Samples whose
 // results do not say so end the comparison. Configuration lines must be equal, apart from
-// server-version and, of images, image, image-digest and image-checked. The line command has {out} and not the
+// server-version and, of URLs, server and router, of images, image, image-digest and image-checked. The line command has {out} and not the
 // folder. The last line of the report names commits, URLs or images, the command and the versions of the servers.
 //
 // What -build has built of a commit is kept in the folder llmbench/ab of the user's cache folder, or in ab
@@ -342,12 +361,18 @@ import (
 	"io"
 	"os"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/convert"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/historycmd"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/judge"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/measure"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/version"
 )
 
 const usage = "usage: benchgate [flags] old new\n" +
 	"       benchgate -col key [flags] file\n" +
+	"       benchgate [flags] file\n" +
 	"       benchgate ab -base commit [flags] -- -bench regexp [go test flags] [packages]\n" +
 	"       benchgate ab -base commit -build command -command command [flags] -- -bench regexp …\n" +
 	"       benchgate ab -base-url URL -head-url URL [flags] -- -bench regexp …\n" +
@@ -361,19 +386,20 @@ const usage = "usage: benchgate [flags] old new\n" +
 	"Benchgate decides whether new benchmark results are worse than old ones by more than is\n" +
 	"allowed. It compares two files, or (ab) measures a commit and the working tree or two servers,\n" +
 	"or (aa) the working tree and itself. Lines such as \"Unit ns/op better=lower gate=5%\" state what is\n" +
-	"allowed; they stand in the results or in the file of -units.\n" +
+	"allowed; they stand in the results or in the file of -units. Of one file, it judges budgets, as in\n" +
+	"\"Unit p99-ttft-ns better=lower max=2ms\".\n" +
 	"Old and new may be result files of vLLM, SGLang and other tools: a file, a pattern or a folder.\n" +
 	"Exit status: 0 pass, 1 regression, 2 cannot judge.\n"
 
 // commands holds the commands other than the comparison of files.
 var commands = map[string]func(args []string, stdout, stderr io.Writer) int{
-	"ab": ab, "aa": aa, "bisect": bisectCommand, "convert": convert,
+	"ab": measure.AB, "aa": measure.AA, "bisect": measure.Bisect, "convert": convert.Run,
 	"history": func(args []string, stdout, stderr io.Writer) int {
-		return historyCommand(args, os.Stdin, stdout, stderr)
+		return historycmd.Run(args, os.Stdin, stdout, stderr)
 	},
 }
 
-func main() { cli.Main("benchgate", exitCannotJudge, run) }
+func main() { cli.Main("benchgate", command.CannotJudge, run) }
 
 // run runs the command and returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
@@ -384,27 +410,27 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && commands[args[0]] != nil {
 		return commands[args[0]](args[1:], stdout, stderr)
 	}
-	c := &comparison{}
+	c := &judge.Comparison{}
 	c.RequireQuiet = true
 	fs := flag.NewFlagSet("benchgate", flag.ContinueOnError)
-	c.flags(fs)
-	fs.StringVar(&c.col, "col", "", "compare results of one file whose names or configuration differ in this `key`, for example /via")
-	fs.Func("max-fail", maxFailUsage, share(&c.files.MaxFail))
+	c.Flags(fs)
+	fs.StringVar(&c.Col, "col", "", "compare results of one file whose names or configuration differ in this `key`, for example /via")
+	fs.Func("max-fail", command.MaxFailUsage, command.Share(&c.Files.MaxFail))
 	paths, err := cli.Parse(fs, usage, args, stdout, stderr)
 	switch {
 	case err != nil:
-		err = hint(err, "benchgate ab -base main")
-	case c.col == "" && len(paths) != 2:
-		err = fmt.Errorf("%d files: want two, old and new; benchgate -help lists the other ways to use it", len(paths))
-	case c.col != "" && len(paths) != 1:
+		err = measure.Hint(err, "benchgate ab -base main")
+	case c.Col == "" && len(paths) != 1 && len(paths) != 2:
+		err = fmt.Errorf("%d files: want two, old and new, or one with budgets; benchgate -help lists the other ways to use it", len(paths))
+	case c.Col != "" && len(paths) != 1:
 		err = fmt.Errorf("%d files: want one with -col", len(paths))
 	}
 	if err != nil {
-		return ended(stderr, err)
+		return command.Ended(stderr, err)
 	}
-	report, err := c.compare(paths...)
+	report, err := c.Compare(paths...)
 	if err != nil {
-		return fail(stderr, err)
+		return command.Fail(stderr, err)
 	}
-	return c.print(report, stdout, stderr)
+	return c.Print(report, stdout, stderr)
 }

@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
 	"gotest.tools/v3/assert"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 )
 
 // TestFoldersOfLLMBench checks that folders in which each file is what llmbench wrote in one run can be judged, as README.md
@@ -70,7 +70,7 @@ func TestFoldersOfGoTest(t *testing.T) {
 	status, out := gateFiles("-units", units, old, writeRuns(t, 8, 1001))
 	assert.Equal(t, status, 0, "%s", out)
 	status, out = gateFiles("-units", units, old, writeRuns(t, 8, 1200))
-	assert.Equal(t, status, exitRegression, "%s", out)
+	assert.Equal(t, status, command.Regression, "%s", out)
 }
 
 // TestEncodings checks that files are read as PowerShell and editors on Windows write them: UTF-16, and UTF-8 with a byte
@@ -99,9 +99,9 @@ func TestEncodings(t *testing.T) {
 		status, out := gateFiles("-units", units, writeRuns(t, 8, 1000), encoded(writeRuns(t, 8, 1001)))
 		assert.Equal(t, status, 0, "%s: %s", name, out)
 		status, out = gateFiles("-units", units, encoded(writeRuns(t, 8, 1000)), writeRuns(t, 8, 1200))
-		assert.Equal(t, status, exitRegression, "%s: %s", name, out)
+		assert.Equal(t, status, command.Regression, "%s: %s", name, out)
 		status, out = gateFiles(encoded(writeSide(t, "vllm.json", 6, 0)), writeSide(t, "vllm.json", 6, 0.05))
-		assert.Equal(t, status, exitRegression, "%s: %s", name, out)
+		assert.Equal(t, status, command.Regression, "%s: %s", name, out)
 		status, out = gateFiles(encoded(writeSide(t, "aiperf.csv", 6, 0)), writeSide(t, "aiperf.csv", 6, 0))
 		assert.Equal(t, status, 0, "%s: %s", name, out)
 	}

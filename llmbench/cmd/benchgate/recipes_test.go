@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/proc"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/history"
 	"go.yaml.in/yaml/v3"
 	"gotest.tools/v3/assert"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/history"
 )
 
 // recipesFile has the recipes for CI systems.
@@ -68,7 +69,7 @@ func (r recipe) runScript(t *testing.T, env ...string) (status int, log string) 
 	cmd.Env = append(cmd.Env, env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	_ = runGroup(t.Context(), cmd, time.Minute)
+	_ = proc.RunGroup(t.Context(), cmd, time.Minute)
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 
@@ -126,7 +127,7 @@ func TestGitHubRecipe(t *testing.T) {
 	measure("106")
 	fakeGo(t, true)
 	r := runAction(t.Context(), t, script, "ARGS="+step.With["args"])
-	assert.Assert(t, r.status == exitRegression && strings.Contains(r.summary, "regression after 8 of 10 rounds: Serving"), r.log)
+	assert.Assert(t, r.status == command.Regression && strings.Contains(r.summary, "regression after 8 of 10 rounds: Serving"), r.log)
 }
 
 // TestGitLabRecipe runs the script of the first job for GitLab: a merge request that changes nothing passes, a slower one
@@ -143,7 +144,7 @@ func TestGitLabRecipe(t *testing.T) {
 		value  string
 		status int
 		want   string
-	}{{"100", 0, "pass after 6 of 10 rounds"}, {"106", exitRegression, "regression after 8 of 10 rounds: Serving"}} {
+	}{{"100", 0, "pass after 6 of 10 rounds"}, {"106", command.Regression, "regression after 8 of 10 rounds: Serving"}} {
 		assert.NilError(t, os.RemoveAll("gate"))
 		measure(c.value)
 		status, log := job.runScript(t, "CI_MERGE_REQUEST_DIFF_BASE_SHA="+base)
@@ -167,7 +168,7 @@ func TestGitLabNightlyRecipe(t *testing.T) {
 	job := recipes(t, "On GitLab")[1]
 	assert.Equal(t, os.Expand(job.Variables["REMOTE"], func(name string) string { return "<" + name + ">" }),
 		"https://oauth2:<HISTORY_TOKEN>@<CI_SERVER_HOST>/<CI_PROJECT_PATH>.git")
-	cache, err := command(t.Context(), "", "go", "env", "GOCACHE")
+	cache, err := proc.Command(t.Context(), "", "go", "env", "GOCACHE")
 	assert.NilError(t, err)
 	t.Setenv("GOCACHE", strings.TrimSpace(cache)) // the next line changes HOME
 	bare, clone := gitWithoutIdentity(t)
@@ -184,11 +185,11 @@ func TestGitLabNightlyRecipe(t *testing.T) {
 	commit(t)
 	build := func() string { // once for all reruns
 		path := filepath.Join(t.TempDir(), "fixture.test")
-		_, err := command(t.Context(), "", "go", "test", "-c", "-o", path, ".")
+		_, err := proc.Command(t.Context(), "", "go", "test", "-c", "-o", path, ".")
 		assert.NilError(t, err)
 		return path
 	}
-	run, err := command(t.Context(), "", build(), "-test.bench=Serving", "-test.benchtime=1x")
+	run, err := proc.Command(t.Context(), "", build(), "-test.bench=Serving", "-test.benchtime=1x")
 	assert.NilError(t, err)
 	folder := t.TempDir()
 	about := history.About{Machine: job.Variables["MACHINE"]}

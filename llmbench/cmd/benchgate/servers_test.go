@@ -2,18 +2,16 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/proc"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/poll"
 )
@@ -109,7 +107,7 @@ func TestBuild(t *testing.T) {
 	change("106")
 	for range 2 {
 		status, stdout, stderr, out := ab(buildCopy)
-		assert.Equal(t, status, exitRegression, "%s%s", stdout, stderr)
+		assert.Equal(t, status, command.Regression, "%s%s", stdout, stderr)
 		assert.Assert(t, strings.HasSuffix(lastLine(stdout), fmt.Sprintf("; the working tree at %.12s with changes against the base, %.12s; command: {out}/server --port {port}; server-version: v106 against v100", base, base)), stdout)
 		assert.Assert(t, strings.Contains(stderr, fmt.Sprintf("building the server of the working tree at %.12s with changes: %s\n", base, buildCopy)), stderr)
 		log, err := os.ReadFile(filepath.Join(out, "head-build.txt"))
@@ -122,7 +120,7 @@ func TestBuild(t *testing.T) {
 	head := git(t, "rev-parse", "HEAD")
 	for i := range 2 {
 		status, stdout, stderr, _ := ab(buildCopy)
-		assert.Equal(t, status, exitRegression, "%s%s", stdout, stderr)
+		assert.Equal(t, status, command.Regression, "%s%s", stdout, stderr)
 		assert.Assert(t, strings.HasSuffix(lastLine(stdout), fmt.Sprintf("; the working tree at %.12s against the base, %.12s; command: {out}/server --port {port}; server-version: v106 against v100", head, base)), stdout)
 		assert.Assert(t, strings.Contains(stderr, fmt.Sprintf("the server of the base, %.12s (-base=v1): was built before, in ", base)), stderr)
 		assert.Equal(t, strings.Contains(stderr, fmt.Sprintf("the server of the working tree at %.12s: was built before, in ", head)), i == 1, stderr)
@@ -138,14 +136,14 @@ func TestBuild(t *testing.T) {
 	change("100")
 	status, stdout, stderr, _ := ab(buildCopy)
 	assert.Equal(t, status, 0, "%s%s", stdout, stderr)
-	assert.Assert(t, strings.Contains(stderr, sameSides) && !strings.Contains(stderr, "building the server of "), stderr)
+	assert.Assert(t, strings.Contains(stderr, "both are the same: any difference is noise") && !strings.Contains(stderr, "building the server of "), stderr)
 
 	// The benchmarks may come from another module or from a test binary.
 	t.Setenv("GOWORK", "off")
 	other := t.TempDir()
 	assert.NilError(t, os.CopyFS(other, os.DirFS(".")))
 	binary := filepath.Join(t.TempDir(), "any.test")
-	_, err = command(t.Context(), other, "go", "test", "-c", "-o", binary, ".")
+	_, err = proc.Command(t.Context(), other, "go", "test", "-c", "-o", binary, ".")
 	assert.NilError(t, err)
 	for _, name := range []string{"go.mod", "fixture_test.go"} {
 		assert.NilError(t, os.Remove(name))
@@ -163,7 +161,7 @@ func TestBuild(t *testing.T) {
 	git(t, "reset", "-q", "--hard", head)
 	for range 2 {
 		status, _, stderr, _ = ab("echo compiling; grep -q 106 value && cp value {out}")
-		assert.Equal(t, status, exitCannotJudge)
+		assert.Equal(t, status, command.CannotJudge)
 		assert.Assert(t, strings.Contains(stderr, fmt.Sprintf("benchgate: the server of the base, %.12s (-base=v1) cannot be built: exit status 1; the end of ", base)), stderr)
 		assert.Assert(t, strings.HasSuffix(stderr, "base-build.txt:\ncompiling\n"), stderr)
 		assert.Equal(t, strings.Contains(stderr, "building the server of the base, "), true, stderr)
@@ -218,7 +216,7 @@ func TestInterruptedBuild(t *testing.T) {
 		return poll.Success()
 	}, poll.WithTimeout(5*time.Minute))
 	_ = cmd.Wait()
-	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, "%s", &progress)
+	assert.Equal(t, cmd.ProcessState.ExitCode(), command.CannotJudge, "%s", &progress)
 	assert.Assert(t, strings.Contains(progress.String(), "benchgate: interrupted; the same command with -out="), "%s", &progress)
 	// A killed process may need a moment to end.
 	poll.WaitOn(t, func(poll.LogT) poll.Result {
@@ -249,8 +247,8 @@ func TestTwoServers(t *testing.T) {
 		stdout string // the end of the last line
 	}{
 		{[]string{"-base-url=http://a:1/100", "-head-url=http://b:1/100"}, "", 0, "pass after 6 of 10 rounds: 1 row within its margin; http://b:1/100 against http://a:1/100\n"},
-		{[]string{"-base-url=http://a:1/100?key=secret", "-head-url=http://b:1/106"}, "", exitRegression, "http://b:1/106 against http://a:1/100\n"},
-		{[]string{"-base-image=any/vllm/100", "-head-image=any/vllm/106"}, "vllm", exitRegression, "(margin 2%); any/vllm/106 against any/vllm/100; server-version: v106 against v100\n"},
+		{[]string{"-base-url=http://a:1/100?key=secret", "-head-url=http://b:1/106"}, "", command.Regression, "http://b:1/106 against http://a:1/100\n"},
+		{[]string{"-base-image=any/vllm/100", "-head-image=any/vllm/106"}, "vllm", command.Regression, "(margin 2%); any/vllm/106 against any/vllm/100; server-version: v106 against v100\n"},
 	} {
 		t.Setenv("LLMBENCH_BACKEND", c.env)
 		all := append(append([]string{"ab", "-units=" + units, "-out=" + t.TempDir()}, c.args...), "--", "-bench=Server", "-benchtime=1x")
@@ -261,107 +259,19 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// TestBuildCache checks that a build happens only once even if several commands need it at the same time, that
-// a failed build is repeated, and that old builds are removed.
-func TestBuildCache(t *testing.T) {
-	t.Setenv("LLMBENCH_CACHE", t.TempDir())
-	cache, err := openBuildCache()
-	assert.NilError(t, err)
-	quiet := func(string) {}
-	var builds atomic.Int32
-	build := func(out string) error {
-		builds.Add(1)
-		return errors.Join(os.MkdirAll(out, 0o777), os.WriteFile(filepath.Join(out, "server"), []byte("complete"), 0o666))
-	}
-	broken := errors.New("broken")
-	_, err = cache.get(t.Context(), "a", quiet, func(out string) error { return errors.Join(build(out), broken) })
-	assert.ErrorIs(t, err, broken)
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			out, err := cache.get(t.Context(), "a", quiet, build)
-			text, readErr := os.ReadFile(filepath.Join(out, "server"))
-			assert.Check(t, err)
-			assert.Check(t, readErr)
-			assert.Check(t, string(text) == "complete")
-		})
-	}
-	all.Wait()
-	assert.Equal(t, builds.Load(), int32(2))
-
-	// A build that was killed is repeated.
-	assert.NilError(t, build(filepath.Join(cache.path, "b", "out")))
-	assert.NilError(t, os.WriteFile(filepath.Join(cache.path, "b", "out", "rest"), nil, 0o666))
-	out, err := cache.get(t.Context(), "b", quiet, build)
-	assert.NilError(t, err)
-	_, err = os.Stat(filepath.Join(out, "rest"))
-	assert.ErrorIs(t, err, os.ErrNotExist)
-
-	// A command that waits for another build can be interrupted.
-	ctx, cancel := context.WithCancelCause(t.Context())
-	_, err = cache.get(t.Context(), "c", quiet, func(out string) error {
-		_, err := cache.get(ctx, "c", func(string) { cancel(errInterrupted) }, build)
-		assert.ErrorIs(t, err, context.Canceled)
-		return build(out)
-	})
-	assert.NilError(t, err)
-
-	old := time.Now().Add(-keepUnused - time.Hour)
-	for _, key := range []string{"a", "b"} {
-		assert.NilError(t, os.Chtimes(filepath.Join(cache.path, key, "done"), old, old))
-	}
-	_, err = cache.get(t.Context(), "b", quiet, build) // uses build b
-	assert.NilError(t, err)
-	_, err = cache.get(t.Context(), "d", quiet, build)
-	assert.NilError(t, err)
-	left, err := filepath.Glob(filepath.Join(cache.path, "*", "done"))
-	assert.NilError(t, err)
-	var names []string
-	for _, path := range left {
-		names = append(names, filepath.Base(filepath.Dir(path)))
-	}
-	assert.DeepEqual(t, names, []string{"b", "c", "d"})
-}
-
-// TestBuildKey checks which changes lead to another key.
-func TestBuildKey(t *testing.T) {
-	tools := t.TempDir()
-	t.Setenv("PATH", tools)
-	key := func() string { return buildKey("0123456789abcdef", "sub/", "make") }
-	first := key()
-	assert.Assert(t, strings.HasPrefix(first, "0123456789ab-"), first)
-	assert.Equal(t, key(), first)
-	assert.Assert(t, buildKey("0123456789abcdef", "", "make") != first)
-	assert.Assert(t, buildKey("0123456789abcdef", "sub/", "make x") != first)
-	assert.Assert(t, buildKey("0123456789abcdee", "sub/", "make") != first)
-	t.Setenv("GITHUB_RUN_ID", "7")
-	assert.Equal(t, key(), first)
-	t.Setenv("CXXFLAGS", "-O3")
-	second := key()
-	assert.Assert(t, second != first)
-	cc := filepath.Join(tools, "cc")
-	assert.NilError(t, os.WriteFile(cc, nil, 0o777))
-	third := key()
-	assert.Assert(t, third != second)
-	assert.NilError(t, os.Chtimes(cc, time.Unix(1, 0), time.Unix(1, 0)))
-	assert.Assert(t, key() != third)
-	_, err := exec.LookPath("cc")
-	assert.NilError(t, err)
-}
-
 // TestBenchmarksElsewhere checks that two running servers can be compared without Go: the error says where benchmarks
 // may come from.
 func TestBenchmarksElsewhere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	args := []string{"ab", "-base-url=http://127.0.0.1:1", "-head-url=http://127.0.0.1:2", "--", "-bench=Serve"}
 	status, stdout, stderr := benchgate(args...)
-	assert.Equal(t, status, exitCannotJudge)
+	assert.Equal(t, status, command.CannotJudge)
 	assert.Assert(t, !strings.Contains(stderr, "benchmarks of another module"), stderr) // which says the same again
 	assert.Equal(t, stdout, "cannot judge: the working tree cannot be built: it is in no Go module: "+
 		"want -bench-from=FILE, the program llmbench of a release or another test binary, or -bench-from=FOLDER, a folder of a module\n")
 	t.Setenv("PATH", t.TempDir())
 	status, stdout, _ = benchgate(args...)
-	assert.Equal(t, status, exitCannotJudge)
+	assert.Equal(t, status, command.CannotJudge)
 	assert.Equal(t, stdout, "cannot judge: the working tree cannot be built: there is no program go in PATH: "+
 		"want -bench-from=FILE, the program llmbench of a release or another test binary\n")
 }

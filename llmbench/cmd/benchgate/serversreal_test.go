@@ -14,11 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"gotest.tools/v3/assert"
-	"gotest.tools/v3/poll"
-
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/proc"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
 )
 
 // wideMargins are so wide that equal versions are never a regression, on any machine.
@@ -39,7 +40,7 @@ func TestBuildOfGateway(t *testing.T) {
 		return
 	}
 	scenarios := filepath.Join(t.TempDir(), "scenarios.test")
-	_, err := command(t.Context(), "../../..", "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", scenarios, "./scenarios")
+	_, err := proc.Command(t.Context(), "../../..", "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", scenarios, "./scenarios")
 	assert.NilError(t, err)
 	source, err := os.ReadFile("testdata/gateway/main.go")
 	assert.NilError(t, err)
@@ -72,19 +73,19 @@ func TestBuildOfGateway(t *testing.T) {
 	var report gate.Report
 	assert.NilError(t, json.Unmarshal(text, &report))
 	// On a busy machine, the comparison may be too noisy for a pass even with these margins.
-	assert.Assert(t, status != exitRegression && len(report.Problems) == 0 && len(report.Rows) > 4, "%s%s", stdout, stderr)
+	assert.Assert(t, status != command.Regression && len(report.Problems) == 0 && len(report.Rows) > 4, "%s%s", stdout, stderr)
 	assert.Assert(t, strings.HasSuffix(stdout, fmt.Sprintf("; the working tree at %.12s with changes against the base, %.12s; command: gateway -listen 127.0.0.1:{port} -upstream %s\n", base, base, upstream)), stdout)
 	assert.Equal(t, strings.Contains(stdout, "\nsrv-cpu-s/ktok, "), runtime.GOOS == "linux", stdout)
 
 	change("exit   = -1", "exit   = 3")
 	status, _, stderr = benchgate(args(t.TempDir(), build)...)
-	assert.Equal(t, status, exitCannotJudge, stderr)
+	assert.Equal(t, status, command.CannotJudge, stderr)
 	assert.Assert(t, strings.Contains(stderr, fmt.Sprintf("benchgate: round 1: the working tree at %.12s with changes: scenarios.test: exit status 1\n", base)), stderr)
 	assert.Assert(t, strings.Contains(stderr, "the program ended: exit status 3") && strings.Contains(stderr, "no license"), stderr)
 
 	change("audits = 0", "audits = 2")
 	status, _, stderr = benchgate(args(t.TempDir(), "if grep -q 'audits = 0' main.go; then cp main.go {out}; else "+build+"; fi")...)
-	assert.Equal(t, status, exitCannotJudge, stderr)
+	assert.Equal(t, status, command.CannotJudge, stderr)
 	assert.Assert(t, strings.Contains(stderr, fmt.Sprintf("benchgate: round 1: the base, %.12s: scenarios.test: exit status 1\n", base)), stderr)
 	assert.Assert(t, strings.Contains(stderr, "/gateway: no such file or directory"), stderr)
 
@@ -118,7 +119,7 @@ func testInterruptedServers(t *testing.T, args []string, cache string) {
 		assert.NilError(t, cmd.Process.Signal(os.Interrupt))
 	})
 	_ = cmd.Wait()
-	assert.Equal(t, cmd.ProcessState.ExitCode(), exitCannotJudge, progress)
+	assert.Equal(t, cmd.ProcessState.ExitCode(), command.CannotJudge, progress)
 	assert.Assert(t, strings.Contains(progress, "continues with these samples"), progress)
 	assert.Equal(t, len(programs(t, cache)), 0, "%q", programs(t, cache))
 }

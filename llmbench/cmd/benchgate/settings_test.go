@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
 	"gotest.tools/v3/assert"
 )
 
@@ -53,7 +54,7 @@ func TestUnequalSettings(t *testing.T) {
 		}
 		old, new := side(c.old), side(c.new)
 		status, text := gateFiles(old, new)
-		assert.Check(t, status == exitCannotJudge && strings.Contains(text, c.config), "%s: %s: %d\n%s", c.file, c.key, status, text)
+		assert.Check(t, status == command.CannotJudge && strings.Contains(text, c.config), "%s: %s: %d\n%s", c.file, c.key, status, text)
 		key, _, _ := strings.Cut(c.config, " ")
 		status, text = gateFiles("-ignore", key, old, new)
 		assert.Check(t, status == 0, "%s: -ignore %s: %d\n%s", c.file, key, status, text)
@@ -100,7 +101,7 @@ func TestSeveralBenchmarksInAFolder(t *testing.T) {
 		for _, args := range [][]string{{old, slow}, {"-one-start", oldFile, slowFile}} {
 			status, text = gateFiles(args...)
 			last := text[strings.LastIndex(strings.TrimSpace(text), "\n")+1:]
-			assert.Check(t, status == exitRegression && strings.Contains(last, c.name[1:]), "%s: %d\n%s", c.new, status, text)
+			assert.Check(t, status == command.Regression && strings.Contains(last, c.name[1:]), "%s: %d\n%s", c.new, status, text)
 		}
 	}
 }
@@ -114,7 +115,7 @@ func TestColumnOfSettings(t *testing.T) {
 		return text
 	})
 	status, text := gateFiles("-col=endpoint_type@(openai openai-chat)", dir)
-	assert.Assert(t, status == exitRegression && strings.Contains(text, "-25.00%"), "%d\n%s", status, text)
+	assert.Assert(t, status == command.Regression && strings.Contains(text, "-25.00%"), "%d\n%s", status, text)
 }
 
 // TestMeasuredSetting checks that an unknown result of a new version, which differs in each file, ends in a refusal that says what to
@@ -127,14 +128,14 @@ func TestMeasuredSetting(t *testing.T) {
 	}
 	old, new := side(100), side(200)
 	status, text := gateFiles(old, new)
-	assert.Assert(t, status == exitCannotJudge && strings.Contains(text, "vLLM: energy_j is 200.5, but 100.5 in ") && strings.Contains(text, "(benchgate -ignore=energy_j allows others)"), "%d\n%s", status, text)
+	assert.Assert(t, status == command.CannotJudge && strings.Contains(text, "vLLM: energy_j is 200.5, but 100.5 in ") && strings.Contains(text, "(benchgate -ignore=energy_j allows others)"), "%d\n%s", status, text)
 	status, text = gateFiles("-ignore=energy_j", old, new)
 	assert.Assert(t, status == 0, "%d\n%s", status, text)
 }
 
 // TestModelBeside checks that settings in a file beside the results are compared: the model of EvalScope and of genai-bench.
 func TestModelBeside(t *testing.T) {
-	const folders = "../../resultfile/testdata/folders/"
+	const folders = "../../internal/resultfile/testdata/folders/"
 	for _, c := range []struct{ folder, old, new, want, ignore string }{
 		{"evalscope/closed", `"model": "mock-model"`, `"model": "other"`, "model is other, but mock-model in ", "model"},
 		{"evalscope/open", `"max_tokens": 8`, `"max_tokens": 9`, "max_tokens is 9, but 8 in ", "max_tokens"},
@@ -168,7 +169,7 @@ func TestModelBeside(t *testing.T) {
 		status, text := gateFiles(old, equal)
 		assert.Check(t, status == 0, "%s: %d\n%s", c.folder, status, text)
 		status, text = gateFiles(old, other)
-		assert.Check(t, status == exitCannotJudge && strings.Contains(text, c.want), "%s: %d\n%s", c.folder, status, text)
+		assert.Check(t, status == command.CannotJudge && strings.Contains(text, c.want), "%s: %d\n%s", c.folder, status, text)
 		status, text = gateFiles("-ignore", c.ignore, old, other)
 		assert.Check(t, status == 0, "%s: %d\n%s", c.folder, status, text)
 	}
@@ -178,7 +179,7 @@ func TestModelBeside(t *testing.T) {
 func TestConvertFolders(t *testing.T) {
 	for _, folder := range []string{"aiperf", "evalscope", "genai-bench", "guidellm", "locust"} {
 		var stdout, stderr bytes.Buffer
-		assert.Equal(t, run([]string{"convert", "../../resultfile/testdata/folders/" + folder}, &stdout, &stderr), 0, "%s", &stderr)
+		assert.Equal(t, run([]string{"convert", "../../internal/resultfile/testdata/folders/" + folder}, &stdout, &stderr), 0, "%s", &stderr)
 		for line := range strings.Lines(stdout.String()) {
 			key, _, setting := strings.Cut(line, ":")
 			ok := setting && key == strings.ToLower(key) && !strings.Contains(key, " ") || strings.HasPrefix(line, "Unit ") || line == "PASS\n" || strings.HasPrefix(line, "Benchmark") && strings.Contains(line, " 1 0 fail-% ")
@@ -187,7 +188,7 @@ func TestConvertFolders(t *testing.T) {
 	}
 	for _, file := range []string{"evalscope/closed/mock-model/benchmark.log", "aiperf/aggregate/profile_export_aiperf_aggregate.csv"} {
 		var stdout, stderr bytes.Buffer
-		status := run([]string{"convert", "../../resultfile/testdata/folders/" + file}, &stdout, &stderr)
-		assert.Check(t, status == exitCannotJudge && stdout.Len() == 0, "%s: %d\n%s", file, status, &stdout)
+		status := run([]string{"convert", "../../internal/resultfile/testdata/folders/" + file}, &stdout, &stderr)
+		assert.Check(t, status == command.CannotJudge && stdout.Len() == 0, "%s: %d\n%s", file, status, &stdout)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"gotest.tools/v3/assert"
-
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"gotest.tools/v3/assert"
 )
 
 // abShards runs "benchgate ab" in count shards, and checks that each exits with the status want. The function
@@ -64,7 +64,7 @@ func TestABShards(t *testing.T) {
 	}
 	measure, units := fixture(t)
 	measure("X", "106")
-	stdout, stderr, values := abShards(t, 3, units, exitRegression, nil)
+	stdout, stderr, values := abShards(t, 3, units, command.Regression, nil)
 	assert.Assert(t, strings.Contains(stdout[0], "regression"), stdout[0]+stderr[0])
 	assert.Equal(t, len(strings.Fields(values[0])), 16, values[0]) // eight rounds, after which benchgate judges for the first time
 	for i := 1; i < 3; i++ {
@@ -94,7 +94,7 @@ func TestABShardFails(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			stdout, stderr, _ := abShards(t, 2, units, exitCannotJudge, func(i int, cmd *exec.Cmd) {
+			stdout, stderr, _ := abShards(t, 2, units, command.CannotJudge, func(i int, cmd *exec.Cmd) {
 				cmd.Env = append(cmd.Env, "LLMBENCH_RENDEZVOUS_TIMEOUT=5s")
 				if i == 1 {
 					c.change(cmd)

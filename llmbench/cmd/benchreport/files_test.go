@@ -17,7 +17,7 @@ import (
 func toolFolder(t *testing.T, name string, loss float64) string {
 	t.Helper()
 	dir := t.TempDir()
-	text, err := os.ReadFile(filepath.Join("../../resultfile/testdata", name))
+	text, err := os.ReadFile(filepath.Join("../../internal/resultfile/testdata", name))
 	assert.NilError(t, err)
 	for i := range 6 {
 		noise := 1 + 0.001*float64(i%3)

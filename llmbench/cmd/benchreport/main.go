@@ -37,8 +37,8 @@
 //	-slo limits        rank systems by the highest load at which 95 % of the requests keep
 //	                   these limits, such as ttft=500ms,tpot=50ms (default: the limits of the
 //	                   benchmarks). Records tell which requests do.
-//	-as tool           print what vllm, sglang, evalscope, evalscope-2024, fw-ai,
-//	                   guidellm, aiperf or llama-bench would have printed for a pass.
+//	-as tool           print what vllm, sglang, evalscope, evalscope-2024, fw-ai or
+//	                   llama-bench would have printed for a pass.
 //	                   vllm@0.20 is release 0.20 of vLLM; without a release, the tool is
 //	                   the newest known. list prints the tools and their releases that
 //	                   differ.
@@ -52,7 +52,7 @@
 //	-pass number       with -as: use this pass, from 0 (0)
 //
 // The page needs no network. With -as, a figure that the records do not
-// determine is ?, and lines after the block have the reasons; in JSON the figure is null. If a
+// determine is ?, and notes on stderr have the reasons; in JSON the figure is null. If a
 // benchmark failed, or its run was cut because the process was killed, the last line says that there is no result, and there is
 // no JSON; the page marks the records, and the table of figures has no row for them.
 //
@@ -82,7 +82,7 @@ import (
 	"github.com/kballard/go-shellquote"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compat"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/version"
 )
@@ -160,7 +160,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case o.as != "" && (given["o"] || given["format"] || given["pictures"] || given["base"] || given["parts"] || given["title"] || given["slo"]):
 		err = errors.New("-as prints a block: want none of -o, -format, -pictures, -base, -parts, -slo and -title with it")
 	case o.as != "":
-		err = o.print(stdout)
+		err = o.print(stdout, stderr)
 	default:
 		if o.format != "html" && !given["o"] {
 			o.out = "-"

@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compat"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compat"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -160,9 +160,12 @@ func write(r *report.Report, folder string) (files int, err error) {
 	return files, nil
 }
 
-// print prints, for every file of records, the block that the tool of -as would have printed.
-func (o *options) print(stdout io.Writer) error {
+// print prints, for every file of records, the block that the tool of -as would have printed. Notes go to stderr.
+func (o *options) print(stdout, stderr io.Writer) error {
 	tool, err := compat.Find(o.as)
+	if err == nil {
+		err = tool.Printed()
+	}
 	if err == nil {
 		err = tool.Select(o.metrics, o.percentiles)
 	}
@@ -201,12 +204,23 @@ func (o *options) print(stdout io.Writer) error {
 			}
 			fmt.Fprintf(w, "%s\n", path)
 		}
-		fmt.Fprint(w, tool.Summary(pass))
+		block, notes := tool.Block(pass)
+		fmt.Fprint(w, block)
 		if why := run.Failed(); why != "" {
 			fmt.Fprintf(w, "no result: %s\n", why)
 		}
 		for _, why := range run.WhyWithheld() {
-			fmt.Fprintf(w, "%s: the same figures above are as wrong\n", why)
+			notes = append(notes, why+": the same figures of the block are as wrong")
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		of := ""
+		if len(o.paths) > 1 {
+			of = path + ": "
+		}
+		for _, n := range notes {
+			fmt.Fprintln(stderr, "benchreport: note:", of+n)
 		}
 	}
 	return w.Flush()

@@ -30,6 +30,13 @@ func (f *Flight) Enter(at time.Duration) { f.change(1, -at) }
 // including this one. A nil Flight returns 0.
 func (f *Flight) Leave(at time.Duration) int { return f.change(-1, at) }
 
+// Now returns the number of requests in flight.
+func (f *Flight) Now() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now
+}
+
 // change adds to the number of requests in flight and to the area. It returns the number of requests that
 // were in flight before.
 func (f *Flight) change(by int, area time.Duration) (before int) {

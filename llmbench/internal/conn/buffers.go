@@ -8,6 +8,12 @@ import (
 // bufferSize is the size of each of the two buffers, in bytes. Most reads return the segment of one token.
 const bufferSize = 1 << 10
 
+// writeSize is the size of a write, in bytes.
+const writeSize = 32 << 10
+
+// maxFrame is the maximum size of a frame's payload in HTTP/2, in bytes: the default of RFC 9113, 6.5.2.
+const maxFrame = 16 << 10
+
 // buffers holds the buffers that a connection needs while it has bytes to read. Plain connections share
 // these buffers, so that a waiting stream has none.
 type buffers struct {

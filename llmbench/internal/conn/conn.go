@@ -23,7 +23,7 @@ type Conn struct {
 	next   []byte         // bytes that await has read into held, and that Read has not returned yet
 	failed error          // error of await, which the next Read returns
 	stamp  int64          // kernel timestamp of the last Read, in ns since 1970; 0 means none
-	newest int64          // newest timestamp of the current request
+	newest atomic.Int64   // newest timestamp of the current request, or of the streams that share the connection
 	batch  batch          // the bytes that were read last
 
 	visible   bool   // peek can tell whether there are bytes to read
@@ -43,6 +43,7 @@ type Conn struct {
 	outOfOrder func() (n int64, ok bool)
 	reordered  atomic.Int64
 
+	records []*records  // below the TLS connections of a mux, from the outermost on
 	proxied bool        // requests are sent to a proxy that forwards them
 	release func(*Conn) // returns the connection to the pool
 	stray   func()      // called if an answer came without a request
@@ -134,10 +135,10 @@ func (c *Conn) holds() bool { return len(c.next) > 0 || c.in.holds() > 0 }
 
 // inOrder returns stamp, or 0 if stamp is before the newest timestamp.
 func (c *Conn) inOrder(stamp int64) int64 {
-	if stamp < c.newest {
+	if stamp < c.newest.Load() {
 		return 0
 	}
-	c.newest = stamp
+	c.newest.Store(stamp)
 	return stamp
 }
 

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/base64"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +28,7 @@ type dialer struct {
 	addr    string      // host:port of the server, or the path of its socket
 	proxy   *url.URL    // the proxy, or nil
 	tls     bool        // the server speaks TLS
+	mux     bool        // requests are sent over HTTP/2
 	config  *tls.Config // the TLS configuration
 }
 
@@ -40,16 +43,24 @@ func newDialer(o Options) (*dialer, error) {
 		d.config = o.TLS.Clone()
 	}
 	d.config.NextProtos = []string{"http/1.1"}
+	if d.mux = o.HTTP2; d.mux {
+		d.config.NextProtos = []string{"h2", "http/1.1"} // the second one lets the server say what it speaks
+	}
 	if d.dial == nil {
-		d.dial = (&net.Dialer{KeepAlive: 30 * time.Second, Control: keepSegmentsApart}).DialContext
+		d.dial = (&net.Dialer{KeepAlive: 30 * time.Second, Control: keepSegmentsApart(o.HTTP2)}).DialContext
 	}
 	if o.Socket != "" {
 		d.network, d.addr = "unix", o.Socket
 		return d, nil
 	}
-	d.proxy = o.Proxy
+	if d.proxy = o.Proxy; d.mux && d.forwards() {
+		return nil, ErrForwards
+	}
 	return d, nil
 }
+
+// ErrForwards is the error of options with HTTP/2 over a proxy that forwards requests.
+var ErrForwards = errors.New("HTTP/2 without TLS through a proxy that forwards requests of HTTP/1.1; want an https URL, a proxy with a URL like socks5://proxy:1080, or LLMBENCH_HTTP=1.1 (Target.HTTP)")
 
 // KnownProxy reports whether the scheme of a proxy is supported: http, https, socks5 or socks5h.
 func KnownProxy(u *url.URL) bool { return hostPort(u) != "" }
@@ -106,13 +117,24 @@ func (d *dialer) open(ctx context.Context, wrap func(raw net.Conn, opening time.
 	return c, nil
 }
 
+// belowTLS returns the connection below a TLS connection. The argument c is raw, or another TLS connection over raw.
+func (d *dialer) belowTLS(raw *Conn, c net.Conn) net.Conn {
+	if !d.mux {
+		return c
+	}
+	r := &records{Conn: c}
+	raw.records = append(raw.records, r)
+	return r
+}
+
 // handshake performs the handshakes with the proxy and with the server. It returns the stream over which
 // requests are sent.
-func (d *dialer) handshake(ctx context.Context, c net.Conn) (stream net.Conn, err error) {
+func (d *dialer) handshake(ctx context.Context, raw *Conn) (stream net.Conn, err error) {
+	c := net.Conn(raw)
 	if d.proxy != nil {
 		switch d.proxy.Scheme {
 		case "https":
-			if c, err = startTLS(ctx, c, hostPort(d.proxy), ProxyTLS(d.config)); err != nil {
+			if c, err = startTLS(ctx, d.belowTLS(raw, c), hostPort(d.proxy), ProxyTLS(d.config)); err != nil {
 				return nil, err
 			}
 		case "socks5", "socks5h":
@@ -129,7 +151,13 @@ func (d *dialer) handshake(ctx context.Context, c net.Conn) (stream net.Conn, er
 	if !d.tls {
 		return c, nil
 	}
-	return startTLS(ctx, c, d.addr, d.config)
+	s, err := startTLS(ctx, d.belowTLS(raw, c), d.addr, d.config)
+	if err == nil && d.mux {
+		if chosen := s.ConnectionState().NegotiatedProtocol; chosen != "h2" {
+			err = fmt.Errorf("the server does not offer HTTP/2 over TLS, which LLMBENCH_HTTP=2 (Target.HTTP) asks for: by ALPN it chose %s; want LLMBENCH_HTTP=1.1", cmp.Or(chosen, "no protocol"))
+		}
+	}
+	return s, err
 }
 
 // ProxyTLS returns the configuration of connections to a proxy that speaks TLS. The argument is the
@@ -140,12 +168,13 @@ func ProxyTLS(config *tls.Config) *tls.Config {
 		return nil
 	}
 	config = config.Clone()
+	config.NextProtos = []string{"http/1.1"}
 	config.Certificates, config.GetClientCertificate, config.ServerName, config.EncryptedClientHelloConfigList = nil, nil, "", nil
 	return config
 }
 
 // startTLS performs a TLS handshake on c, with the server at addr.
-func startTLS(ctx context.Context, c net.Conn, addr string, config *tls.Config) (net.Conn, error) {
+func startTLS(ctx context.Context, c net.Conn, addr string, config *tls.Config) (*tls.Conn, error) {
 	if config.ServerName == "" {
 		config = config.Clone()
 		config.ServerName, _, _ = net.SplitHostPort(addr)
@@ -158,6 +187,9 @@ func startTLS(ctx context.Context, c net.Conn, addr string, config *tls.Config) 
 	// A server that shares no protocol with the client answers with the alert no_application_protocol (RFC
 	// 7301, 3.2), for which crypto/tls has no type.
 	if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" && strings.HasSuffix(alert.Err.Error(), "no application protocol") {
+		if slices.Contains(config.NextProtos, "h2") {
+			return s, fmt.Errorf("the server speaks neither HTTP/2 nor HTTP/1.1 (%w)", err)
+		}
 		err = fmt.Errorf("%w (%w)", errOnlyHTTP2, err)
 	}
 	return s, err

@@ -1,10 +1,10 @@
-// Package conn sends HTTP/1.1 requests over its own connections, and records when each step of a request
+// Package conn sends requests of HTTP/1.1 and HTTP/2 over its own connections, and records when each step of a request
 // happened: when its connection was open, when its first and last byte were written, and when the answer's
 // bytes arrived. On Linux, the instants of arrival are the kernel's receive timestamps.
 //
-// The goroutine that sends a request also writes it and reads its answer. An [net/http.Transport] needs two
+// With HTTP/1.1, the goroutine that sends a request also writes it and reads its answer. An [net/http.Transport] needs two
 // more goroutines for each connection, and every byte passes through them. Package conn still uses net/http
-// to write requests and to parse the heads of responses.
+// to write requests and to parse the heads of responses, and x/net/http2 for the frames of HTTP/2.
 //
 // # Segments that wait to be read
 //
@@ -36,20 +36,21 @@
 //
 // # HTTP/2
 //
-// Package conn does not speak HTTP/2, in which several streams share a connection. BenchmarkHTTP2 measures how
-// exact timestamps would be: the timestamp of the read that brings the last byte of a frame would serve. An
-// implementation would need:
+// With [Options].HTTP2, streams share connections. Package conn reads the frames itself: one goroutine for each
+// connection gives the data of a frame to its stream, with what was known when their bytes were read. So each event has
+// the kernel's timestamp of its own last byte, whatever the size of its frame and whatever frames are around it. A
+// stream waits without a buffer, as with HTTP/1.1. Four things differ, because a connection has the segments of all its
+// streams:
 //
-//   - Frames that the client reads itself, with one goroutine for each connection. Package net/http returns a
-//     token later, and without its timestamp.
-//   - Bounds for joined and unread segments that count the segments of all streams of a connection. Today each
-//     stream has a connection. Without such bounds, a token that waited unread behind other streams would be
-//     shown as late, or a true figure would be withheld.
-//   - No timestamps for all streams of a connection on which a segment was lost, because HTTP/2 cannot tell
-//     which of the streams waited.
-//   - A t0 after the wait for writes of other streams, and a figure for the wait for the server's window, which
-//     is 64 KiB of request bodies at first.
-//   - A configuration line with the server's limit of streams, often 100, because the limit decides how many
-//     connections a load has.
-//   - GOAWAY and REFUSED_STREAM in place of the rules for requests that are sent again.
+//   - If the kernel joins segments, the bounds of an event hold for events of other streams in the same segments, too:
+//     [Reader.Follows] also reports bytes of other streams.
+//   - If a segment arrives out of order, all streams that are open lose their timestamps, because any of them may have
+//     waited for it.
+//   - A loopback connection has a receive buffer of 4 MiB, if the kernel allows that (net.core.rmem_max). If a buffer is
+//     full, the kernel copies small segments together and forgets their timestamps.
+//   - Below TLS, a read returns at most one TLS record. Otherwise crypto/tls would hold further records, and nobody would
+//     know that bytes follow.
+//
+// A request's t0 is just before its frame HEADERS is written, when other streams have written theirs. A request waits
+// for the server's windows, which are 64 KiB at first, with its body, so that the wait is in [Trace.Written].
 package conn

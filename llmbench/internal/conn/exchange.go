@@ -110,9 +110,6 @@ func (c *Conn) writeBeside(req *http.Request, t *Trace) (stopWriting func() erro
 	})
 }
 
-// writeSize is the size of a write, in bytes.
-const writeSize = 32 << 10
-
 // writers holds buffers for requests that are being written.
 var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeSize) }}
 

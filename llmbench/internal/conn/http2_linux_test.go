@@ -2,27 +2,170 @@ package conn
 
 import (
 	"bytes"
-	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 )
 
+// TestStreamStamps checks the timestamps of the data of streams that share a connection: the timestamp of each frame is
+// between the server's write of this frame and its arrival. If the kernel has joined segments, the bounds hold that time.
+func TestStreamStamps(t *testing.T) {
+	assert.Assert(t, awaitStamps(t.Context()))
+	const streams, rounds = 8, 200
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.EnableHTTP2 = true
+	secure.StartTLS()
+	defer secure.Close()
+	for _, scheme := range []string{"http", "https"} {
+		t.Run(scheme, func(t *testing.T) {
+			size := func(stream, round int) int { return 1 + (31*stream+7*round)%500 }
+			type arrived struct {
+				stamp, since int64
+				joined       bool
+			}
+			var wrote [streams][rounds][2]int64 // before and after a write
+			var got [streams][rounds]arrived
+			served := make(chan struct{})
+			var lost atomic.Bool
+			var p *Pool
+			addr := runtest.Serve(t, func(raw net.Conn) {
+				counting := &countingConn{Conn: raw}
+				c := net.Conn(counting)
+				if scheme == "https" {
+					c = tls.Server(c, secure.TLS)
+				}
+				if _, err := io.ReadFull(c, make([]byte, len(http2.ClientPreface))); err != nil {
+					return
+				}
+				s := &frameServer{Framer: http2.NewFramer(c, c), Conn: c}
+				s.ReadMetaHeaders, s.encoder = hpack.NewDecoder(4096, nil), hpack.NewEncoder(&s.fields)
+				s.WriteSettings()
+				var ids []uint32
+				for len(ids) < streams {
+					id := s.request()
+					if id == 0 {
+						return
+					}
+					ids = append(ids, id)
+					s.head(id, false, ":status", "200")
+				}
+				p.muxes.mu.Lock()
+				at := p.muxes.all[0].conn.kernel
+				p.muxes.mu.Unlock()
+				for round := range rounds {
+					for n := -1; n != 0; n, _ = at.unread() { // so that the receive buffer is never full
+						runtime.Gosched()
+					}
+					for _, i := range rand.Perm(streams) {
+						token := make([]byte, size(i, round))
+						before := WallClock()
+						s.WriteData(ids[i], round == rounds-1, token)
+						for at.received() < counting.written {
+							runtime.Gosched()
+						}
+						wrote[i][round] = [2]int64{before, WallClock()}
+					}
+				}
+				close(served)
+				s.rest()
+			})
+			p = newPool(t, Options{URL: scheme + "://" + addr, HTTP2: true, TLS: secure.Client().Transport.(*http.Transport).TLSClientConfig})
+			var all sync.WaitGroup
+			for range streams {
+				all.Go(func() {
+					trace := &Trace{Clock: NewClock(WallClock)}
+					req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, scheme+"://server", nil)
+					assert.Check(t, err)
+					resp, err := p.Send(req, trace)
+					if !assert.Check(t, err) {
+						return
+					}
+					defer resp.Body.Close()
+					stream := int(resp.Body.(*muxBody).id-1) / 2
+					r := new(Reader)
+					r.Reset(resp.Body, trace)
+					for round := range rounds {
+						if _, err := io.ReadFull(r, make([]byte, size(stream, round))); !assert.Check(t, err) {
+							return
+						}
+						got[stream][round] = arrived{r.Data.Stamp, trace.Clock.zero + int64(r.Since), r.Merged() && r.Follows()}
+					}
+					_, err = r.Read(make([]byte, 1))
+					assert.Check(t, err == io.EOF, "%v", err)
+					if trace.Reordered() {
+						lost.Store(true)
+					}
+				})
+			}
+			all.Wait()
+			<-served
+			if lost.Load() {
+				t.Log("segments were lost: the timestamps are not used")
+				return
+			}
+			// The kernel may deliver a segment after the write has returned, and the bound of a joined segment may be too
+			// late, by up to 0.1 ms as measured where streams share a connection.
+			// That is known, and little beside the gap between tokens; more would be a fault.
+			const boundError = int64(time.Millisecond)
+			joined := 0
+			for stream, times := range wrote {
+				for round, wrote := range times {
+					switch a := got[stream][round]; {
+					case a.stamp == 0:
+						t.Errorf("stream %d, token %d: no timestamp", stream, round)
+					case a.stamp < wrote[0], !a.joined && a.stamp > wrote[1]+boundError, a.joined && a.since > wrote[1]+boundError:
+						t.Errorf("stream %d, token %d: %d ns after the write began, joined %v since %d; the write took %d", stream, round, a.stamp-wrote[0], a.joined, a.since-wrote[0], wrote[1]-wrote[0])
+					case a.joined:
+						joined++
+					}
+				}
+			}
+			t.Logf("%d of %d tokens were joined", joined, streams*rounds)
+		})
+	}
+}
+
+// received returns how many bytes have arrived on the connection.
+func (s *stampedReader) received() int64 {
+	q := s.askInfo()
+	defer infoQueries.Put(q)
+	return int64(q.info.Bytes_received)
+}
+
+// A countingConn counts what is written to it.
+type countingConn struct {
+	net.Conn
+	written int64
+}
+
+func (c *countingConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.written += int64(n)
+	return n, err
+}
+
 // BenchmarkHTTP2 compares streams that share one connection of HTTP/2 with streams of HTTP/1.1 that have one
-// each. net/http is client and server. A stream has 100 tokens, 10 to 30 ms apart. The truth is the instant at
+// each. The server is net/http. A stream has 100 tokens, 10 to 30 ms apart. The truth is the instant at
 // which the server wrote a token to its connection.
 //
-//   - stamp: the error of the kernel's timestamp of the read that brought a token, taken below net/http
-//   - read: the error of the instant at which net/http returned a token to its caller
+//   - stamp: the error of the kernel's timestamp of a token
+//   - read: the error of the instant at which a token was read
 //   - joined-%: tokens for which the kernel may have joined segments, so that the timestamp is only a bound
 //
 // first is the error of the first token, and gap the error of the time between two tokens.
@@ -72,7 +215,10 @@ func (m *marks) update(text []byte, f func(*mark)) {
 	}
 }
 
-const markerSize = len("@00000,00000")
+const (
+	markerSize = len("@00000,00000")
+	tokenSize  = 200
+)
 
 func (m *marks) merge(n *marks) {
 	if m.tokens == nil {
@@ -122,37 +268,28 @@ func runStreams(b *testing.B, version, streams int) *marks {
 	s.Listener = writesListener{s.Listener, m}
 	s.Start()
 	defer s.Close()
-	transport := &http.Transport{Protocols: &protocols, MaxIdleConnsPerHost: streams, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-		raw, err := (&net.Dialer{Control: keepSegmentsApart}).DialContext(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		c := newConn(raw, 0, func() {})
-		c.kernel.mark()
-		return &readsConn{Conn: c, marks: m}, nil
-	}}
-	defer transport.CloseIdleConnections()
-	get := func(query string, took func([]byte)) {
-		r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, s.URL+"?"+query, nil)
-		assert.NilError(b, err)
-		resp, err := transport.RoundTrip(r)
-		assert.NilError(b, err)
-		defer resp.Body.Close()
-		for p := make([]byte, 1<<10); err == nil; {
-			var n int
-			n, err = resp.Body.Read(p)
-			took(p[:n])
-		}
-		assert.Equal(b, err, io.EOF)
-	}
-	get("tokens=0", func([]byte) {}) // opens the connection that HTTP/2 streams share
+	p := newPool(b, Options{URL: s.URL, HTTP2: version == 2})
+	p.Prepare(b.Context(), streams)
 	var all sync.WaitGroup
 	for i := range streams {
 		all.Go(func() {
-			get(fmt.Sprintf("stream=%d&tokens=%d", i, streamTokens), func(text []byte) {
-				now := WallClock()
-				m.update(text, func(t *mark) { t.read = now })
-			})
+			t := &Trace{Clock: NewClock(WallClock)}
+			req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, fmt.Sprintf("%s?stream=%d&tokens=%d", s.URL, i, streamTokens), nil)
+			assert.Check(b, err)
+			resp, err := p.Send(req, t)
+			if !assert.Check(b, err) {
+				return
+			}
+			defer resp.Body.Close()
+			r := new(Reader)
+			r.Reset(resp.Body, t)
+			token := make([]byte, tokenSize)
+			for _, err = io.ReadFull(r, token); err == nil; _, err = io.ReadFull(r, token) {
+				m.update(token, func(k *mark) {
+					k.stamp, k.read, k.joined = r.Data.Stamp, int64(r.Data.User)+t.Clock.zero, r.Merged() && r.Follows()
+				})
+			}
+			assert.Check(b, err == io.EOF, "%v", err)
 		})
 	}
 	all.Wait()
@@ -165,7 +302,7 @@ func sendTokens(w http.ResponseWriter, r *http.Request) {
 	var stream, tokens int
 	fmt.Sscan(r.FormValue("stream"), &stream)
 	fmt.Sscan(r.FormValue("tokens"), &tokens)
-	rest := bytes.Repeat([]byte("."), 200-markerSize)
+	rest := bytes.Repeat([]byte("."), tokenSize-markerSize)
 	due := time.Now().Add(50*ms + rand.N(30*ms))
 	for i := range tokens {
 		time.Sleep(time.Until(due))
@@ -195,24 +332,4 @@ func (c writesConn) Write(p []byte) (int, error) {
 	now := WallClock()
 	c.marks.update(p, func(t *mark) { t.written = now })
 	return c.Conn.Write(p)
-}
-
-// A readsConn notes the timestamps of the tokens that are read.
-type readsConn struct {
-	*Conn
-	marks *marks
-	rest  []byte // the last bytes, in which a marker may have begun
-}
-
-func (c *readsConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	text := append(c.rest, p[:n]...)
-	stamp, joined := c.stamp, c.batch.several
-	c.marks.update(text, func(t *mark) {
-		if t.stamp == 0 {
-			t.stamp, t.joined = stamp, joined
-		}
-	})
-	c.rest = bytes.Clone(text[max(0, len(text)-markerSize+1):])
-	return n, err
 }

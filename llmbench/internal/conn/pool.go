@@ -3,19 +3,23 @@ package conn
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
-// A Pool holds the connections to one server. It sends requests over them, one at a time on each
-// connection. It is safe for concurrent use.
+// A Pool holds the connections to one server. It sends requests over them: with HTTP/1.1 one at a time on each
+// connection, and with HTTP/2 as many at a time as the server allows. It is safe for concurrent use.
 type Pool struct {
 	dialer *dialer
+	muxes  *muxes // the connections of HTTP/2; nil for HTTP/1.1, for which the fields below are
 
 	mu    sync.Mutex
 	idle  []*Conn // in the order of their last use
@@ -41,6 +45,11 @@ type Options struct {
 	Proxy *url.URL
 	// TLS configures connections to servers that speak TLS; nil means the default.
 	TLS *tls.Config
+	// HTTP2 sends requests over HTTP/2: over TLS if the server speaks TLS, and otherwise with prior knowledge (RFC
+	// 9113, 3.3). A request uses the oldest connection on which the server allows a further stream
+	// (SETTINGS_MAX_CONCURRENT_STREAMS, or 1000 if the server states no limit), and a new connection if there is
+	// none. So streams share connections, as in the HTTP/2 clients of net/http and of SDKs.
+	HTTP2 bool
 }
 
 // NewPool returns a pool without connections. It fails if the URL cannot be parsed.
@@ -49,7 +58,11 @@ func NewPool(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pool{dialer: d}, nil
+	p := &Pool{dialer: d}
+	if o.HTTP2 {
+		p.muxes = &muxes{connect: p.connect}
+	}
+	return p, nil
 }
 
 // Send sends req, and returns when the head of its response has been read. It records the request's steps
@@ -61,7 +74,12 @@ func NewPool(o Options) (*Pool, error) {
 // on a connection that had been used before, if the request did not reach the server, or if the server
 // closed the connection too soon to have processed the request; see [ending.loss]. Any other request
 // without a response fails, because the server may have processed it.
+//
+// With HTTP/2, Send sends a request again if the server says that it has not processed it; see [muxes.send].
 func (p *Pool) Send(req *http.Request, t *Trace) (*http.Response, error) {
+	if p.muxes != nil {
+		return p.muxes.send(req, t)
+	}
 	ctx := req.Context()
 	if p.dialer.forwards() {
 		if auth := proxyAuth(p.dialer.proxy); auth != "" {
@@ -138,6 +156,31 @@ func (p *Pool) connect(ctx context.Context) (*Conn, error) {
 	})
 }
 
+// Refuses reports whether nothing listens at the server's address, so that a new connection is refused. It returns false
+// if that is unknown, as behind a proxy, or if one of several addresses of a name does not answer: localhost may refuse
+// at ::1, while a full queue of connections drops a new one at 127.0.0.1.
+func (p *Pool) Refuses(ctx context.Context) bool {
+	d := p.dialer
+	if d.proxy != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	began := time.Now()
+	raw, err := d.dial(ctx, d.network, d.addr)
+	if err == nil {
+		raw.Close()
+		return false
+	}
+	if time.Since(began) >= lookTimeout/2 { // package net returns the error of the first address
+		return false
+	}
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) // ErrNotExist is for a Unix socket
+}
+
+// lookTimeout limits the time of Refuses. A refusal comes within a round trip.
+const lookTimeout = 2 * time.Second
+
 // take removes an idle connection from the pool and returns it. It returns nil if there is none.
 func (p *Pool) take() *Conn {
 	p.mu.Lock()
@@ -169,12 +212,25 @@ func (p *Pool) keep(c *Conn) {
 	p.idle = append(p.idle, c)
 }
 
-// Prepare closes the unusable connections, and opens new connections until n are open. It ignores errors,
-// because a request that finds no connection tries to open one itself.
+// Lacking returns how many connections have to be opened so that n requests can be sent at the same time. With HTTP/2 and
+// without a connection, Lacking returns at most 1, because the server's limit is unknown.
+func (p *Pool) Lacking(n int) int {
+	if p.muxes != nil {
+		return p.muxes.lacking(n)
+	}
+	return max(0, n-p.Open())
+}
+
+// Prepare closes the unusable connections, and opens new connections until n requests can be sent at the same time. It
+// ignores errors, because a request that finds no connection tries to open one itself.
 func (p *Pool) Prepare(ctx context.Context, n int) {
 	p.CloseUnusable()
+	if p.muxes != nil {
+		p.muxes.prepare(ctx, n)
+		return
+	}
 	var wg sync.WaitGroup
-	for range n - p.Open() {
+	for range p.Lacking(n) {
 		wg.Go(func() {
 			if c, err := p.connect(ctx); err == nil {
 				p.put(c)
@@ -195,6 +251,9 @@ func (p *Pool) Open() int {
 // the request for timestamps, Stamped waits until it provides them, at most for awaitTime or until ctx
 // ends.
 func (p *Pool) Stamped(ctx context.Context) bool {
+	if p.muxes != nil {
+		return p.muxes.stamped() && awaitStamps(ctx)
+	}
 	p.mu.Lock()
 	agreed := slices.ContainsFunc(p.idle, func(c *Conn) bool { return c.kernel != nil })
 	p.mu.Unlock()
@@ -202,15 +261,27 @@ func (p *Pool) Stamped(ctx context.Context) bool {
 }
 
 // CloseIdle closes all idle connections.
-func (p *Pool) CloseIdle() { p.closeIdle(func(*Conn) bool { return true }) }
+func (p *Pool) CloseIdle() {
+	if p.muxes != nil {
+		p.muxes.closeIdle(func(bool, time.Duration) bool { return false })
+		return
+	}
+	p.closeIdle(func(*Conn) bool { return true })
+}
 
 // CloseUnusable closes the idle connections that must not be used again, for example because the server has
 // closed them.
-func (p *Pool) CloseUnusable() { p.closeIdle(p.unusable) }
+func (p *Pool) CloseUnusable() {
+	if p.muxes != nil {
+		p.muxes.closeIdle(young)
+		return
+	}
+	p.closeIdle(p.unusable)
+}
 
 // Strays returns the number of connections on which an answer came without a request. Such an answer may
 // have been taken for the answer to a later request. Strays watches the idle connections that have answered
-// a request until it finds such an answer, at most for the time wait.
+// a request until it finds such an answer, at most for the time wait. With HTTP/2, such an answer ends its connection.
 func (p *Pool) Strays(wait time.Duration) int {
 	const step = 2 * time.Millisecond
 	for left := wait; ; left -= step {
@@ -229,8 +300,14 @@ func (p *Pool) answered() bool {
 	return slices.ContainsFunc(p.idle, func(c *Conn) bool { return c.used })
 }
 
-// CloseUnused closes the idle connections that have answered no request.
-func (p *Pool) CloseUnused() { p.closeIdle(func(c *Conn) bool { return !c.used }) }
+// CloseUnused closes the idle connections over which no request was sent.
+func (p *Pool) CloseUnused() {
+	if p.muxes != nil {
+		p.muxes.closeIdle(func(used bool, _ time.Duration) bool { return used })
+		return
+	}
+	p.closeIdle(func(c *Conn) bool { return !c.used })
+}
 
 // closeIdle closes the idle connections for which remove returns true. It always closes the connection on
 // trial.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +18,34 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
 )
+
+// TestRefuses checks that a name is not taken for refused if one of its addresses does not answer. Package net then
+// returns the error of the first address.
+func TestRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			took time.Duration
+			err  error
+			want bool
+		}{
+			{0, syscall.ECONNREFUSED, true},
+			{300 * time.Millisecond, syscall.ECONNREFUSED, true},
+			{time.Hour, syscall.ECONNREFUSED, false},
+			{time.Hour, context.DeadlineExceeded, false},
+			{0, syscall.EAGAIN, false}, // a Unix socket whose queue is full
+			{0, fs.ErrNotExist, true},
+		} {
+			p := newPool(t, Options{URL: "http://server", Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				select {
+				case <-time.After(tt.took):
+				case <-ctx.Done():
+				}
+				return nil, &net.OpError{Op: "dial", Err: tt.err}
+			}})
+			assert.Equal(t, p.Refuses(t.Context()), tt.want, "%v after %v", tt.err, tt.took)
+		}
+	})
+}
 
 // TestPrepare checks that Prepare opens connections up to a number, and that connections are reused and
 // closed.

@@ -3,32 +3,15 @@ package conn
 import (
 	"io"
 	"time"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
-
-// An Arrival is the instant at which bytes arrived, measured by two clocks.
-type Arrival struct {
-	User  time.Duration // when Read returned, since the start of the pass
-	Stamp int64         // the kernel's timestamp in nanoseconds since 1970; 0 means none
-}
-
-// On returns the instant of the kernel's timestamp on c, and the lag from there to the instant at which
-// Read returned. Without a timestamp, only the sum of the two has a meaning. If the timestamp is later than
-// the Read, but by at most [sample.ClockError], On returns the instant of the Read instead.
-func (a Arrival) On(c Clock) (at, lag time.Duration) {
-	at = c.FromWall(a.Stamp)
-	if lag = a.User - at; lag < 0 && lag >= -sample.ClockError {
-		return a.User, 0
-	}
-	return at, lag
-}
 
 // A Reader reads the body of a response, and keeps the instants of its Reads.
 type Reader struct {
-	body  io.Reader
-	clock Clock
-	conn  *Conn // connection from which body reads, or nil
+	body   io.Reader
+	clock  Clock
+	conn   *Conn         // connection from which body reads, or nil
+	stream *muxBody      // body, if it is a stream that shares the connection; else nil
+	sent   time.Duration // when the request was sent
 	// Data is the arrival of the bytes that were read last. End is the arrival of whatever was read last,
 	// which may be the end of the body.
 	Data, End Arrival
@@ -44,11 +27,26 @@ type Reader struct {
 //go:noinline
 func (r *Reader) Reset(body io.Reader, t *Trace) {
 	*r = Reader{body: body, clock: t.Clock, conn: t.conn, End: t.FirstByte, Since: t.Sent}
+	if r.stream, _ = body.(*muxBody); r.stream != nil {
+		r.sent = t.Sent
+		r.noteMoment()
+		return
+	}
 	if t.conn != nil {
 		if r.Batch = t.conn.batch.number; r.Batch > 1 { // the head came in several batches
 			r.Since, _ = t.FirstByte.On(t.Clock)
 		}
 	}
+}
+
+// noteMoment takes over what the connection knew when it read the bytes that the stream returned last.
+func (r *Reader) noteMoment() {
+	at := &r.stream.at
+	r.End.Stamp, r.Batch = at.stamp, at.batch
+	if r.Since = r.clock.FromWall(at.afterStamp); at.afterStamp == 0 {
+		r.Since = r.stream.mux.from.base.Add(at.after).Sub(r.clock.Start())
+	}
+	r.Since = max(r.Since, r.sent)
 }
 
 // Read reads from the body. Bytes from a buffer have the timestamp of the earlier read that filled the
@@ -58,7 +56,9 @@ func (r *Reader) Read(p []byte) (int, error) {
 	n, err := r.body.Read(p)
 	before := r.End
 	r.End.User = r.clock.Now()
-	if r.conn != nil {
+	if r.stream != nil {
+		r.noteMoment()
+	} else if r.conn != nil {
 		r.End.Stamp = r.conn.stamp
 		if b := &r.conn.batch; b.number != r.Batch {
 			r.Batch = b.number
@@ -97,10 +97,17 @@ type awaiter interface {
 // only the last of its bytes arrived at the instant of Data; the others arrived between Since and this
 // instant. Merged returns false for a connection without timestamps.
 func (r *Reader) Merged() bool {
+	if r.stream != nil {
+		return r.stream.at.several
+	}
 	return r.conn != nil && r.conn.kernel != nil && r.conn.batch.several
 }
 
-// Follows reports whether there are more bytes of the last batch after the bytes that were read last.
+// Follows reports whether there are more bytes of the last batch after the bytes that were read last. They may belong to
+// another stream of the connection.
 func (r *Reader) Follows() bool {
+	if r.stream != nil {
+		return r.stream.at.follows
+	}
 	return r.conn != nil && (r.conn.holds() || r.conn.batch.open)
 }

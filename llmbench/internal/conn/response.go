@@ -96,7 +96,7 @@ func (r *response) otherProtocol() error {
 	case len(b) == 0:
 		return nil
 	case b[0] == 21 || b[0] == 22: // the types of TLS records that come first (RFC 8446, 5.1)
-		return errors.New("the server answers with TLS; the URL of such a server begins with https://")
+		return errAnswersTLS
 	case b[0] != 0: // no frame of HTTP/2 whose length is below 64 KiB
 		return nil
 	}
@@ -108,7 +108,10 @@ func (r *response) otherProtocol() error {
 }
 
 // errOnlyHTTP2 is the error of a request to a server that does not speak HTTP/1.1.
-var errOnlyHTTP2 = errors.New("the server speaks only HTTP/2; want a port that speaks HTTP/1.1, or a gateway before the server that does")
+var errOnlyHTTP2 = errors.New("the server speaks only HTTP/2; want LLMBENCH_HTTP=2 (Target.HTTP), or a port that speaks HTTP/1.1")
+
+// errAnswersTLS is the error of a request without TLS to a server with TLS.
+var errAnswersTLS = errors.New("the server answers with TLS; the URL of such a server begins with https://")
 
 // An awaited body ends with bytes that mark its end, or with the connection. A reader may therefore first
 // wait until there is something to read from the connection. With any other body, the remaining bytes may

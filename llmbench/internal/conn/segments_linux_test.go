@@ -34,7 +34,7 @@ func TestKeepSegmentsApart(t *testing.T) {
 			return n
 		}
 		before := size()
-		assert.NilError(t, keepSegmentsApart("tcp", tt.address, c.kernel.raw))
+		assert.NilError(t, keepSegmentsApart(false)("tcp", tt.address, c.kernel.raw))
 		want := before
 		if tt.want {
 			want = 2 * ownBuffer // the kernel doubles it, for its own use

@@ -40,16 +40,26 @@ type stampedReader struct {
 // same size, but would make the buffer larger later.
 const ownBuffer = 64 << 10
 
-// keepSegmentsApart is the Control function of a [net.Dialer]. It fixes the size of the receive buffer of a
+// sharedBuffer is the same for a connection that streams of HTTP/2 share. If a buffer is full, the kernel copies small
+// segments together, and their timestamps are lost. The kernel may allow less (net.core.rmem_max).
+const sharedBuffer = 4 << 20
+
+// keepSegmentsApart returns the Control function of a [net.Dialer]. It fixes the size of the receive buffer of a
 // loopback connection. The kernel then acknowledges the first segments less often, and joins fewer of them
 // (see the package documentation). Connections to distant servers keep the usual buffer, because the fixed
 // size would limit their speed. It is not an error if a kernel refuses the size: it only joins more
-// segments.
-func keepSegmentsApart(network, address string, c syscall.RawConn) error {
-	if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
-		return nil
+// segments. The argument shared says that streams share the connection.
+func keepSegmentsApart(shared bool) func(network, address string, c syscall.RawConn) error {
+	size := ownBuffer
+	if shared {
+		size = sharedBuffer
 	}
-	return c.Control(func(fd uintptr) { unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, ownBuffer) })
+	return func(_, address string, c syscall.RawConn) error {
+		if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
+			return nil
+		}
+		return c.Control(func(fd uintptr) { unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, size) })
+	}
 }
 
 // keepStamping makes the kernel stamp packets until the process ends. Without it, the kernel would stop a

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// keepSegmentsApart does nothing, because this system has no kernel timestamps.
-func keepSegmentsApart(network, address string, c syscall.RawConn) error { return nil }
+// keepSegmentsApart returns nil, because this system has no kernel timestamps.
+func keepSegmentsApart(bool) func(network, address string, c syscall.RawConn) error { return nil }
 
 // A stampedReader is only used on Linux.
 type stampedReader struct{}

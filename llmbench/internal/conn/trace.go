@@ -29,7 +29,14 @@ func (t *Trace) attach(c *Conn) {
 		c.kernel.mark()
 	}
 	t.Attempts++
-	c.request, c.newest, c.wroteBefore = t, 0, c.wrote.Load()
+	c.request, c.wroteBefore = t, c.wrote.Load()
+	c.newest.Store(0)
+}
+
+// share records that the request is now sent on a stream of c.
+func (t *Trace) share(c *Conn) {
+	t.conn, t.reordered, t.Written = c, c.reorderedSegments(), 0
+	t.Attempts++
 }
 
 // now returns the current instant, which is never 0.
@@ -37,7 +44,7 @@ func (t *Trace) now() time.Duration { return max(1, t.Clock.Now()) }
 
 // Reordered reports whether segments arrived out of order during the request. A segment may have to wait
 // until an earlier one has been sent again, but the kernel keeps its timestamp. Its bytes would then seem
-// to have arrived before the client could have read them.
+// to have arrived before the client could have read them. On a connection of HTTP/2, this concerns all of its streams.
 func (t *Trace) Reordered() bool {
 	return t.conn != nil && t.conn.reorderedSegments() != t.reordered
 }

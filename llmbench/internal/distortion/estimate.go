@@ -184,7 +184,7 @@ func (e *Estimate) shares(samples iter.Seq[*sample.Sample], compute Figures, uni
 		figures, more := results[i].all, results[i].more
 		for _, u := range units {
 			s, ok := all[u.Name]
-			if !ok || u.Name == "steady-output-tok/s" {
+			if !ok || u.Name == sample.SteadyRate {
 				continue
 			}
 			truth, known := figures[u.Name]
@@ -195,7 +195,7 @@ func (e *Estimate) shares(samples iter.Seq[*sample.Sample], compute Figures, uni
 			}
 			least := 0.0
 			if u.Family == sample.FamilyITL { // if one read returns several deltas, most gaps are 0
-				least = metrics["mean-itl-ns"]
+				least = metrics[sample.MeanITL]
 			}
 			share := MaxShare
 			if known {
@@ -255,7 +255,7 @@ func (e *Estimate) lessLoad() float64 {
 // shortened returns the largest share by which a corrected mean E2E latency is less than the measured one.
 // If requests had ended sooner by this share, the next ones could have begun sooner.
 func shortened(measured map[string]float64, corrected []computed) (share float64) {
-	const e2e = "mean-e2e-ns"
+	const e2e = sample.MeanE2E
 	for _, r := range corrected {
 		if v := r.all[e2e]; v > 0 && measured[e2e] > 0 {
 			share = max(share, 1-v/measured[e2e])
@@ -298,6 +298,9 @@ func (e *Estimate) Late() time.Duration {
 	}
 	return 2 * lags.quantile(0.75) // 0 if there are no lags
 }
+
+// Latest returns the longest time by which a read of a control stream was late, rounded up by at most a sixteenth.
+func (e *Estimate) Latest() time.Duration { return e.control.quantile(1) }
 
 // throttled returns the part of the time in which the process's control group was throttled.
 func (e *Estimate) throttled() float64 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,24 +14,30 @@ import (
 
 // A Report says which metrics the client distorted too much.
 type Report struct {
-	Worst     float64     // the largest likely share of a metric that is shown
+	// Likely has the likely share of each metric that is shown and that the client can distort, by unit. A metric
+	// that is computed from others has none.
+	Likely    map[string]float64
 	Distorted []Distorted // metrics that may be distorted by more than the maximum, the worst first
+	Hidden    []string    // units of such metrics that are not shown
 	Why       string      // what delayed the client, as an explanation; "" if no metric is distorted
-	// Unknown says why the distortion by the client is unknown; "" if it is known. If it is unknown, Worst
+	// Unknown says why the distortion by the client is unknown; "" if it is known. If it is unknown, Likely
 	// has no meaning, and Distorted may lack metrics.
 	Unknown string
 	// Shifts says by how much the client may have shifted each metric, by unit. It includes metrics that
 	// are not shown.
 	Shifts map[string]Shift
+	// Better says that the client has a better place in the queue for a CPU, or has tried to get one.
+	Better bool
 }
 
 // Distorted is a metric that the client may have distorted by more than the maximum. The shares are
 // relative to the true value: 0.05 means 5 %.
 type Distorted struct {
-	Unit   string
-	Likely float64 // the most likely share
-	Most   float64 // the largest possible share
-	Client string  // the client that distorted the metric, if there are several
+	Unit     string
+	Likely   float64 // the most likely share
+	Most     float64 // the largest possible share
+	Client   string  // the client that distorted the metric, if there are several
+	Computed bool    // the shares are of the metrics from which the metric is computed; its own ones are unknown
 }
 
 // Units returns the units of the distorted metrics, the worst first.
@@ -39,6 +46,17 @@ func (r Report) Units() (units []string) {
 		units = append(units, d.Unit)
 	}
 	return units
+}
+
+// Worst returns the largest likely share of the metrics of those units for which reported returns true. It returns
+// false if there are no such metrics.
+func (r Report) Worst(reported func(unit string) bool) (worst float64, any bool) {
+	for unit, share := range r.Likely {
+		if reported(unit) {
+			worst, any = max(worst, share), true
+		}
+	}
+	return worst, any
 }
 
 // Most returns the largest possible share of a unit, or 0 if the unit is not distorted too much.
@@ -51,6 +69,11 @@ func (r Report) Most(unit string) float64 {
 	return 0
 }
 
+// Computed reports whether a unit is distorted too much because metrics are from which it is computed.
+func (r Report) Computed(unit string) bool {
+	return slices.ContainsFunc(r.Distorted, func(d Distorted) bool { return d.Unit == unit && d.Computed })
+}
+
 // Text returns one line about the distorted metrics, or "" if there are none. The argument withheld says
 // whether the result omits these metrics.
 func (r Report) Text(withheld bool) string {
@@ -60,6 +83,9 @@ func (r Report) Text(withheld bool) string {
 	var units, parts []string
 	for _, d := range r.Distorted {
 		share := percent(d.Most)
+		if d.Computed {
+			share += " (what " + d.Unit + " is computed from)"
+		}
 		if d.Client != "" {
 			share += " at " + d.Client
 		}
@@ -71,29 +97,43 @@ func (r Report) Text(withheld bool) string {
 	}
 	named := strings.Join(units, ", ")
 	what := fmt.Sprintf("the client may have changed %s by up to %s", them, strings.Join(parts, ", "))
-	if !withheld {
-		return fmt.Sprintf("%s %s uncertain: %s. Leave the client a free core or ask for longer answers.", named, is, what)
+	priority := " set LLMBENCH_PRIORITY=auto (Linux),"
+	if r.Better {
+		priority = ""
 	}
-	return fmt.Sprintf("%s %s withheld: %s. To get %s, leave the client a free core or ask for longer answers.", named, is, what, them)
+	if !withheld {
+		return fmt.Sprintf("%s %s uncertain: %s. Leave the client a free core,%s or ask for longer answers.", named, is, what, priority)
+	}
+	return fmt.Sprintf("%s %s withheld: %s. To get %s, leave the client a free core,%s or ask for longer answers.", named, is, what, them, priority)
 }
 
 // Report returns a report on the metrics of those units for which shown returns true. The argument samples
 // has the samples of all passes, and metrics has the results of compute for them. A metric counts as
-// distorted too much if its largest possible share exceeds maximum: 0.05 means 5 %.
+// distorted too much if its largest possible share exceeds maximum: 0.05 means 5 %. A metric that is computed from
+// others is distorted too much if one of these is, shown or not, and by the share of the worst of them.
 func (e *Estimate) Report(samples iter.Seq[*sample.Sample], compute Figures, units []sample.Unit, metrics map[string]float64, maximum float64, shown func(sample.Unit) bool) Report {
 	all := e.shares(samples, compute, units, metrics)
-	r := Report{Unknown: e.unknown(), Shifts: map[string]Shift{}}
+	r := Report{Unknown: e.unknown(), Likely: map[string]float64{}, Shifts: map[string]Shift{}}
 	for _, u := range units {
-		if s, ok := all[u.Name]; ok {
+		s, ok := all[u.Name]
+		if ok {
 			r.Shifts[u.Name] = s.shift
 		}
-		if !shown(u) {
-			continue
+		if _, known := metrics[u.Name]; known && u.Parts != "" {
+			for part := range strings.FieldsSeq(u.Parts) {
+				s.likely, s.most = max(s.likely, all[part].likely), max(s.most, all[part].most)
+			}
 		}
-		s := all[u.Name]
-		r.Worst = max(r.Worst, s.likely)
-		if s.most > maximum {
-			r.Distorted = append(r.Distorted, Distorted{Unit: u.Name, Likely: s.likely, Most: s.most})
+		switch {
+		case shown(u):
+			if ok {
+				r.Likely[u.Name] = s.likely
+			}
+			if s.most > maximum {
+				r.Distorted = append(r.Distorted, Distorted{Unit: u.Name, Likely: s.likely, Most: s.most, Computed: u.Parts != ""})
+			}
+		case s.most > maximum:
+			r.Hidden = append(r.Hidden, u.Name)
 		}
 	}
 	if len(r.Distorted) > 0 {
@@ -125,7 +165,19 @@ func (r Report) Worse(name string, o Report) Report {
 	}
 	add(&r.Unknown, o.Unknown)
 	add(&r.Why, o.Why)
-	r.Worst = max(r.Worst, o.Worst)
+	r.Better = r.Better || o.Better
+	r.Likely = maps.Clone(r.Likely)
+	for unit, share := range o.Likely {
+		if r.Likely == nil {
+			r.Likely = map[string]float64{}
+		}
+		r.Likely[unit] = max(r.Likely[unit], share)
+	}
+	for _, unit := range o.Hidden {
+		if !slices.Contains(r.Hidden, unit) {
+			r.Hidden = append(slices.Clip(r.Hidden), unit)
+		}
+	}
 	r.Distorted = slices.Clone(r.Distorted)
 	for _, d := range o.Distorted {
 		d.Client = name

@@ -1,6 +1,8 @@
 package distortion
 
 import (
+	"maps"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -11,20 +13,26 @@ import (
 // TestWorse checks the report of several clients: which units any of them distorts, by how much, and which
 // client it is.
 func TestWorse(t *testing.T) {
-	mild := Report{Worst: 0.06, Distorted: []Distorted{{"itl", 0.06, 0.07, ""}}, Why: "slow"}
-	other := Report{Worst: 0.07, Distorted: []Distorted{{"ttft", 0.07, 0.08, ""}}}
-	worst := Report{Worst: 0.5, Distorted: []Distorted{{"tpot", 0.5, 0.6, ""}, {"itl", 0.09, 0.1, ""}}, Why: "stopped"}
+	shares := func(itl, ttft, tpot float64) map[string]float64 {
+		all := map[string]float64{"itl": itl, "ttft": ttft, "tpot": tpot}
+		maps.DeleteFunc(all, func(_ string, share float64) bool { return share == 0 })
+		return all
+	}
+	mild := Report{Likely: shares(0.06, 0, 0), Distorted: []Distorted{{"itl", 0.06, 0.07, "", false}}, Hidden: []string{"e2e"}, Why: "slow"}
+	other := Report{Likely: shares(0.01, 0.07, 0), Distorted: []Distorted{{"ttft", 0.07, 0.08, "", false}}}
+	worst := Report{Likely: shares(0.09, 0, 0.5), Distorted: []Distorted{{"tpot", 0.5, 0.6, "", false}, {"itl", 0.09, 0.1, "", false}}, Hidden: []string{"e2e", "x"}, Why: "stopped"}
+	both := []string{"e2e", "x"}
 	for _, test := range []struct {
 		name string
 		all  []Report
 		want Report
 	}{
-		{"none distorts", []Report{{Worst: 0.01}, {Worst: 0.02}}, Report{Worst: 0.02}},
-		{"the worst in the middle", []Report{mild, worst, mild}, Report{0.5, []Distorted{{"tpot", 0.5, 0.6, "b"}, {"itl", 0.09, 0.1, "b"}}, "a: slow\nb: stopped\nc: slow", "", nil}},
-		{"the worst comes last", []Report{mild, {}, worst}, Report{0.5, []Distorted{{"tpot", 0.5, 0.6, "c"}, {"itl", 0.09, 0.1, "c"}}, "a: slow\nc: stopped", "", nil}},
-		{"a further unit", []Report{other, worst}, Report{0.5, []Distorted{{"tpot", 0.5, 0.6, "b"}, {"itl", 0.09, 0.1, "b"}, {"ttft", 0.07, 0.08, "a"}}, "b: stopped", "", nil}},
-		{"one is unknown", []Report{mild, {Unknown: "no stamps"}}, Report{0.06, []Distorted{{"itl", 0.06, 0.07, "a"}}, "a: slow", "b: no stamps", nil}},
-		{"both are unknown", []Report{{Unknown: "x"}, {Worst: 0.01, Unknown: "y"}}, Report{0.01, nil, "", "a: x\nb: y", nil}},
+		{"none distorts", []Report{{Likely: shares(0.01, 0, 0)}, {Likely: shares(0.02, 0, 0)}}, Report{Likely: shares(0.02, 0, 0)}},
+		{"the worst in the middle", []Report{mild, worst, mild}, Report{shares(0.09, 0, 0.5), []Distorted{{"tpot", 0.5, 0.6, "b", false}, {"itl", 0.09, 0.1, "b", false}}, both, "a: slow\nb: stopped\nc: slow", "", nil, false}},
+		{"the worst comes last", []Report{mild, {}, worst}, Report{shares(0.09, 0, 0.5), []Distorted{{"tpot", 0.5, 0.6, "c", false}, {"itl", 0.09, 0.1, "c", false}}, both, "a: slow\nc: stopped", "", nil, false}},
+		{"a further unit", []Report{other, worst}, Report{shares(0.09, 0.07, 0.5), []Distorted{{"tpot", 0.5, 0.6, "b", false}, {"itl", 0.09, 0.1, "b", false}, {"ttft", 0.07, 0.08, "a", false}}, both, "b: stopped", "", nil, false}},
+		{"one is unknown", []Report{mild, {Unknown: "no stamps"}}, Report{shares(0.06, 0, 0), []Distorted{{"itl", 0.06, 0.07, "a", false}}, []string{"e2e"}, "a: slow", "b: no stamps", nil, false}},
+		{"both are unknown", []Report{{Unknown: "x"}, {Likely: shares(0.01, 0, 0), Unknown: "y"}}, Report{shares(0.01, 0, 0), nil, nil, "", "a: x\nb: y", nil, false}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var r Report
@@ -40,6 +48,7 @@ func TestWorse(t *testing.T) {
 func TestText(t *testing.T) {
 	itl := Distorted{Unit: "p99-itl-ns", Likely: 0.015, Most: 0.1}
 	ttft := Distorted{Unit: "p50-ttft-ns", Likely: 0.01, Most: 0.065}
+	added := Distorted{Unit: "added-ttft-ms", Likely: 0.01, Most: 0.065, Computed: true}
 	afar := Distorted{Unit: "p99-itl-ns", Likely: 0.015, Most: 20, Client: "shard 2 (n3)"}
 	for _, tt := range []struct {
 		all      []Distorted
@@ -47,12 +56,14 @@ func TestText(t *testing.T) {
 		want     string
 	}{
 		{nil, true, ""},
-		{[]Distorted{itl}, true, "p99-itl-ns is withheld: the client may have changed it by up to 10 %. To get it, leave the client a free core or ask for longer answers."},
-		{[]Distorted{itl, ttft}, true, "p99-itl-ns, p50-ttft-ns are withheld: the client may have changed them by up to 10 %, 6.5 %. To get them, leave the client a free core or ask for longer answers."},
-		{[]Distorted{afar}, true, "p99-itl-ns is withheld: the client may have changed it by up to 1000 % or more at shard 2 (n3). To get it, leave the client a free core or ask for longer answers."},
-		{[]Distorted{itl}, false, "p99-itl-ns is uncertain: the client may have changed it by up to 10 %. Leave the client a free core or ask for longer answers."},
+		{[]Distorted{itl}, true, "p99-itl-ns is withheld: the client may have changed it by up to 10 %. To get it, leave the client a free core, set LLMBENCH_PRIORITY=auto (Linux), or ask for longer answers."},
+		{[]Distorted{itl, ttft}, true, "p99-itl-ns, p50-ttft-ns are withheld: the client may have changed them by up to 10 %, 6.5 %. To get them, leave the client a free core, set LLMBENCH_PRIORITY=auto (Linux), or ask for longer answers."},
+		{[]Distorted{ttft, added}, true, "p50-ttft-ns, added-ttft-ms are withheld: the client may have changed them by up to 6.5 %, 6.5 % (what added-ttft-ms is computed from). To get them, leave the client a free core, set LLMBENCH_PRIORITY=auto (Linux), or ask for longer answers."},
+		{[]Distorted{afar}, true, "p99-itl-ns is withheld: the client may have changed it by up to 1000 % or more at shard 2 (n3). To get it, leave the client a free core, set LLMBENCH_PRIORITY=auto (Linux), or ask for longer answers."},
+		{[]Distorted{itl}, false, "p99-itl-ns is uncertain: the client may have changed it by up to 10 %. Leave the client a free core, set LLMBENCH_PRIORITY=auto (Linux), or ask for longer answers."},
 	} {
 		assert.Equal(t, Report{Distorted: tt.all}.Text(tt.withheld), tt.want)
+		assert.Equal(t, Report{Distorted: tt.all, Better: true}.Text(tt.withheld), strings.ReplaceAll(tt.want, " set LLMBENCH_PRIORITY=auto (Linux),", ""))
 	}
 }
 

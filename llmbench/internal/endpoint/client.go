@@ -19,6 +19,8 @@ type Options struct {
 	Dial     func(ctx context.Context, network, addr string) (net.Conn, error)
 	Proxy    *url.URL    // nil means none
 	ProxyTLS *tls.Config // of connections to a proxy that speaks TLS; nil means the default
+	Sent     *Aside      // counts the requests; may be nil
+	HTTP2    bool        // requests are sent over HTTP/2, with TLS or with prior knowledge
 }
 
 const (
@@ -34,7 +36,9 @@ const (
 // decodes compressed answers, and does not follow redirects.
 func (e Endpoint) Client(o Options) *http.Client {
 	var protocols http.Protocols
-	protocols.SetHTTP1(true)
+	protocols.SetHTTP1(!o.HTTP2)
+	protocols.SetHTTP2(o.HTTP2)
+	protocols.SetUnencryptedHTTP2(o.HTTP2)
 	t := &http.Transport{
 		Protocols: &protocols,
 		Proxy:     http.ProxyURL(o.Proxy), DialContext: o.Dial, TLSClientConfig: o.TLS.Clone(),
@@ -55,7 +59,7 @@ func (e Endpoint) Client(o Options) *http.Client {
 		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, "unix", e.Socket) }
 	}
 	return &http.Client{
-		Transport:     &transport{t, e, o.Header},
+		Transport:     &transport{t, e, o.Header, o.Sent},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -84,6 +88,7 @@ type transport struct {
 	*http.Transport
 	to     Endpoint
 	header http.Header
+	sent   *Aside
 }
 
 // RoundTrip sends a copy of r. It does not replace header fields that r already has.
@@ -102,6 +107,10 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.URL.RawQuery = t.to.Query
 	case t.to.Query != "":
 		r.URL.RawQuery += "&" + t.to.Query
+	}
+	if t.sent != nil {
+		path, _, _ := strings.Cut(strings.TrimPrefix(r.URL.String(), t.to.Base), "?")
+		t.sent.Add(1, r.Method+" "+path, t.to.Where())
 	}
 	resp, err := t.Transport.RoundTrip(r)
 	if err != nil {

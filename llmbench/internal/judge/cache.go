@@ -25,8 +25,8 @@ type Prompts struct {
 // of the prompts repeat and the server reports nothing.
 func StatedCache(p Prompts, metrics map[string]float64) (c *records.PrefixCache, ok bool) {
 	c = &records.PrefixCache{Prompts: p.All, Repeated: p.Repeated}
-	cached, byAnswers := metrics["cached-%"]
-	hits, byCounters := metrics["srv-prefix-hit-%"]
+	cached, byAnswers := metrics[sample.CachedShare]
+	hits, byCounters := metrics[sample.ServerHitShare]
 	switch {
 	case byAnswers:
 		c.By, c.Cached = records.CacheByAnswers, cached/100
@@ -64,6 +64,17 @@ func ControlledCache(c *records.PrefixCache, pairs []prefix.Pair, metrics map[st
 	default:
 		c.Verdict, c.By = records.CacheUnknown, ""
 	}
+}
+
+// OnlyCommon reports whether the server says how much of the prompts it took from its cache, and the tokens that all
+// prompts have in common explain it. The argument common is the number of these tokens.
+func OnlyCommon(metrics map[string]float64, common int) bool {
+	cached, known := metrics[sample.CachedShare]
+	if !known {
+		cached, known = metrics[sample.ServerHitShare]
+	}
+	length := metrics[sample.PromptLength]
+	return known && length > 0 && cached <= manyCached+100*float64(common)/length
 }
 
 // CacheNotes returns notes about the prefix cache for the reader of the metrics. [Facts.Notes] has the note

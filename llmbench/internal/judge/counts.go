@@ -22,13 +22,14 @@ var Unknown = Counts{Requests: -1, PromptTokens: -1, OutputTokens: -1}
 // agree.
 type Difference struct {
 	Text  string
-	Fewer bool // the server counted less than it answered
+	Fewer bool // the server counted less than it answered, or may not have counted all yet
 	Fault bool // the server or the client must be wrong
 }
 
 // Own has what the client counted in a pass.
 type Own struct {
 	sent                     int  // requests that were sent; a request that was sent again counts again
+	texts, sentTexts         int  // texts to embed or rank, of successful requests and of all that were sent
 	requests, prompt, output int  // successful requests, and their tokens
 	once                     bool // each request succeeded and was sent once
 	prompts                  bool // the server reported the prompt tokens of each successful request
@@ -49,6 +50,7 @@ func CountOwn(samples iter.Seq[*sample.Sample]) Own {
 	c := Own{once: true, prompts: true}
 	for s := range samples {
 		c.sent += 1 + s.Resent
+		c.sentTexts += (1 + s.Resent) * s.Inputs
 		if s.Outcome != sample.OK || s.Resent > 0 {
 			c.once = false
 		}
@@ -56,6 +58,7 @@ func CountOwn(samples iter.Seq[*sample.Sample]) Own {
 			continue
 		}
 		c.requests++
+		c.texts += s.Inputs
 		c.prompts = c.prompts && s.PromptTokens > 0
 		c.prompt += s.PromptTokens
 		c.deltas += s.Deltas
@@ -125,7 +128,10 @@ func (own Own) Record(pass int, server Counts) records.Counts {
 // counted more than the client: it served other clients, or it counts in another way than it reports in its
 // answers. This proves nothing about the answers either, unless the server is Alone and its counts are
 // Complete.
+//
+// Requests to embed or rank texts are counted in several ways; see ofTexts.
 func (own Own) Compare(server Counts) Difference {
+	server, most, late := own.ofTexts(server)
 	counts := []struct {
 		what           string
 		server, client int
@@ -150,8 +156,8 @@ func (own Own) Compare(server Counts) Difference {
 		}
 		return Difference{text, true, server.Complete}
 	}
-	if server.Requests > own.sent && !server.Alone {
-		return Difference{Text: fmt.Sprintf("the server counted %d requests, and the client sent %d: cannot tell whether the counts agree, because the server also served other clients; its metrics include their requests", server.Requests, own.sent)}
+	if server.Requests > most && !server.Alone {
+		return Difference{Text: fmt.Sprintf("the server counted %d requests, and the client sent %d%s: cannot tell whether the counts agree, because the server also served other clients; its metrics include their requests", server.Requests, own.sent, own.withTexts())}
 	}
 	for _, c := range counts {
 		if !c.all || c.server <= c.client {
@@ -166,5 +172,34 @@ func (own Own) Compare(server Counts) Difference {
 		}
 		return Difference{Text: text}
 	}
-	return Difference{}
+	return Difference{Fewer: late}
+}
+
+// ofTexts returns the counts of a server that can be compared, the largest number of requests that it can have counted
+// for this client, and whether it may count more in a moment. If requests embed or rank texts, some servers count
+// requests. vLLM counts texts and, where it embeds the query of a ranking, the queries. Others do not count such
+// requests, or do not count their tokens. A count that fits none of these ways is unknown.
+func (own Own) ofTexts(server Counts) (counted Counts, most int, late bool) {
+	if own.texts == 0 || server.Complete {
+		return server, own.sent, false
+	}
+	counted, most = server, own.sentTexts+own.sent
+	switch n := server.Requests; {
+	case n == 0, own.once && n > own.requests && n < own.texts+own.requests && n != own.texts:
+		counted.Requests = -1
+	case own.once && (n == own.texts || n == own.texts+own.requests):
+		counted.Requests = own.requests
+	}
+	if server.PromptTokens == 0 {
+		counted.PromptTokens = -1
+	}
+	return counted, most, counted.Requests != server.Requests && counted.Requests < 0 || counted.PromptTokens != server.PromptTokens
+}
+
+// withTexts returns what to say about the texts of the requests that the client sent.
+func (own Own) withTexts() string {
+	if own.sentTexts == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" with %d texts", own.sentTexts)
 }

@@ -4,9 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -131,10 +133,63 @@ func TestUnderstated(t *testing.T) {
 	}
 }
 
-// TestJudgeGaps checks that ITLs and TPOTs of 0 are removed, and no other metric.
+// TestWithheldUnits checks the units that say that figures are missing because of the client, or of the usage.
+func TestWithheldUnits(t *testing.T) {
+	for _, c := range []struct {
+		reported bool
+		report   distortion.Report
+		want     map[string]float64
+	}{
+		{false, distortion.Report{}, map[string]float64{"req/s": 9, "p50-ttft-ns": 5}},
+		{false, distortion.Report{Likely: map[string]float64{"req/s": 0.1, "p50-ttft-ns": 0.2}, Distorted: []distortion.Distorted{{Unit: "p50-ttft-ns", Most: 0.3}}}, map[string]float64{"req/s": 9, sample.ClientError: 10, sample.ClientBound: 30}},
+		{true, distortion.Report{Likely: map[string]float64{"req/s": 0.1, "p50-ttft-ns": 0.2}, Distorted: []distortion.Distorted{{Unit: "p50-ttft-ns", Most: 0.3}}}, map[string]float64{"req/s": 9, "p50-ttft-ns": 5, sample.ClientError: 20}},
+	} {
+		f := &Figures{Metrics: map[string]float64{"req/s": 9, "p50-ttft-ns": 5}, Units: sample.Units, Shown: func(sample.Unit) bool { return true }, Reported: c.reported}
+		f.JudgeClient(c.report)
+		assert.DeepEqual(t, f.Metrics, c.want)
+	}
+	good, bad := streamed(sample.FromUsage, ""), streamed(sample.Contradicted, "")
+	for samples, want := range map[*[]sample.Sample]float64{{good, good}: 0, {good, good, good, bad}: 25} {
+		m := FindFacts(sample.All(*samples...), time.Second, 0, sample.SLO{}, Tolerated{}).Summary.Metrics
+		share, has := m[sample.UsageError]
+		assert.Assert(t, share == want && has == (want > 0), "%v", share)
+	}
+}
+
+// TestJudgeGaps checks that ITLs and TPOTs of 0 are removed, with what is computed from them, and no other metric.
 func TestJudgeGaps(t *testing.T) {
-	f := &Figures{Metrics: map[string]float64{"p50-itl-ns": 1, "p99-itl-ns": 5, "mean-itl-ns": 1, "p50-tpot-ns": 1, "mean-tpot-ns": 2, "p50-ttft-ns": 1, "output-tok/s": 1},
-		Units: sample.Units, Shown: func(u sample.Unit) bool { return u.Name != "mean-itl-ns" }}
-	assert.DeepEqual(t, f.JudgeGaps(), []string{"p50-tpot-ns", "p50-itl-ns"})
-	assert.DeepEqual(t, f.Metrics, map[string]float64{"p99-itl-ns": 5, "mean-tpot-ns": 2, "p50-ttft-ns": 1, "output-tok/s": 1})
+	derived := []sample.Unit{{Name: "added-itl", Parts: "mean-itl-ns"}, {Name: "added-ttft", Parts: "p50-ttft-ns"}}
+	f := &Figures{Metrics: map[string]float64{"added-itl": -5, "added-ttft": 1, "p50-itl-ns": 1, "p99-itl-ns": 5, "mean-itl-ns": 1, "p50-tpot-ns": 1, "mean-tpot-ns": 2, "p50-ttft-ns": 1, "output-tok/s": 1},
+		Units: append(slices.Clone(sample.Units), derived...), Shown: func(u sample.Unit) bool { return u.Name != "mean-itl-ns" }}
+	assert.DeepEqual(t, f.JudgeGaps(0.5), []string{"p50-tpot-ns", "p50-itl-ns", "added-itl"})
+	assert.DeepEqual(t, f.Metrics, map[string]float64{"added-ttft": 1, "p99-itl-ns": 5, "mean-tpot-ns": 2, "p50-ttft-ns": 1, "output-tok/s": 1, sample.TogetherShare: 50})
+}
+
+// TestHasResult checks which metrics are a result, although the client may have distorted all others.
+func TestHasResult(t *testing.T) {
+	units := append(slices.Clone(sample.Units),
+		sample.Unit{Name: "agree-%", Better: "higher"}, sample.Unit{Name: "m-fail-%", Better: "lower"}, sample.Unit{Name: "srv-x", Better: "higher"})
+	for _, c := range []struct {
+		metrics string
+		own     string
+		want    bool
+	}{
+		{"out-tok/req cached-% fail-% client-err-% p99-lag-ns", "", false},
+		{"out-tok/req mean-e2e-ns", "", true},
+		{"out-tok/req accuracy-%", "", true},
+		{"out-tok/req agree-%", "agree-%", true},
+		{"out-tok/req m-fail-%", "m-fail-%", false},
+		{"out-tok/req srv-x", "", false},
+		{"out-tok/req", "agree-%", false},
+	} {
+		values := func(names string) map[string]float64 {
+			all := map[string]float64{}
+			for name := range strings.FieldsSeq(names) {
+				all[name] = 1
+			}
+			return all
+		}
+		f := &Figures{Metrics: values(c.metrics), Units: units, Shown: func(sample.Unit) bool { return true }}
+		assert.Equal(t, f.HasResult(values(c.own)), c.want, "%+v", c)
+	}
 }

@@ -14,10 +14,18 @@ type Facts struct {
 	Summary  sample.Summary
 	Failures string // a text about failed requests that are tolerated, or ""
 	Bursts   sample.Bursts
+	start    sample.Start
 	Unread   Unread
-	excess   string
-	unknown  unknownEnds
-	hidden   int
+	Recorded Recorded
+	Together float64 // deltas that came together with the delta before / deltas after the first
+	// AskForDeltas says how requests can ask for the number of tokens in each delta, or is "".
+	AskForDeltas string
+	// Compared says that the measurement is an arm, which is compared with another one.
+	Compared bool
+
+	excess  string
+	unknown unknownEnds
+	hidden  int
 }
 
 // FindFacts finds all facts together, because the samples may have to be read from a file. The argument
@@ -28,11 +36,33 @@ func FindFacts(all iter.Seq[*sample.Sample], elapsed, late time.Duration, slo sa
 		func(s samples) { f.Summary = sample.Summarize(s, elapsed, slo) },
 		func(s samples) { f.Failures, _ = failures(s, tolerated) },
 		func(s samples) { f.Bursts = sample.FindBursts(s, late) },
+		func(s samples) { f.start = sample.FindStart(s, late) },
 		func(s samples) { f.Unread = findUnread(s) },
+		func(s samples) { f.Together = together(s) },
+		func(s samples) { f.Recorded = findRecorded(s) },
 		func(s samples) { f.excess = excess(s) },
 		func(s samples) { f.unknown = findUnknownEnds(s) },
 		func(s samples) { f.hidden = hidden(s) })
+	if n := f.Summary.Sources[sample.Contradicted]; n > 0 {
+		f.Summary.Metrics[sample.UsageError] = 100 * float64(n) / float64(f.Summary.Outcomes[sample.OK])
+	}
 	return f
+}
+
+// together returns the share of deltas after the first that came together with the delta before, or 0 if there are none.
+func together(samples iter.Seq[*sample.Sample]) float64 {
+	n, all := 0, 0
+	for s := range samples {
+		for _, gap := range s.Gaps {
+			if all++; gap <= 0 {
+				n++
+			}
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return float64(n) / float64(all)
 }
 
 // excess returns a text about answers with more output tokens than the request allowed, or "" if there are

@@ -28,21 +28,16 @@ func TooManyFailed(samples iter.Seq[*sample.Sample], tolerated Tolerated) string
 // ones. The text is "" if no request failed. The result tooMany says that a share exceeds the tolerated
 // share. Shed requests of which tolerated allows some are described only if there are too many.
 //
-// If a server closes a kept-alive connection when the next request has arrived, there are two possible
-// reasons: it closed the connection independently of the request, or it refused the request. A server that
-// refuses requests also refuses some on new connections. If this has happened, the requests that were sent
-// again count as failed.
+// A request that was sent again counts once, by its last answer, as in the units fail-% and resent-%.
 func failures(samples iter.Seq[*sample.Sample], tolerated Tolerated) (text string, tooMany bool) {
 	outcomes := map[sample.Outcome]int{}
-	var shown []string
+	var shown []example
 	seen := map[string]bool{}
-	failed, shed, all, refused, unread := 0, 0, 0, false, 0
+	var ends cuts
+	failed, shed, all := 0, 0, 0
 	for s := range samples {
 		all++
 		if s.Outcome == sample.OK || s.Outcome == sample.Left {
-			if s.ResentUnread {
-				unread++
-			}
 			continue
 		}
 		if s.Outcome == sample.Shed && tolerated.Shed > 0 {
@@ -50,32 +45,57 @@ func failures(samples iter.Seq[*sample.Sample], tolerated Tolerated) (text strin
 			continue
 		}
 		failed++
-		refused = refused || s.Outcome == sample.Connect && s.Wrote > 0
 		outcomes[s.Outcome]++
+		ends.add(s)
 		if len(shown) == 5 {
 			continue
 		}
 		if text := s.Err.Error(); !seen[text] {
 			seen[text] = true
-			shown = append(shown, fmt.Sprintf("\n  request %d %s: %s: %s", s.Request, s.ID, s.Outcome, text))
+			shown = append(shown, example{kindOf(s), fmt.Sprintf("\n  request %d %s: %s: %s%s", s.Request, s.ID, s.Outcome, text, cutAt(s))})
 		}
-	}
-	again := ""
-	if refused && unread > 0 {
-		failed += unread
-		again = fmt.Sprintf(", sent again after a connection was closed %d", unread)
 	}
 	var texts []string
 	if float64(shed) > tolerated.Shed*float64(all) {
 		tooMany = true
 		texts = append(texts, fmt.Sprintf("%d of %d requests were shed, %.4g%% are tolerated", shed, all, 100*tolerated.Shed))
 	}
+	hint := ""
+	if tolerated.Shed > 0 && failed > 0 {
+		if hint = sample.ShedHint(samples); hint != "" {
+			hint = "\n  " + hint
+		}
+	}
 	if failed > 0 {
 		tooMany = tooMany || float64(failed)/float64(all) > tolerated.Fail
 		texts = append(texts, fmt.Sprintf("%d of %d requests failed, %.4g%% are tolerated: %s%s%s",
-			failed, all, 100*tolerated.Fail, tally(outcomes), again, strings.Join(shown, "")))
+			failed, all, 100*tolerated.Fail, tally(outcomes), ends.explain(shown, samples), hint))
 	}
 	return strings.Join(texts, "; "), tooMany
+}
+
+// Interrupted describes what had become of the requests of a pass that the user interrupted: how many were complete, and
+// how many had failed and why. It shows one failure of each kind.
+func Interrupted(samples iter.Seq[*sample.Sample]) string {
+	outcomes := map[sample.Outcome]int{}
+	all, complete, failed, text := 0, 0, 0, ""
+	for s := range samples {
+		all++
+		switch s.Outcome {
+		case sample.OK, sample.Left:
+			complete++
+		case sample.Canceled: // in flight, or not sent yet
+		default:
+			if failed++; outcomes[s.Outcome] == 0 {
+				text += fmt.Sprintf("\n  request %d %s: %s: %s", s.Request, s.ID, s.Outcome, s.Err)
+			}
+			outcomes[s.Outcome]++
+		}
+	}
+	if failed == 0 {
+		return fmt.Sprintf("%d of %d requests were complete, and none had failed", complete, all)
+	}
+	return fmt.Sprintf("%d of %d requests had failed: %s; %d were complete%s", failed, all, tally(outcomes), complete, text)
 }
 
 // tally formats counts like "http 1, truncated 2", sorted by name.

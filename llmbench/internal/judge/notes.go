@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -26,10 +27,17 @@ func (f Facts) Notes() (all []records.Note) {
 	if text, doubt := f.unknown.describe(s.Requests); text != "" {
 		add(records.Note{Kind: records.NoteFinish, Doubt: doubt}, "%s", text)
 	}
-	if asked, output := s.Metrics["asked-out-tok/req"], s.Metrics["out-tok/req"]; output > 0 && output < shortAnswers*asked {
+	if f.start.Found() && !f.Bursts.Found() {
+		tells := ". LLMBENCH_DIRECT tells which of the two"
+		if f.Compared {
+			tells = ""
+		}
+		add(records.Note{Kind: records.NoteStart}, "%s came together in %d of %d streams, and the later ones one by one: the server or a gateway holds them back for %v or longer (Nagle and delayed acknowledgement?)%s", f.start, f.start.Held, f.start.Streams, f.start.Longer.Round(time.Millisecond), tells)
+	}
+	if asked, output := s.Metrics[sample.AskedOutputLength], s.Metrics[sample.OutputLength]; output > 0 && output < shortAnswers*asked {
 		add(records.Note{Kind: records.NoteLengths, Doubt: true}, "answers are shorter than asked: mean %.4g of %.4g output tokens; metrics depend on the length", output, asked)
 	}
-	if cached := s.Metrics["cached-%"]; cached > manyCached {
+	if cached := s.Metrics[sample.CachedShare]; cached > manyCached {
 		units := firstTokens(s.Metrics)
 		add(records.Note{Kind: records.NoteCache, Doubt: len(units) > 0, Units: units}, "the server took %.3g%% of the prompts' tokens from its cache, which shortens the TTFT: prompts have a common beginning, or were sent before, in this process or without Target.Salt in another", cached)
 	}
@@ -44,6 +52,9 @@ func (f Facts) Notes() (all []records.Note) {
 		add(records.Note{Kind: records.NoteTokens}, "%s", text)
 	}
 	if text := s.DescribeDeltas(); text != "" {
+		if s.DeltaTokens == nil {
+			text += f.AskForDeltas
+		}
 		add(records.Note{Kind: records.NoteTokens}, "%s", text)
 	}
 	if len(s.Clocks) > 1 {

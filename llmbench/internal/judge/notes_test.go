@@ -2,6 +2,7 @@ package judge
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +47,41 @@ func TestCachedPrompts(t *testing.T) {
 	unit := sample.Named("cached-%")[0]
 	assert.Assert(t, unit.Core)
 	assert.Equal(t, unit.Line(), "Unit cached-% better=higher same=5")
+}
+
+// TestHeldStart checks that the first deltas of most streams are told if they came together, and only then. Streams that
+// come in bursts have a note of their own.
+func TestHeldStart(t *testing.T) {
+	stream := func(first, pace time.Duration, together, n int) sample.Sample {
+		s := sample.Sample{Outcome: sample.OK, Streamed: true, TokenSource: sample.FromUsage, OutputTokens: n, Clock: sample.KernelClock, Deltas: n, First: first, Last: first, Lags: make([]time.Duration, n)}
+		for i := 1; i < n; i++ {
+			gap := pace
+			if i < together {
+				gap = 0
+			}
+			s.Gaps = append(s.Gaps, gap)
+			s.Last += gap
+		}
+		return s
+	}
+	const ms = time.Millisecond
+	held, plain, burst := stream(63*ms, 5*ms, 9, 64), stream(20*ms, 5*ms, 1, 64), stream(330*ms, 5*ms, 64, 64)
+	for _, tt := range []struct {
+		samples []sample.Sample
+		want    []string
+	}{
+		{[]sample.Sample{plain, plain}, nil},
+		{[]sample.Sample{held, plain}, nil},
+		{[]sample.Sample{held, held, plain}, []string{"the first 9 deltas came together in 2 of 3 streams, and the later ones one by one: the server or a gateway holds them back for 40ms or longer (Nagle and delayed acknowledgement?). LLMBENCH_DIRECT tells which of the two"}},
+		{[]sample.Sample{held, burst, burst}, nil},
+	} {
+		f := FindFacts(sample.All(tt.samples...), time.Second, 0, sample.SLO{}, Tolerated{})
+		assert.DeepEqual(t, textsOf(f.Notes()), tt.want)
+		f.Compared = true // another arm tells which of the two
+		for _, text := range textsOf(f.Notes()) {
+			assert.Assert(t, strings.HasSuffix(text, "(Nagle and delayed acknowledgement?)"), text)
+		}
+	}
 }
 
 // TestShortAnswers checks that answers are logged if they are shorter than 95 % of a fixed length that was
@@ -97,4 +133,24 @@ func TestContradictedUsage(t *testing.T) {
 	bad.TokenSource = sample.Contradicted
 	got := FindFacts(sample.All(answered(5), bad), time.Second, 0, sample.SLO{}, Tolerated{}).Notes()
 	assert.DeepEqual(t, textsOf(got), []string{"the figures of output tokens, and the TPOT, are omitted: in 1 of 2 answers the reported usage cannot be the number of output tokens: it counts single events, or decreases. Set LLMBENCH_TOKENIZER, which counts the tokens of the text, or make the server report the usage of the whole answer at the end"})
+}
+
+// TestOnlyCommon checks when cached tokens are explained by what all prompts have in common.
+func TestOnlyCommon(t *testing.T) {
+	for _, c := range []struct {
+		metrics map[string]float64
+		common  int
+		want    bool
+	}{
+		{map[string]float64{"cached-%": 12.7, "in-tok/req": 32}, 10, true},
+		{map[string]float64{"cached-%": 12.7, "in-tok/req": 32}, 0, false},
+		{map[string]float64{"srv-prefix-hit-%": 30, "in-tok/req": 32}, 10, true},
+		{map[string]float64{"cached-%": 50, "in-tok/req": 32}, 10, false},
+		{map[string]float64{"cached-%": 50, "srv-prefix-hit-%": 0, "in-tok/req": 32}, 10, false},
+		{map[string]float64{"cached-%": 50, "in-tok/req": 1000}, 10, false},
+		{map[string]float64{"in-tok/req": 32}, 10, false},
+		{nil, 10, false},
+	} {
+		assert.Equal(t, OnlyCommon(c.metrics, c.common), c.want, "%+v", c)
+	}
 }

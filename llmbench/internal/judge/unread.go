@@ -54,7 +54,7 @@ func (f *Figures) JudgeUnread(u Unread, slo sample.SLO) string {
 	if len(u.Members) == 0 {
 		return ""
 	}
-	units := append(sample.OfDeltas(f.Units, slo), "hidden-tok/req") // the reasoning may have been in the member
+	units := append(sample.OfDeltas(f.Units, slo), sample.HiddenLength) // the reasoning may have been in the member
 	if u.Counted {
 		units = append(units, f.OfTokens()...)
 	}
@@ -63,11 +63,17 @@ func (f *Figures) JudgeUnread(u Unread, slo sample.SLO) string {
 			units = append(units, unit.Name)
 		}
 	}
-	if units = f.remove(units); len(units) == 0 {
+	all := slices.Concat(units, f.computedFrom(units))
+	if units = f.remove(all); len(units) == 0 {
 		return ""
 	}
 	slices.Sort(units)
 	f.Unread = units
-	f.Withheld = append(f.Withheld, Withholding{Units: units, Unread: true})
+	streams := 0
+	for _, n := range u.Members {
+		streams += n
+	}
+	f.Metrics[sample.UnreadShare] = 100 * float64(streams) / float64(u.Streams)
+	f.withhold(Withholding{Units: units, Also: all, Why: ByUnread})
 	return fmt.Sprintf("%s are omitted: of %d streams, some have a member that this release does not know, with possible text before or between the text that was read (streams by member: %s): switch the member off at the server or with LLMBENCH_BODY, or report its name", strings.Join(units, ", "), u.Streams, tally(u.Members))
 }

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -58,12 +59,16 @@ func TestJudgeUnread(t *testing.T) {
 		}
 		text := f.JudgeUnread(facts.Unread, c.slo)
 		assert.Equal(t, text != "", c.units != nil, c.name)
+		assert.Equal(t, f.Metrics[sample.UnreadShare], map[string]float64{"one of two": 50, "tokens that the client counted": 100, "reasoning that was not seen": 100,
+			"text may have come last": 100, "many members": 100}[c.name], c.name)
 		if c.text != "" {
 			assert.Equal(t, text, c.text)
 		}
 		assert.DeepEqual(t, f.Unread, c.units)
 		if c.units != nil {
-			assert.DeepEqual(t, f.Withheld, []Withholding{{Units: c.units, Unread: true}})
+			assert.Equal(t, len(f.Withheld), 1)
+			assert.DeepEqual(t, f.Withheld[0].Units, c.units)
+			assert.Assert(t, f.Withheld[0].Why == ByUnread && slices.Contains(f.Withheld[0].Also, "p50-itl-ns"), "%+v", f.Withheld[0])
 		}
 		for _, unit := range c.units {
 			_, has := f.Metrics[unit]

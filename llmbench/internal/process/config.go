@@ -15,6 +15,7 @@ type Config struct {
 	AllUnits    bool         // LLMBENCH_UNITS: false reports only the core units, true all units
 	ClientBound string       // LLMBENCH_CLIENT_BOUND: fail, withhold or report; "" if it is not set
 	Salt        *uint64      // LLMBENCH_SALT: the seed of the words in prompts; nil: not set
+	Priority    bool         // LLMBENCH_PRIORITY is auto: the threads have a better place in the queue for a CPU during passes
 	Progress    screen.Place // LLMBENCH_PROGRESS: the terminal for progress and results; "" means auto
 	Shards      shard.Config
 }
@@ -45,6 +46,9 @@ func parseConfig(r *env.Reader) Config {
 		c.Salt = new(uint64)
 		env.Read(r, c.Salt, "LLMBENCH_SALT", env.Uint64, "a whole number, at least 0")
 	}
+	priority := "none"
+	env.Read(r, &priority, "LLMBENCH_PRIORITY", env.OneOf("auto", "none"), "auto or none")
+	c.Priority = priority == "auto"
 	env.Read(r, &c.Progress, "LLMBENCH_PROGRESS", env.OneOf(screen.Auto, screen.TTY, screen.None), "auto, tty or none")
 	c.Shards = shard.ReadFrom(r)
 	return c

@@ -19,6 +19,8 @@ import (
 func (p *process) edit(tb testing.TB) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	root, _, _ := strings.Cut(tb.Name(), "/")
+	p.watched[root] = true
 	if b, ok := tb.(*testing.B); ok && p.preamble.Out != nil && !p.attach(b, p.editLine, p.tellFailure, p.out.lose) {
 		p.unedited = true
 	}

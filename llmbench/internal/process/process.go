@@ -8,11 +8,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultline"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
@@ -26,7 +29,7 @@ import (
 var errInterrupted = errors.New("interrupted")
 
 // current is the state of this process.
-var current = &process{passes: map[string]int{}}
+var current = &process{passes: map[string]int{}, watched: map[string]bool{}}
 
 // A process is the state that benchmarks share. It prints only if [Main] was called, and only between the
 // lines of results.
@@ -39,6 +42,7 @@ type process struct {
 	passes    map[string]int     // number of passes of each benchmark
 	attach    attach             // of Main
 	unedited  bool               // attach could not have lines edited
+	watched   map[string]bool    // names of the top-level benchmarks that called Watch, or whose sub-benchmarks did
 	own       []sample.Unit      // units of loads
 	screen    *screen.Screen     // where people read, or nil
 	comments  bool               // without a screen the table is printed as comments
@@ -71,9 +75,13 @@ func Main(m *testing.M, attach attach) int {
 		return m.Run()
 	}
 	p.job = screen.NewJob(m, bench.Value.String(), flag.Lookup("test.skip").Value.String())
-	if others := p.job.Others(); others != nil && ownProgram() {
-		fmt.Fprintf(os.Stderr, "-bench=%s: no benchmark has such a name; there are %s\n", bench.Value, strings.Join(others, ", "))
-		return 2
+	if others := p.job.Others(); others != nil {
+		text := fmt.Sprintf("-bench=%s: no benchmark has such a name; there are %s", bench.Value, strings.Join(others, ", "))
+		if ownProgram() {
+			fmt.Fprintln(os.Stderr, text)
+			return 2
+		}
+		fmt.Println("# " + text) // the pattern may be for another package
 	}
 	cfg, err := ReadConfig()
 	if err != nil {
@@ -95,10 +103,7 @@ func Main(m *testing.M, attach attach) int {
 	defer stop()
 	interrupt, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	context.AfterFunc(ctx, func() {
-		cancel(errInterrupted)
-		stop() // the next signal has its default effect
-	})
+	onSignal(ctx, cancel, stop)
 	if err := p.join(interrupt, cfg.Shards, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -118,14 +123,36 @@ func Main(m *testing.M, attach attach) int {
 	if code == 0 && (p.hasFailed() || lost != nil) {
 		code = 1
 	}
+	if code == 0 && p.ranNone() {
+		text := fmt.Sprintf("-bench=%s: no result: %s has no sub-benchmark of such a name", bench.Value, strings.Join(p.job.Names(), ", "))
+		if ownProgram() {
+			fmt.Fprintln(os.Stderr, text)
+			code = 2
+		} else {
+			fmt.Println("# " + text)
+		}
+	}
 	return p.finish(code)
 }
+
+// onSignal calls cancel when ctx, which ends with the first signal, has ended. It calls stop, after which signals have
+// their default effect, when the time repeated has passed.
+func onSignal(ctx context.Context, cancel context.CancelCauseFunc, stop func()) {
+	context.AfterFunc(ctx, func() {
+		cancel(errInterrupted)
+		time.AfterFunc(repeated, stop)
+	})
+}
+
+// repeated is the time after the first signal in which further signals are ignored. After that, a signal has its
+// default effect, which ends the process. Signals come in pairs: timeout sends one to its command and one to its
+// process group, and "go tool" forwards the Ctrl-C that the terminal sends to its command, too.
+const repeated = time.Second
 
 // ownProgram reports whether this program is not one of several test binaries that "go test" runs with the same pattern,
 // and runs benchmarks only.
 func ownProgram() bool {
-	run, list := flag.Lookup("test.run").Value.String(), flag.Lookup("test.list").Value.String()
-	return !strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test") && run == "^$" && list == ""
+	return !strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test") && flag.Lookup("test.run").Value.String() == "^$" && !listsOnly()
 }
 
 // begin allows p to print to out, and to show progress and results on a terminal unless terminal is nil.
@@ -151,6 +178,9 @@ func (p *process) end() {
 	for _, text := range p.atEnd {
 		p.preamble.End(text)
 	}
+	if text := endpoint.Sent.String(); text != "" && !p.follows() {
+		p.preamble.End("requests that no result counts: " + redact.Known().Hide(text))
+	}
 	if p.screen == nil {
 		if p.comments {
 			p.preamble.End(p.table.Report(commentWidth))
@@ -173,3 +203,18 @@ func (p *process) hasFailed() bool {
 	defer p.mu.Unlock()
 	return p.failed || p.nothing
 }
+
+// ranNone reports whether the benchmarks that the pattern selects have run without a result, because the pattern selects
+// none of their sub-benchmarks. It returns false if that is not known.
+func (p *process) ranNone() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	names := p.job.Names()
+	// A benchmark that does not call Watch may have printed results.
+	watched := len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !p.watched[name] })
+	known := p.preamble.Out != nil && !p.unedited && p.group == nil && (watched || ownProgram())
+	return known && p.table.Results == 0 && p.table.Skipped == 0 && !p.undecided && !listsOnly()
+}
+
+// listsOnly reports whether the process only lists names.
+func listsOnly() bool { return flag.Lookup("test.list").Value.String() != "" }

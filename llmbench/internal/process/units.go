@@ -22,7 +22,7 @@ func RegisterUnits(units ...sample.Unit) {
 		if err := u.Check(); err != nil {
 			panic("llmbench: " + err.Error())
 		}
-		if slices.ContainsFunc(slices.Concat(sample.Units, registered.units), named(u.Name)) {
+		if _, exists := sample.Find(slices.Concat(sample.Units, registered.units), u.Name); exists {
 			panic(fmt.Sprintf("llmbench: unit %q is registered twice", u.Name))
 		}
 		registered.units = append(registered.units, u)
@@ -42,7 +42,7 @@ func AddUnits(units []sample.Unit) {
 	current.mu.Lock()
 	defer current.mu.Unlock()
 	for _, u := range units {
-		if !slices.ContainsFunc(current.units(), named(u.Name)) {
+		if _, exists := sample.Find(current.units(), u.Name); !exists {
 			current.own = append(current.own, u)
 		}
 	}
@@ -50,8 +50,3 @@ func AddUnits(units []sample.Unit) {
 
 // units returns the units of the process, in the order of result lines.
 func (p *process) units() []sample.Unit { return slices.Concat(Units(), p.own) }
-
-// named returns a function that reports whether a unit has the given name.
-func named(name string) func(sample.Unit) bool {
-	return func(u sample.Unit) bool { return u.Name == name }
-}

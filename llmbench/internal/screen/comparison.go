@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A pairing holds the two systems of a benchmark.
@@ -59,9 +60,15 @@ func (p *pairing) compare() *compare.Comparison {
 	if len(p.systems) != 2 {
 		return nil
 	}
-	units := []string{"output-tok/s", "req/s"}
+	units := []string{sample.OutputRate, sample.RequestRate}
 	if compare.Open(p.load) {
-		units = []string{"p50-e2e-ns"}
+		units = []string{sample.P50E2E}
+	}
+	withheld := func(r *row) bool {
+		return len(r.point(p.load, units).Added) == 0 && slices.ContainsFunc(r.withheld, func(w Withheld) bool { return strings.HasPrefix(w.Unit, "added-") })
+	}
+	if slices.ContainsFunc(slices.Concat(p.rows...), withheld) { // the question is what the one adds, and the answer is withheld
+		return nil
 	}
 	var all []compare.System
 	for i, keys := range p.systems {
@@ -107,12 +114,13 @@ func (r *row) point(load string, units []string) (p compare.Point) {
 			break
 		}
 	}
-	p.TTFT = r.sound["p50-ttft-ns"]
+	p.TTFT = r.sound[sample.P50TTFT]
 	p.Added = compare.AddedOf(func(unit string) []float64 { return r.figures[unit] })
-	good, has := median(r.sound["good-req/s"])
-	rate, also := r.median("req/s")
-	failed, _ := r.median("fail-%")
-	shed, _ := r.median("shed-%")
+	p.PerCore = r.figures[sample.PerCore]
+	good, has := median(r.sound[sample.GoodRate])
+	rate, also := r.median(sample.RequestRate)
+	failed, _ := r.median(sample.FailShare)
+	shed, _ := r.median(sample.ShedShare)
 	p.Lost = compare.Lost(failed, shed)
 	if has && also && rate > 0 && !r.scaled {
 		p.Known, p.Kept = true, compare.Kept(good, rate, p.Lost)

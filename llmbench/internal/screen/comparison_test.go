@@ -62,7 +62,7 @@ func TestGateway(t *testing.T) {
 	for unit, v := range map[string]float64{"added-ttft-ms": 0.375, "added-ttft-low-ms": 0.34, "added-ttft-high-ms": 0.457} {
 		o.AddFigure(name+"gateway/concurrency=1", unit, v)
 	}
-	assert.DeepEqual(t, o.comparisons(), []string{"GatewayOverhead: gateway adds to the first token 0.375 ms [0.34, 0.457] at 1 user. Brackets hold 95 % confidence."})
+	assert.DeepEqual(t, o.comparisons(), []string{"GatewayOverhead: the gateway adds 0.375 ms [0.34, 0.457] to the first token at 1 user. Brackets hold 95 % confidence."})
 }
 
 // TestSoundRuns checks that a load is compared by the runs whose figures are not in doubt.

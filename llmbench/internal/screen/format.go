@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // number formats v with three significant digits.
@@ -60,15 +59,4 @@ func figure(unit string, v float64) string {
 		return name + " " + duration(v)
 	}
 	return number(v) + " " + unit
-}
-
-// printable replaces characters that could change the screen by spaces, because some of the text comes from
-// servers.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, text)
 }

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // An Entry describes one -count sample of a benchmark.
@@ -26,6 +28,7 @@ type Withheld struct {
 	Most   float64 // the share by which Value may be wrong: 0.1 means 10 %; 0 means that Value has no meaning
 	Capped bool    // Value may be wrong by more than Most
 	Unread bool    // Value has no meaning because answers may have text that was not read, and not because of bursts
+	Parts  bool    // Value has no meaning because it is computed from metrics that are withheld
 }
 
 // An Overview has the entries of the benchmarks of a process. The zero value has none.
@@ -69,7 +72,7 @@ func (o *Overview) Add(e Entry) {
 	r := o.row(e.Benchmark)
 	r.samples++
 	for unit, v := range e.Figures {
-		if unit == "fail-%" || unit == "shed-%" || slices.ContainsFunc(columns, func(c column) bool { return c.unit == unit }) {
+		if unit == sample.FailShare || slices.ContainsFunc(columns.Terminal, func(c columns.Column) bool { return c.Units[0] == unit }) {
 			r.figures[unit] = append(r.figures[unit], v)
 			if !slices.Contains(e.Doubted, unit) {
 				r.sound[unit] = append(r.sound[unit], v)

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -35,7 +36,7 @@ func example() *Overview {
 	o.Add(Entry{
 		Benchmark: "BenchmarkChat/backend=url/concurrency=16",
 		Figures:   map[string]float64{"output-tok/s": 12.34, "req/s": 0.0999, "p50-e2e-ns": 12.3e9},
-		Withheld:  []Withheld{{Unit: "p50-ttft-ns"}, {"p99-itl-ns", 14.5e6, 0.101, false, false}},
+		Withheld:  []Withheld{{Unit: "p50-ttft-ns"}, {"p99-itl-ns", 14.5e6, 0.101, false, false, false}},
 		Notes: []string{
 			"answers come in bursts: something between the server and the client buffers the stream (nginx: proxy_buffering off)",
 			"3 of 64 requests failed, 10% are tolerated: http 2, truncated 1\n  request 7 c-7: http: 429 Too Many Requests: \x1b[31mslow down\a",
@@ -81,7 +82,7 @@ func TestReport(t *testing.T) {
 			Benchmark: fmt.Sprintf("BenchmarkServe/backend=mock/concurrency=%d", c), Next: "measure a server that runs",
 			Figures:  map[string]float64{"output-tok/s": 590, "p50-ttft-ns": 25.7e6, "mean-tpot-ns": 1.5e6, "p50-e2e-ns": 216e6, "p99-itl-ns": 4e6},
 			True:     map[string]float64{"p50-ttft-ns": 25.2e6 + float64(i)*1e6, "mean-tpot-ns": 1.51e6, "p50-e2e-ns": 215e6, "p99-itl-ns": 2e6},
-			Withheld: []Withheld{{"p99-ttft-ns", 30e6, 0.1, false, false}, {"p90-ttft-ns", 29e6, 0.2, false, false}}[:i+1], Doubted: []string{"p99-itl-ns"},
+			Withheld: []Withheld{{"p99-ttft-ns", 30e6, 0.1, false, false, false}, {"p90-ttft-ns", 29e6, 0.2, false, false, false}}[:i+1], Doubted: []string{"p99-itl-ns"},
 		})
 	}
 	golden.Assert(t, o.Report(80), "true80.txt")
@@ -95,13 +96,16 @@ func TestSummaryUnread(t *testing.T) {
 	var o Overview
 	o.Add(Entry{Benchmark: "BenchmarkServe", Withheld: []Withheld{{Unit: "p50-ttft-ns", Unread: true}, {Unit: "mean-tpot-ns", Unread: true}}})
 	assert.Equal(t, o.summary(), "0 results, 0 skipped; withheld: 2 figures (p50-ttft-ns of Serve, mean-tpot-ns of Serve), because answers may have text that was not read")
+	o = Overview{}
+	o.Add(Entry{Benchmark: "BenchmarkServe", Withheld: []Withheld{{Unit: "added-ttft-ms", Parts: true}}})
+	assert.Equal(t, o.summary(), "0 results, 0 skipped; withheld: 1 figure (added-ttft-ms of Serve), because figures from which they are computed are withheld")
 }
 
 func TestWithheld(t *testing.T) {
 	for want, w := range map[string]Withheld{
 		"p50-ttft":                           {Unit: "p50-ttft-ns"},
-		"p99-itl 14.5 ms, up to 10.1 % off":  {"p99-itl-ns", 14.5e6, 0.101, false, false},
-		"p99-itl 542 µs, 1000 % off or more": {"p99-itl-ns", 542e3, 10, true, false},
+		"p99-itl 14.5 ms, up to 10.1 % off":  {"p99-itl-ns", 14.5e6, 0.101, false, false, false},
+		"p99-itl 542 µs, 1000 % off or more": {"p99-itl-ns", 542e3, 10, true, false, false},
 	} {
 		assert.Equal(t, w.String(), want)
 	}
@@ -137,4 +141,20 @@ func TestHas(t *testing.T) {
 	for name, want := range map[string]bool{"BenchmarkServe": true, "BenchmarkServe/backend=url": true, "BenchmarkServe/backend=u": false, "BenchmarkToolCalls": true, "BenchmarkTool": false} {
 		assert.Equal(t, o.Has(name), want, name)
 	}
+}
+
+// TestShed checks that a table of a server that sheds requests says how many were offered, served and shed.
+func TestShed(t *testing.T) {
+	var o Overview
+	figures := map[string]float64{"output-tok/s": 2700, "offered-req/s": 345.2, "req/s": 168.6, "good-req/s": 168.6, "p50-ttft-ns": 45.2e6, "p50-e2e-ns": 87.3e6}
+	o.Add(Entry{Benchmark: "BenchmarkShedding/offered=2", Figures: figures})
+	title := func() string {
+		first, _, _ := strings.Cut(o.String(80), "\n")
+		return strings.Join(strings.Fields(first), " ")
+	}
+	assert.Equal(t, title(), "tok/s req/s good/s TTFT p50 E2E p50")
+	shedding := maps.Clone(figures)
+	shedding["shed-%"] = 43.75
+	o.Add(Entry{Benchmark: "BenchmarkShedding/offered=4", Figures: shedding})
+	assert.Equal(t, title(), "tok/s offered/s served/s good/s shed % TTFT p50 E2E p50")
 }

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // Report returns the table, how two systems compare, and, as the last line, the summary. No line before the
@@ -18,7 +21,7 @@ func (o *Overview) Report(width int) string {
 	}
 	said := o.String(width) + "\n"
 	for _, paragraph := range o.comparisons() {
-		for line := range strings.SplitSeq(text.WrapSoft(printable(paragraph), max(1, width)), "\n") {
+		for line := range strings.SplitSeq(text.WrapSoft(redact.Printable(paragraph), max(1, width)), "\n") {
 			said += strings.TrimRight(line, " ") + "\n"
 		}
 		said += "\n"
@@ -34,7 +37,7 @@ const mostNamed = 3
 
 // summary returns a line about all results.
 func (o *Overview) summary() string {
-	parts := []string{fmt.Sprintf("%s, %d skipped", counted(o.Results, "result"), o.Skipped)}
+	parts := []string{fmt.Sprintf("%s, %d skipped", numbers.Count(o.Results, "result"), o.Skipped)}
 	failed, undecided := 0, 0
 	var withheld, why []string
 	var worst fault
@@ -49,6 +52,8 @@ func (o *Overview) summary() string {
 			withheld = append(withheld, w.Unit+" of "+r.short())
 			because := "the client may have changed them"
 			switch {
+			case w.Parts:
+				because = "figures from which they are computed are withheld"
 			case w.Unread:
 				because = "answers may have text that was not read"
 			case w.Most == 0:
@@ -76,20 +81,12 @@ func (o *Overview) summary() string {
 		if n > mostNamed {
 			withheld = append(withheld[:mostNamed:mostNamed], fmt.Sprintf("and %d more", n-mostNamed))
 		}
-		parts = append(parts, fmt.Sprintf("withheld: %s (%s), because %s", counted(n, "figure"), strings.Join(withheld, ", "), strings.Join(why, ", or ")))
+		parts = append(parts, fmt.Sprintf("withheld: %s (%s), because %s", numbers.Count(n, "figure"), strings.Join(withheld, ", "), strings.Join(why, ", or ")))
 	}
 	if len(o.next) == 1 && o.next[0] != "" {
 		parts = append(parts, "next: "+o.next[0])
 	}
-	return printable(strings.ReplaceAll(strings.Join(parts, "; "), "\n", " "))
-}
-
-// counted returns a number followed by a noun, such as "2 results".
-func counted(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
+	return redact.Printable(strings.ReplaceAll(strings.Join(parts, "; "), "\n", " "))
 }
 
 // A fault says by which share a metric differs from its true value, and which metric this is.

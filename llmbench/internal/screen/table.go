@@ -7,34 +7,10 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
-
-// A column of the table shows the values of one unit.
-type column struct {
-	title, unit string
-	truth       bool // the values come from the server's log
-	// weight is the importance of the column. If the table is too wide, the columns with the smallest
-	// weight are omitted first. A line below the table lists omitted columns, except columns of weight 0.
-	weight int
-}
-
-// columns has all possible columns, in order.
-var columns = []column{
-	{title: "tok/s", unit: "output-tok/s", weight: 12},
-	{title: "req/s", unit: "req/s", weight: 4},
-	{title: "good/s", unit: "good-req/s", weight: 11},
-	{title: "TTFT p50", unit: "p50-ttft-ns", weight: 10},
-	{title: "true", unit: "p50-ttft-ns", weight: 7, truth: true},
-	{title: "p99", unit: "p99-ttft-ns", weight: 3},
-	{title: "TPOT", unit: "mean-tpot-ns", weight: 9},
-	{title: "true", unit: "mean-tpot-ns", weight: 6, truth: true},
-	{title: "p99", unit: "p99-tpot-ns"},
-	{title: "ITL p50", unit: "p50-itl-ns"},
-	{title: "ITL p99", unit: "p99-itl-ns", weight: 2},
-	{title: "E2E p50", unit: "p50-e2e-ns", weight: 8},
-	{title: "true", unit: "p50-e2e-ns", weight: 5, truth: true},
-	{title: "p99", unit: "p99-e2e-ns"},
-}
 
 // maxNotes is the maximum number of notes that are shown for a row, and maxNoteLines is the maximum number
 // of lines of a note. The log has all of them.
@@ -49,24 +25,24 @@ func (o *Overview) String(width int) string {
 		return ""
 	}
 	groups := o.groups()
-	shown, dropped := slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return !o.has(c) }), []string(nil)
+	shown, dropped := slices.DeleteFunc(slices.Clone(columns.Terminal), func(c columns.Column) bool { return !o.has(c) }), []string(nil)
 	lines := render(groups, shown)
 	for widest(lines) > width && len(shown) > 1 {
 		at := 0
 		for i, c := range shown {
-			if c.weight < shown[at].weight {
+			if c.Weight < shown[at].Weight {
 				at = i
 			}
 		}
-		if shown[at].weight > 0 {
-			dropped = append(dropped, shown[at].name())
+		if shown[at].Weight > 0 {
+			dropped = append(dropped, name(shown[at]))
 		}
 		shown = slices.Delete(shown, at, at+1)
 		lines = render(groups, shown)
 	}
 	var b strings.Builder
 	write := func(indent, s string) {
-		for paragraph := range strings.SplitSeq(printable(s), "\n") {
+		for paragraph := range strings.SplitSeq(redact.Printable(s), "\n") {
 			for line := range strings.SplitSeq(text.WrapSoft(strings.TrimLeft(paragraph, " "), max(1, width-len(indent))), "\n") {
 				b.WriteString(indent + strings.TrimRight(line, " ") + "\n")
 			}
@@ -165,26 +141,30 @@ func (o *Overview) groups() (all []*group) {
 }
 
 // name returns the name of a column for use in a sentence.
-func (c column) name() string {
-	if c.truth {
-		return "true " + c.unit
+func name(c columns.Column) string {
+	if c.Truth {
+		return "true " + c.Units[0]
 	}
-	return c.unit
+	return c.Units[0]
 }
 
-// has reports whether a row has a value for the column, including a withheld value.
-func (o *Overview) has(c column) bool {
-	return slices.ContainsFunc(o.rows, func(r *row) bool {
-		if c.truth {
-			return len(r.truths[c.unit]) > 0
-		}
-		return r.knows(c.unit)
-	})
+// has reports whether the table may have the column: a row has a value, which may be withheld.
+func (o *Overview) has(c columns.Column) bool {
+	known := func(unit string) bool {
+		return slices.ContainsFunc(o.rows, func(r *row) bool { return r.knows(unit) })
+	}
+	if c.With != "" && !known(c.With) || c.Without != "" && known(c.Without) {
+		return false
+	}
+	if c.Truth {
+		return slices.ContainsFunc(o.rows, func(r *row) bool { return len(r.truths[c.Units[0]]) > 0 })
+	}
+	return known(c.Units[0])
 }
 
 // hasColumn reports whether any column has a value for the row, including a withheld value.
 func (r *row) hasColumn() bool {
-	return slices.ContainsFunc(columns, func(c column) bool { return r.knows(c.unit) })
+	return slices.ContainsFunc(columns.Terminal, func(c columns.Column) bool { return r.knows(c.Units[0]) })
 }
 
 // knows reports whether the row has a value of the unit, including a withheld value.
@@ -194,7 +174,7 @@ func (r *row) knows(unit string) bool {
 }
 
 // render returns a line with the titles, and a line for each row.
-func render(groups []*group, shown []column) []string {
+func render(groups []*group, shown []columns.Column) []string {
 	t := table.NewWriter()
 	style := table.StyleDefault
 	style.Options = table.OptionsNoBordersAndSeparators
@@ -204,7 +184,7 @@ func render(groups []*group, shown []column) []string {
 	header := table.Row{""}
 	var configs []table.ColumnConfig
 	for i, c := range shown {
-		header = append(header, c.title)
+		header = append(header, c.Title)
 		configs = append(configs, table.ColumnConfig{Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight})
 	}
 	t.SetColumnConfigs(configs)
@@ -215,7 +195,7 @@ func render(groups []*group, shown []column) []string {
 			if g.heading != "" {
 				label = "  " + label
 			}
-			cells := table.Row{text.Snip(printable(label), maxLabel, "~")}
+			cells := table.Row{text.Snip(redact.Printable(label), maxLabel, "~")}
 			for _, c := range shown {
 				if r.hasColumn() {
 					cells = append(cells, r.cell(c))
@@ -232,24 +212,25 @@ func render(groups []*group, shown []column) []string {
 }
 
 // cell returns the text of a column.
-func (r *row) cell(c column) string {
-	v, known := r.median(c.unit)
-	if c.truth {
-		if v, known = median(r.truths[c.unit]); !known {
+func (r *row) cell(c columns.Column) string {
+	unit := c.Units[0]
+	v, known := r.median(unit)
+	if c.Truth {
+		if v, known = median(r.truths[unit]); !known {
 			return "-"
 		}
-		return value(c.unit, v)
+		return value(unit, v)
 	}
-	w, withheld := r.withholds(c.unit)
+	w, withheld := r.withholds(unit)
 	switch {
 	case withheld && w.Most > 0:
-		return value(c.unit, w.Value) + "*"
+		return value(unit, w.Value) + "*"
 	case withheld:
 		return "*"
 	case !known:
 		return "-"
 	}
-	return value(c.unit, v)
+	return value(unit, v)
 }
 
 // widest returns the width of the widest line.

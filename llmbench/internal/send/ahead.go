@@ -16,8 +16,8 @@ const (
 	maxAhead = 1024
 )
 
-// connectionsAhead returns how many connections to open before the pass. The argument longest is the
-// duration of the longest post so far, in the warm-up or in earlier passes. The number is:
+// connectionsAhead returns for how many requests at the same time connections are opened before the pass. The
+// argument longest is the duration of the longest post so far, in the warm-up or in earlier passes. The number is:
 //
 //   - for a closed loop, one for each worker
 //   - for an open loop with MaxInFlight, MaxInFlight
@@ -52,8 +52,8 @@ func mostDue(due []time.Duration, length time.Duration) (most int) {
 	return most
 }
 
-// openAhead opens connections until n are open. If the limits of the process do not allow n connections, it
-// returns an error. But if n is only an estimate, it opens fewer instead.
+// openAhead opens connections until n requests can be sent at the same time. If the limits of the process do not
+// allow that many connections, it returns an error. But if n is only an estimate, it opens fewer instead.
 func (c *Client) openAhead(ctx context.Context, p *Pass, n int) error {
 	if p.Workers > 0 || p.MaxInFlight > 0 {
 		c.pool.CloseUnusable()
@@ -65,9 +65,9 @@ func (c *Client) openAhead(ctx context.Context, p *Pass, n int) error {
 	return nil
 }
 
-// Open opens connections until n are open, and returns how many are open. It opens fewer if the limits of
-// the process do not allow n, or if the server does not accept them within the timeout. Requests then open
-// their own connections.
+// Open opens connections until n requests can be sent at the same time, and returns how many connections are open. It
+// opens fewer if the limits of the process do not allow them, or if the server does not accept them within the timeout.
+// Requests then open their own connections.
 func (c *Client) Open(ctx context.Context, n int, timeout time.Duration) int {
 	if n > 0 {
 		c.pool.CloseUnusable()
@@ -81,10 +81,12 @@ func (c *Client) Open(ctx context.Context, n int, timeout time.Duration) int {
 	return c.pool.Open()
 }
 
-// checkLimits returns an error if the limits of the process do not allow n open connections.
+// checkLimits returns an error if the limits of the process do not allow the connections for n requests at the same
+// time.
 func (c *Client) checkLimits(n int) error {
-	if c.server.Dial != nil || n <= c.pool.Open() {
+	lacking := c.pool.Lacking(n)
+	if c.server.Dial != nil || lacking == 0 {
 		return nil
 	}
-	return conn.CheckLimits(n - c.pool.Open())
+	return conn.CheckLimits(lacking)
 }

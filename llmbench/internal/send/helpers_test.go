@@ -63,13 +63,14 @@ func (s roundTripSender) Send(r *http.Request, _ *conn.Trace) (*http.Response, e
 	return s.RoundTrip(r)
 }
 
-// passOf returns a pass of posts with the given number of workers. It appends the samples to all.
+// passOf returns a pass of posts with the given number of workers. It appends the samples to all. The pass goes on
+// whatever fails: otherwise the client looks for its server at the instants at which tests send requests.
 func passOf(o Options, workers int, all *[]sample.Sample, posts ...Post) *Pass {
 	for i := range posts {
 		posts[i].Request = i
 	}
 	return &Pass{
-		Options: o, Workers: workers, With: solo{},
+		Options: o, Workers: workers, With: solo{}, MostFailed: -1,
 		Posts: Posts{
 			N: len(posts), Ahead: len(posts), Index: func(k int) int { return k },
 			Build:  func(k int) Post { return posts[k] },

@@ -2,7 +2,6 @@ package send
 
 import (
 	"encoding/json"
-	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -15,14 +14,13 @@ var needed = []string{"model", "messages", "prompt", "input", "inputs", "stream"
 // refusals are parts of what servers say about a member that they do not know.
 var refusals = []string{"unknown", "unrecogni", "unexpected", "unsupported", "not supported", "not support ", "not permitted", "not allowed", "extra ", "extra_", "invalid parameter", "invalid argument", "invalid field"}
 
+// containers are members whose own members are settings. A request cannot leave a container out.
+var containers = []string{"parameters", "options", "sampling_params", "generationConfig", "inferenceConfig"}
+
 // hint returns a hint for the user if text, the body of an error response, says that the server does not know
-// members of the request. Otherwise it returns "".
+// members of the request, or does not accept their values. Otherwise it returns "".
 func hint(resp *http.Response, text string) string {
 	if resp.StatusCode != http.StatusBadRequest && resp.StatusCode != http.StatusUnprocessableEntity || resp.Request == nil || resp.Request.GetBody == nil {
-		return ""
-	}
-	lower := strings.ToLower(text)
-	if !slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(lower, r) }) {
 		return ""
 	}
 	body, err := resp.Request.GetBody()
@@ -33,16 +31,50 @@ func hint(resp *http.Response, text string) string {
 	if json.NewDecoder(body).Decode(&members) != nil {
 		return ""
 	}
-	var refused []string
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if !slices.Contains(needed, name) && hasWord(text, name) {
-			refused = append(refused, `"`+name+`":null`)
-		}
+	why, named := "accept", func(name string) bool { // the limit of output tokens is not left out because it is too large
+		return !strings.HasPrefix(strings.ToLower(name), "max") && (resp.StatusCode == http.StatusUnprocessableEntity && quotes(text, name) || isParam(text, name))
 	}
-	if refused == nil {
+	if lower := strings.ToLower(text); slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(lower, r) }) {
+		why, named = "know", func(name string) bool { return hasWord(text, name) }
+	}
+	refused := without(members, named)
+	if len(refused) == 0 {
 		return ""
 	}
-	return "; LLMBENCH_BODY='{" + strings.Join(refused, ",") + "}' leaves out what the server does not know (Target.Body)"
+	patch, err := json.Marshal(refused)
+	if err != nil {
+		return ""
+	}
+	return "; LLMBENCH_BODY='" + string(patch) + "' leaves out what the server does not " + why + " (Target.Body)"
+}
+
+// without returns a merge patch that removes the members that are named.
+func without(members map[string]json.RawMessage, named func(string) bool) map[string]any {
+	patch := map[string]any{}
+	for name, value := range members {
+		var own map[string]json.RawMessage
+		switch isContainer := slices.Contains(containers, name); {
+		case isContainer && json.Unmarshal(value, &own) == nil:
+			if inside := without(own, named); len(inside) > 0 {
+				patch[name] = inside
+			}
+		case !isContainer && !slices.Contains(needed, name) && named(name):
+			patch[name] = nil
+		}
+	}
+	return patch
+}
+
+// quotes reports whether text has name in quotation marks, as errors of pydantic and others name a member.
+func quotes(text, name string) bool {
+	return regexp.MustCompile("[\"'`]" + regexp.QuoteMeta(name) + "\\\\?[\"'`]").MatchString(text)
+}
+
+// isParam reports whether text is an error in OpenAI's format about the member name
+// (https://platform.openai.com/docs/api-reference/responses-streaming/error).
+func isParam(text, name string) bool {
+	var e struct{ Error struct{ Param string } }
+	return json.Unmarshal([]byte(text), &e) == nil && e.Error.Param == name
 }
 
 // hasWord reports whether text has word, and no letter, digit or underscore next to it.

@@ -31,6 +31,8 @@ const (
 	// proxies divide the text of a token.
 	deltasPerToken = 8
 	moreDeltas     = 64
+	// maxRecorded is the maximum length in bytes of a recorded header field of an answer.
+	maxRecorded = 200
 	// maxEcho is the maximum length in bytes of the header fields that a session sends back.
 	maxEcho = 64 << 10
 	// maxErrorBody is the maximum length in bytes that is kept of an error response's body.

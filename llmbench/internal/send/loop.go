@@ -28,6 +28,7 @@ type loop struct {
 	longest time.Duration // guarded by mu; the longest post whose requests all succeeded
 	late    time.Duration // guarded by mu; see Result.Late
 	free    []*Worker     // guarded by mu; workers of an open loop that have no request
+	workers []*Worker     // guarded by mu; all workers
 }
 
 // closed runs a closed loop: it keeps as many requests in flight as there are workers.
@@ -35,7 +36,9 @@ func (lp *loop) closed(ctx context.Context) {
 	var wg sync.WaitGroup
 	for k := range min(lp.pass.Workers, lp.pass.Posts.N) {
 		wg.Go(func() {
+			lp.mu.Lock()
 			w := lp.newWorker()
+			lp.mu.Unlock()
 			begin := lp.pass.Offset + time.Duration(k)*lp.pass.Stagger
 			Sleep(ctx, max(0, begin-lp.clock.Now())) // if ctx ends, no request is sent below
 			lp.beganLate(lp.clock.Now() - begin)
@@ -56,7 +59,7 @@ func (lp *loop) beganLate(by time.Duration) {
 }
 
 // errExited is the error of a pass in which a goroutine has exited.
-var errExited = errors.New("a request ended its goroutine with runtime.Goexit, as Fatal of package testing does; a Target.Dial must return its error, and a Lazy.At its request")
+var errExited = errors.New("a request ended its goroutine with runtime.Goexit, as Fatal of package testing does; a Target.Dial must return its error, and the Body of a Dialect its body")
 
 // guard calls f, which builds posts or sends them with a worker. If f calls runtime.Goexit, the pass cannot
 // continue, because samples and places are lost. guard then ends the pass with errExited.
@@ -144,10 +147,11 @@ func (lp *loop) takeWorker() *Worker {
 	return lp.newWorker()
 }
 
-// newWorker returns a new worker of the pass.
+// newWorker returns a new worker of the pass. The caller must hold lp.mu.
 func (lp *loop) newWorker() *Worker {
 	w := NewWorker(lp.client, &lp.pass.Options, lp.clock, &lp.flight)
 	w.recorder, w.pass = lp.recorder, lp.number
+	lp.workers = append(lp.workers, w)
 	return w
 }
 

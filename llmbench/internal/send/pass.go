@@ -16,6 +16,9 @@ type Pass struct {
 	Shard  int // number of this process, for its samples
 	Posts  Posts
 	Limit  time.Duration // maximum duration of the pass; 0 means no limit
+	// If more requests than MostFailed fail, the pass is void. Only such a pass ends early because its server is gone;
+	// -1 means that it ends whatever has failed.
+	MostFailed int
 
 	// A closed loop has Workers workers. The first one begins at Offset, and each further one begins
 	// Stagger later than the one before it. For an open loop, Workers is 0.

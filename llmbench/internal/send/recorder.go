@@ -32,6 +32,7 @@ type recorder struct {
 	giveUp  context.CancelCauseFunc // ends the pass if a sample cannot be kept
 
 	ended  chan Finished
+	failed atomic.Int64 // number of samples that fail; see fails
 	waited atomic.Int64 // sum of the nanoseconds for which requests waited in add
 	lateMu sync.Mutex
 	late   map[int]time.Duration // guarded by lateMu; see addLate
@@ -60,6 +61,9 @@ func newRecorder(p *Pass, clock conn.Clock, secrets redact.Secrets, giveUp conte
 // answer, or nil. If too many samples are waiting, add waits, and returns for how long.
 func (r *recorder) add(s *sample.Sample, check func(Answer) error) (waited time.Duration) {
 	s.Shard = r.pass.Shard
+	if fails(s) {
+		r.failed.Add(1)
+	}
 	a := Finished{s, check}
 	select {
 	case r.ended <- a:
@@ -71,6 +75,11 @@ func (r *recorder) add(s *sample.Sample, check func(Answer) error) (waited time.
 	waited = r.clock.Now() - begin
 	r.waited.Add(int64(waited))
 	return waited
+}
+
+// fails reports whether a sample counts as failed for the decision to end a pass early.
+func fails(s *sample.Sample) bool {
+	return s.Outcome != sample.OK && s.Outcome != sample.Left && s.Outcome != sample.Shed
 }
 
 // take adds the sample of another process. No request of this process waits for take.

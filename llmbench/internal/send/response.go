@@ -7,9 +7,11 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -46,10 +48,12 @@ type reader struct {
 	merged     []sample.Merged
 	usage      usageTrack
 	size       size
-	tokens     []int32 // tokens of the deltas so far, if the server reports them
-	early      int     // number of tokens that came before the text of their delta
-	runID      string  // prefix of the IDs of all requests
-	leaveAfter int     // number of deltas after which the client leaves; 0 means never
+	tokens     []int32      // tokens of the deltas so far, if the server reports them
+	early      int          // number of tokens that came before the text of their delta
+	runID      string       // prefix of the IDs of all requests
+	heard      atomic.Int64 // instant at which the last part of an answer came; see loop.watch
+	leaveAfter int          // number of deltas after which the client leaves; 0 means never
+	lost       string       // the beginning of the last comment that has a part of the answer
 	keepText   bool
 	text       *dialect.Delta // the text so far, if keepText is true; else nil
 }
@@ -75,7 +79,7 @@ func (r *reader) reset(runID string, leaveAfter int) {
 	r.arrivals.Reset()
 	r.batch, r.merged = batch{}, r.merged[:0]
 	r.tokens, r.early = r.tokens[:0], 0
-	r.usage, r.size, r.seen, r.outputSeen = usageTrack{}, size{}, false, false
+	r.usage, r.size, r.seen, r.outputSeen, r.lost = usageTrack{}, size{}, false, false, ""
 	if r.text = nil; r.keepText {
 		r.text = &dialect.Delta{}
 	}
@@ -102,10 +106,13 @@ func (r *reader) readUnlessStream(ctx context.Context, resp *http.Response, s *s
 			return false, fail(sample.HTTP, "status %s: redirects are not followed, and this one leads to %s: %s", resp.Status, r.server.Secrets.Excerpt(to, 300), r.errorBody())
 		}
 		outcome := sample.HTTP
-		if sheds(resp) {
+		if r.server.sheds(resp) {
 			outcome = sample.Shed
 		}
 		text := r.errorBody()
+		if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/html" {
+			text = strings.Join(strings.Fields(tags.ReplaceAllString(text, " ")), " ")
+		}
 		return false, fail(outcome, "status %s: %s%s", resp.Status, text, hint(resp, text))
 	}
 	if err := cmp.Or(err, r.checkHeader(s, resp.Header)); err != nil {
@@ -122,7 +129,7 @@ func (r *reader) readUnlessStream(ctx context.Context, resp *http.Response, s *s
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case r.framer != nil && kind != r.framer.MediaType(), r.framer == nil && (kind == "application/json" || kind == "text/html"):
-		return false, r.readOther(ctx, kind)
+		return false, r.readOther(ctx, s, kind)
 	case r.framer == nil:
 		r.sse.Format = sse.FormatOf(kind)
 	}
@@ -151,12 +158,32 @@ func (r *reader) decode(encoding string) error {
 	return nil
 }
 
+// tags matches the tags of a page of HTML, as proxies answer with.
+var tags = regexp.MustCompile(`(?s)<style.*?</style>|<[^>]*>`)
+
 // overloaded is the status of Anthropic's API when it refuses a request because of its load
 // (https://platform.claude.com/docs/en/api/errors).
 const overloaded = 529
 
+// fault returns the failure of an answer with an error of the server, which is in r.delta. The server shed the request
+// if the error states that, and no output came before.
+func (r *reader) fault(s *sample.Sample) error {
+	outcome := sample.ServerError
+	shed := r.server.Shed
+	if len(shed) == 0 {
+		shed = []int{http.StatusTooManyRequests, http.StatusServiceUnavailable, overloaded} // a server that is down states nothing
+	}
+	if s.ErrorStatus = r.delta.FaultStatus; s.Deltas == 0 && slices.Contains(shed, s.ErrorStatus) {
+		outcome = sample.Shed
+	}
+	return fail(outcome, "%s", r.delta.Fault)
+}
+
 // sheds reports whether an error response says that the server refused the request because of its load.
-func sheds(resp *http.Response) bool {
+func (s *Server) sheds(resp *http.Response) bool {
+	if len(s.Shed) > 0 {
+		return slices.Contains(s.Shed, resp.StatusCode)
+	}
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests, overloaded:
 		return true
@@ -231,7 +258,7 @@ func (r *reader) readBody(body []byte, s *sample.Sample) error {
 	}
 	s.Finish, s.UnknownFinish, s.Unread = r.delta.Finish, r.delta.UnknownFinish, r.delta.Unread
 	if r.delta.Fault != "" {
-		return fail(sample.ServerError, "%s", r.delta.Fault)
+		return r.fault(s)
 	}
 	r.size.add(&r.delta)
 	if err := r.size.check(); err != nil {
@@ -252,7 +279,7 @@ func (r *reader) readBody(body []byte, s *sample.Sample) error {
 // needed.
 func (r *reader) addItems(s *sample.Sample) {
 	d := &r.delta
-	s.PromptTokens, s.CachedTokens, s.TokenSource = d.Usage.PromptTokens, d.Usage.CachedTokens, sample.NoOutput
+	s.PromptTokens, s.CachedTokens, s.CachedStated, s.TokenSource = d.Usage.PromptTokens, d.Usage.CachedTokens, d.Usage.CachedStated, sample.NoOutput
 	if len(d.Vectors) > 0 {
 		s.Dimensions = len(d.Vectors[0])
 	}
@@ -266,7 +293,7 @@ func (r *reader) addItems(s *sample.Sample) {
 }
 
 // readOther reads an answer that is not a stream, although a stream was requested. It returns the failure.
-func (r *reader) readOther(ctx context.Context, kind string) error {
+func (r *reader) readOther(ctx context.Context, s *sample.Sample, kind string) error {
 	body, err := io.ReadAll(io.LimitReader(r.body, maxOther))
 	switch {
 	case err != nil:
@@ -274,7 +301,7 @@ func (r *reader) readOther(ctx context.Context, kind string) error {
 	case len(bytes.TrimSpace(body)) == 0:
 		return fail(sample.Empty, "no body")
 	case r.parser.Body(body, &r.delta) == nil && r.delta.Fault != "":
-		return fail(sample.ServerError, "%s", r.delta.Fault)
+		return r.fault(s)
 	}
 	return fail(sample.Malformed, "want a stream, but the answer is %s: %q", kind, r.server.Secrets.Excerpt(string(body), 200))
 }
@@ -311,7 +338,7 @@ const excessAllowed = 1
 // of the events, or what the client itself can count. If the usage of a stream contradicts itself or the deltas,
 // neither the usage nor the number of deltas is used.
 func (r *reader) countTokens(s *sample.Sample, usage dialect.Usage, eventTokens int, hasText bool) error {
-	s.PromptTokens, s.CachedTokens, s.ReasoningTokens = usage.PromptTokens, usage.CachedTokens, usage.ReasoningTokens
+	s.PromptTokens, s.CachedTokens, s.CachedStated, s.ReasoningTokens = usage.PromptTokens, usage.CachedTokens, usage.CachedStated, usage.ReasoningTokens
 	s.PromptTokens = cmp.Or(s.PromptTokens, s.Server.PromptTokens+s.Server.CachedTokens)
 	s.CachedTokens = cmp.Or(s.CachedTokens, s.Server.CachedTokens)
 	// A first token may have no text: it may end the answer, or be a part of a character.

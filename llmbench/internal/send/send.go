@@ -54,11 +54,13 @@ func (c *Client) Pass(ctx context.Context, p *Pass) (r Result, began bool, err e
 		c.ended.Add(1)
 		lp.recorder.take(s)
 	})
+	unwatch := lp.watch(ctx)
 	if p.Due != nil {
 		lp.open(ctx)
 	} else {
 		lp.closed(ctx)
 	}
+	unwatch()
 	beside.End()
 	r.Strain = strain.Read().Since(before)
 	r.ClockChange = lp.clock.WallChange()

@@ -1,6 +1,7 @@
 package send
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -39,6 +40,7 @@ func (r *reader) readStream(ctx context.Context, s *sample.Sample, giveUp contex
 		if err != nil {
 			return r.ended(ctx, &st, s, err)
 		}
+		r.heard.Store(int64(r.src.Data.User))
 		if st.idle == nil {
 			st.idle = newIdleTimer(r.options.IdleTimeout, r.clock, giveUp)
 			st.idle.sign(r.src.Data.User)
@@ -71,15 +73,15 @@ func (r *reader) ended(ctx context.Context, st *stream, s *sample.Sample, err er
 	}
 	err = r.outcome(ctx, st, s, err)
 	line, _ := r.ignoredLine()
-	return quote(err, s, r.server.Secrets.Excerpt(string(line), maxQuoted), st.strange)
+	return quote(err, s, r.server.Secrets.Excerpt(cmp.Or(r.lost, string(line)), maxQuoted), st.strange)
 }
 
 // maxQuoted is the maximum length in bytes of a line that a failure quotes.
 const maxQuoted = 200
 
-// ignoredLine returns the last line of the stream that is no field of an event stream, and whether the line looks
-// like data.
-func (r *reader) ignoredLine() (line []byte, looksLikeData bool) {
+// ignoredLine returns the last line of the stream that is no field of an event stream, and whether the stream lost
+// something with it; see [sse.Decoder.Ignored].
+func (r *reader) ignoredLine() (line []byte, lost bool) {
 	if r.events != r.sse {
 		return nil, false
 	}
@@ -95,14 +97,19 @@ func (r *reader) outcome(ctx context.Context, st *stream, s *sample.Sample, err 
 		return failure{sample.Malformed, err}
 	case err != io.EOF:
 		return interrupted(ctx, r.options, sample.Truncated, err)
+	}
+	line, lost := r.ignoredLine()
+	switch {
+	case string(line) == sse.LostError:
+		return fail(sample.ServerError, "an error event without data")
 	case s.Events == 0:
 		return fail(sample.Empty, "no event in the stream")
 	}
 	if err := r.parser.End(); err != nil {
 		return failure{sample.Truncated, err}
 	}
-	switch line, looksLikeData := r.ignoredLine(); {
-	case looksLikeData:
+	switch {
+	case lost || r.lost != "":
 		return fail(sample.Malformed, "the stream has a line that looks like data, but is no data field, so that its text is lost")
 	case len(line) > 0 && s.Finish == "":
 		return fail(sample.Truncated, "the stream has no finish reason, and a line that is not a field")
@@ -151,7 +158,7 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 	}
 	switch {
 	case d.Fault != "":
-		st.fault = fail(sample.ServerError, "%s", d.Fault)
+		st.fault = r.fault(s)
 		return false
 	case st.done:
 		return false
@@ -178,7 +185,7 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 	// Some servers report zeros before or after the true counts.
 	setStated(&st.usage.PromptTokens, d.Usage.PromptTokens)
 	setStated(&st.usage.OutputTokens, d.Usage.OutputTokens)
-	setStated(&st.usage.CachedTokens, d.Usage.CachedTokens)
+	addCached(&st.usage, d)
 	setStated(&st.usage.ReasoningTokens, d.Usage.ReasoningTokens)
 	st.tokens += d.Tokens
 	r.addTokens(d)
@@ -230,11 +237,22 @@ func (r *reader) alive(st *stream, s *sample.Sample, d *dialect.Delta, e *sse.Ev
 	return d.Usage.OutputTokens > st.usage.OutputTokens || d.Progress || d.Finish != "" && s.Finish == "" || d.Done || r.queued != nil && string(e.Type) == "ping"
 }
 
-// comment receives a comment of a stream.
-func (r *reader) comment() {
+// comment receives a comment of a stream. A line that lost the word data is a comment, too: it has an object with a part
+// of the answer.
+func (r *reader) comment(text []byte) {
 	if r.queued != nil {
 		r.queued.sign(r.src.Data.User)
 	}
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		return
+	}
+	conn.Apart(func() {
+		var d dialect.Delta
+		err := r.server.Dialect.NewParser().Event(sse.Event{Type: []byte("message"), Data: text}, &d)
+		if err == nil && (d.Chunks > 0 || d.Finish != "") {
+			r.lost = string(text[:min(len(text), maxQuoted+r.server.Secrets.Longest())])
+		}
+	})
 }
 
 // addTokens adds the tokens of an event's deltas, if the server has reported tokens for all deltas so far.
@@ -294,6 +312,15 @@ func setStated(count *int, stated int) {
 	if stated != 0 {
 		*count = stated
 	}
+}
+
+// addCached adds what an event states about cached tokens. A later statement replaces an earlier one. A 0 counts
+// only beside a prompt that has tokens.
+func addCached(u *dialect.Usage, d *dialect.Delta) {
+	if d.Usage.CachedStated && (d.Usage.PromptTokens > 0 || d.Timings.PromptTokens+d.Timings.CachedTokens > 0) {
+		u.CachedTokens, u.CachedStated = d.Usage.CachedTokens, true
+	}
+	setStated(&u.CachedTokens, d.Usage.CachedTokens)
 }
 
 // addEventInstants adds the instants of an event from which other tools compute their metrics. It must be

@@ -84,6 +84,10 @@ func TestNotUnderstood(t *testing.T) {
 	}{
 		{"a line of text in a complete answer", content + "upstream notice\n\n" + finish + usage + done, sample.OK, ""},
 		{"a comment in a complete answer", content + ": {not data}\n\n" + finish + usage + done, sample.OK, ""},
+		{"a comment with an object", content + `: {"queue_position":3}` + "\n\n" + `:{"code":200,"message":"ok"}` + "\n\n" + finish + usage + done, sample.OK, ""},
+		{"an event that kept the colon alone", content + strings.TrimPrefix(content, "data") + finish + usage + done, sample.Malformed, quoted + `"{\"choices\":`},
+		{"an error event without data, after the finish reason", content + finish + usage + "event: error\n\n" + done, sample.ServerError, "an error event without data"},
+		{"an error event without data at the end", content + finish + usage + done + "event: error", sample.ServerError, "an error event without data"},
 		{"a line of text, then the end", content + "upstream error: read ECONNRESET\n\n", sample.Truncated, quoted + `"upstream error: read ECONNRESET"`},
 		{"a line of text, then [DONE]", `data: {"choices":[{"delta":{"content":"hi"}}]}` + "\n\nupstream error: read ECONNRESET\n\n" + done, sample.Truncated, quoted + `"upstream error: read ECONNRESET"`},
 		{"an event that lost data:", content + strings.TrimPrefix(content, "data: ") + finish + usage + done, sample.Malformed, quoted + `"{\"choices\":`},

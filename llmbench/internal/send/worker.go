@@ -108,7 +108,7 @@ func (a *attempt) begin(ctx context.Context, p *Post, l Leave, due time.Duration
 	}
 	a.ctx, a.giveUp = context.WithCancelCause(ctx)
 	var err error
-	if a.req, err = w.newRequest(a.ctx, s.ID, p); err != nil {
+	if a.req, s.TraceID, err = w.newRequest(a.ctx, s.ID, p); err != nil {
 		a.giveUp(nil)
 		now := w.clock.Now()
 		s.Admitted, s.Start, s.End = now, now, now
@@ -214,6 +214,9 @@ func clean(s *sample.Sample, secrets redact.Secrets) {
 			s.Err = errors.New(shown)
 		}
 	}
+	for i := range s.Header {
+		s.Header[i].Value = secrets.Hide(s.Header[i].Value)
+	}
 	if s.Answer != nil {
 		s.Answer.Finish = s.Finish
 	}
@@ -223,9 +226,9 @@ func clean(s *sample.Sample, secrets redact.Secrets) {
 // than this.
 const slowSend = 100 * time.Microsecond
 
-// newRequest returns the HTTP request for p. It returns an error if the URL is invalid: the dialect's path
-// may contain the model's name.
-func (w *Worker) newRequest(ctx context.Context, id string, p *Post) (*http.Request, error) {
+// newRequest returns the HTTP request for p and its trace ID, which may be "". It returns an error if the URL is
+// invalid: the dialect's path may contain the model's name.
+func (w *Worker) newRequest(ctx context.Context, id string, p *Post) (*http.Request, string, error) {
 	now := w.client.now()
 	req := p.signed
 	p.signed = nil // so that a waiting stream does not keep it in memory
@@ -234,11 +237,11 @@ func (w *Worker) newRequest(ctx context.Context, id string, p *Post) (*http.Requ
 	} else {
 		var err error
 		if req, err = w.client.newRequest(ctx, p, &w.echo, now); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
 	req.Header["X-Request-Id"] = []string{id} // which is not signed
-	return req, nil
+	return req, trace(req.Header, id), nil
 }
 
 // newRequest returns the HTTP request for p, but without an ID. If requests are signed, at is the instant of
@@ -307,12 +310,15 @@ func (a *attempt) exchange() {
 		return
 	}
 	defer resp.Body.Close()
+	a.in.heard.Store(int64(a.trace.FirstByte.User))
 	a.sample.Status = resp.StatusCode
+	a.client.keepBetween(resp)
+	a.client.server.record(a.sample, resp.Header)
 	if a.err = a.echo.keep(a.client.server.Echo, resp); a.err != nil {
 		return
 	}
 	// The head is not used after read, so that a waiting stream does not keep it in memory.
-	ends := resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0
+	ends := resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0 || resp.ProtoMajor == 2
 	a.in.src.Reset(resp.Body, &a.trace)
 	a.err = a.in.read(a.ctx, resp, a.sample, a.giveUp)
 	a.sample.End = a.in.src.End.User

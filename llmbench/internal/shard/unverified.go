@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // Limits of the bytes that are shown of what a process has sent before it has proved that it knows the token.
@@ -14,12 +16,7 @@ const (
 )
 
 // quoted returns the beginning of a text that is not verified, in one line without control characters.
-func quoted(text string, most int) string {
-	if len(text) > most {
-		text = text[:most] + "…"
-	}
-	return strconv.Quote(text)
-}
+func quoted(text string, most int) string { return strconv.Quote(redact.Excerpt(text, most)) }
 
 // readable returns a reason that is not verified. It is quoted only if it has more than printable characters, or if
 // it is too long.

@@ -189,6 +189,14 @@ func (c *codec) ToolCalls(_, _ string, p *[]sample.ToolCall, when sample.When) {
 	}
 }
 
+// Fields writes or reads the fields of a header.
+func (c *codec) Fields(_ string, p *[]sample.Field, when sample.When) {
+	for i := range list(c, p) {
+		c.Word("", &(*p)[i].Name, when)
+		c.Word("", &(*p)[i].Value, when)
+	}
+}
+
 // Merged writes or reads a list of deltas whose exact instants are unknown. It is nearly always empty.
 func (c *codec) Merged(_ string, p *[]sample.Merged, _ sample.When) {
 	for i := range list(c, p) {

@@ -5,7 +5,6 @@ package store
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -95,20 +94,8 @@ func (s *Store) append(data []byte) {
 
 // spill writes the first block to the file.
 func (s *Store) spill() error {
-	file, b := s.file, s.blocks[0]
-	err := Write(cmp.Or(s.dir, os.TempDir()), func() (err error) {
-		if file == nil {
-			if file, err = os.CreateTemp(s.dir, "llmbench-samples-*.tmp"); err != nil {
-				return err
-			}
-		}
-		_, err = file.Write(b.data)
-		return err
-	})
-	if !errors.Is(err, ErrHangs) && file != nil && s.file == nil {
-		s.setFile(file)
-	}
-	if err != nil {
+	b := s.blocks[0]
+	if err := s.writeFile(b.data); err != nil {
 		return fmt.Errorf("samples beyond %d bytes: %w", s.bound, err)
 	}
 	s.filed += Mark(len(b.data))
@@ -116,6 +103,19 @@ func (s *Store) spill() error {
 	s.spare, s.blocks[0] = b, nil
 	s.blocks = s.blocks[1:]
 	return nil
+}
+
+// writeFile writes data to the end of the file, which it creates if necessary.
+func (s *Store) writeFile(data []byte) error {
+	if s.file == nil {
+		file, err := os.CreateTemp(s.dir, "llmbench-samples-*.tmp")
+		if err != nil {
+			return err
+		}
+		s.setFile(file)
+	}
+	_, err := s.file.Write(data)
+	return err
 }
 
 // setFile makes file the file of s. If the system allows it, setFile removes the name of the file, so that

@@ -1,6 +1,6 @@
-// Calibrate fits a simulated server to a measured one. Package mockserver/profiles
+// Calibrate fits a simulated server to a measured one. Package mockserver/internal/profiles
 // describes profiles, package mockserver/engine the model, and package
-// mockserver/calibrate the fit.
+// mockserver/internal/calibrate the fit.
 //
 // Usage:
 //
@@ -51,9 +51,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/calibrate"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/cmd/internal/command"
-	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/calibrate"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/profiles"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/cmd/internal/flagdoc"
-	"github.com/seed-2b9cec6d/llmbench/mockserver/profiles"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/profiles"
 )
 
 // results returns benchmark results at the given concurrencies. The decode step of the server takes 20 ms plus

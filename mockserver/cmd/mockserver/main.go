@@ -14,8 +14,10 @@
 // The flags are:
 //
 //	-addr host:port         listen there; port 0 chooses a free port (127.0.0.1:8000)
-//	-profile name           default, speculative, one of package profiles, or the
-//	                        path of a .json file
+//	-cert file              speak TLS, with the certificate in this PEM file
+//	-key file               the key of -cert, in PEM
+//	-profile name           default, speculative, prefix-cache, one of package
+//	                        profiles, or the path of a .json file
 //	-speed factor           run faster than real time by this factor
 //	-ttft duration          time to the first token of an empty prompt
 //	-per-prompt-token dur.  time added to -ttft for each token of the prompt
@@ -40,7 +42,10 @@
 //	                        as in 2:speed=0.5 or 3:fault=die,every=100; may be
 //	                        repeated. A fault comes in addition to the faults of -fault
 //
-// Each replica has its own engine, prefix cache, queue, metrics and log.
+// Each replica has its own queue, metrics and log, and its own engine and prefix cache if
+// the profile has them.
+//
+// Clients may speak HTTP/1.1 and HTTP/2, the latter with TLS or with prior knowledge (h2c).
 //
 // A flag replaces the profile's value. The flag -help lists the shapes and the kinds of
 // faults.
@@ -51,6 +56,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -75,7 +81,9 @@ const grace = 5 * time.Second
 
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, cancel) // a second signal ends the process at once
+	// A signal more than a second later ends the process at once. Two may come together: timeout sends one to the
+	// process and one to its process group.
+	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, cancel) })
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -98,7 +106,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, err)
 		return 2
 	}
-	urls, stop, err := f.Listen(o.addr)
+	urls, stop, err := f.ListenTLS(o.addr, o.tls)
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		return 1
@@ -113,6 +121,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 type options struct {
 	addr     string
+	cert     string // files of the certificate and its key
+	key      string
+	tls      *tls.Config // nil without TLS
 	config   mockserver.Config
 	count    int                 // number of replicas
 	changes  []change            // flags of single replicas
@@ -159,6 +170,13 @@ func parse(args []string, stdout, stderr io.Writer) (options, error) {
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
+	if o.cert != "" || o.key != "" {
+		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+		if err != nil {
+			return o, fmt.Errorf("-cert=%s -key=%s: %w; want a certificate and its key in PEM", o.cert, o.key, err)
+		}
+		o.tls = &tls.Config{Certificates: []tls.Certificate{pair}}
+	}
 	return o, o.divide()
 }
 
@@ -193,7 +211,7 @@ func (o *options) divide() error {
 }
 
 // ofFleet are the flags that have one value for all replicas.
-var ofFleet = []string{"addr", "profile", "replicas", "replica"}
+var ofFleet = []string{"addr", "cert", "key", "profile", "replicas", "replica"}
 
 // parseChange reads the value of -replica, such as 2:speed=0.5.
 func parseChange(text string) (c change, err error) {
@@ -210,13 +228,15 @@ func (o *options) flags() (fs *flag.FlagSet, profile *string) {
 	fs = flag.NewFlagSet("mockserver", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.StringVar(&o.addr, "addr", "127.0.0.1:8000", "listen on `host:port`; port 0 chooses a free port")
+	fs.StringVar(&o.cert, "cert", "", "speak TLS with the certificate in this PEM `file`, together with -key")
+	fs.StringVar(&o.key, "key", "", "PEM `file` with the key of -cert")
 	fs.IntVar(&o.count, "replicas", max(o.count, 1), "serve `n` servers on successive ports, each with its own engine, prefix cache, queue, metrics and log")
 	fs.Func("replica", "another value of a flag for one replica, `i:flag=value` with i from 1, as in 2:speed=0.5 or 3:fault=die,every=100; may be repeated", func(v string) error {
 		c, err := parseChange(v)
 		o.changes = append(o.changes, c)
 		return err
 	})
-	profile = fs.String("profile", "default", "`name` of the profile: default, speculative, one of package profiles, or the path of a .json file")
+	profile = fs.String("profile", "default", "`name` of the profile: default, speculative, prefix-cache, a measured server, or the path of a .json file")
 	c := &o.config
 	fs.Float64Var(&c.Speed, "speed", c.Speed, "run faster than real time by this `factor`")
 	fs.DurationVar(&c.TTFT, "ttft", c.TTFT, "time to the first token of an empty prompt")

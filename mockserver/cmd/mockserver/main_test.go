@@ -188,8 +188,8 @@ func TestHelpAndDocNameEveryFlag(t *testing.T) {
 	}
 	doc, _, _ := strings.Cut(string(source), "\npackage main")
 	flags := regexp.MustCompile(`(?m)^  (-[a-z-]+)`).FindAllStringSubmatch(stdout.String(), -1)
-	if len(flags) != 17 {
-		t.Errorf("run(--help) lists %d flags, want 17:\n%s", len(flags), &stdout)
+	if len(flags) != 19 {
+		t.Errorf("run(--help) lists %d flags, want 19:\n%s", len(flags), &stdout)
 	}
 	for _, f := range flags {
 		if !strings.Contains(doc, "//\t"+f[1]+" ") {

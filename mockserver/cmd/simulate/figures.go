@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
 )
 
@@ -38,14 +39,14 @@ func (f *figures) values(c engine.Counts) []benchfmt.Value {
 	put := func(value float64, unit string) { v = append(v, benchfmt.Value{Value: value, Unit: unit}) }
 	n := float64(len(f.e2e))
 	if n == 0 {
-		put(100, "fail-%")
+		put(100, sample.FailShare)
 		return v
 	}
-	put(float64(f.prompt)/n, "in-tok/req")
-	put(float64(f.output)/n, "out-tok/req")
+	put(float64(f.prompt)/n, sample.PromptLength)
+	put(float64(f.output)/n, sample.OutputLength)
 	elapsed := max(f.last-f.first, 1).Seconds() // an engine whose times are all 0 takes no time
-	put(n/elapsed, "req/s")
-	put(float64(f.output)/elapsed, "output-tok/s")
+	put(n/elapsed, sample.RequestRate)
+	put(float64(f.output)/elapsed, sample.OutputRate)
 	for _, m := range []struct {
 		name string
 		list []float64
@@ -69,7 +70,7 @@ func (f *figures) values(c engine.Counts) []benchfmt.Value {
 		}
 	}
 	if f.refused > 0 {
-		put(100*float64(f.refused)/float64(f.requests()), "fail-%")
+		put(100*float64(f.refused)/float64(f.requests()), sample.FailShare)
 	}
 	if c.Preempted > 0 {
 		put(float64(c.Preempted)/n, "preempted/req")

@@ -7,7 +7,7 @@
 //
 // The load is a closed loop (-concurrency), an open loop (-rate) or recorded (-trace).
 // Each value of a list is a load of its own. The server is a profile of package
-// mockserver/profiles, possibly with changes (-engine), in one or more replicas behind
+// mockserver/internal/profiles, possibly with changes (-engine), in one or more replicas behind
 // a router.
 //
 // The flags are:

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -149,7 +150,7 @@ func unsigned(r *http.Request, signed []string) string {
 	if !slices.Contains(signed, "host") {
 		return "host"
 	}
-	for name := range r.Header {
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		if name = strings.ToLower(name); strings.HasPrefix(name, "x-amz-") && !slices.Contains(signed, name) {
 			return name
 		}

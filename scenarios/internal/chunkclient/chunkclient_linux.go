@@ -25,6 +25,7 @@ var Prompt = strings.Repeat("word ", 32)
 // tokens.
 type Load struct {
 	URL                    string
+	HTTP                   string // version of HTTP, as in [llmbench.Target]
 	Streams, Waves, Output int
 }
 
@@ -38,7 +39,7 @@ type Result struct {
 
 // Send sends l as a benchmark does, and returns the number of chunks with text.
 func Send(l Load) (chunks int, err error) {
-	result, err := llmbench.Pass(context.Background(), "chunk", llmbench.Target{URL: l.URL, Model: "mock"}, llmbench.Load{
+	result, err := llmbench.Pass(context.Background(), "chunk", llmbench.Target{URL: l.URL, Model: "mock", HTTP: l.HTTP}, llmbench.Load{
 		Requests:    slices.Repeat([]llmbench.Request{{Prompt: Prompt, MaxTokens: l.Output, FixedOutput: true}}, l.Streams*l.Waves),
 		Concurrency: l.Streams,
 		ClientBound: llmbench.BoundFails, // so that the distortion by the client is measured

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +23,8 @@ type Server struct {
 	Context  int  // the tokens that a request may have, prompt and output together
 	Parallel int  // the number of requests that are served at the same time; others wait
 	Ollama   bool // the server is Ollama
+	Refuses  int  // the number of tokens, prompt and output together, above which the server refuses a request of Model
+	Model    string
 }
 
 const (
@@ -30,9 +33,21 @@ const (
 )
 
 // Ask asks the server at t for its limits. It knows llama.cpp's llama-server and Ollama. For other
-// servers it returns zero, and also for an Ollama that does not report the context. The model must
-// be loaded.
-func Ask(ctx context.Context, t llmbench.Target) Server {
+// servers it returns zero, and may do so for an Ollama that does not report the context. A server is not asked if its target
+// says what it refuses, or which server it is. The model must be loaded. The arguments llama and ollama say whether t may be such a
+// server; what it cannot be is not asked for.
+func Ask(ctx context.Context, t llmbench.Target, llama, ollama bool) Server {
+	if t.Context > 0 {
+		return Server{Refuses: t.Context, Model: t.Model}
+	}
+	if name := t.Config["server"]; name != "" { // package backends has asked the same
+		s := Server{Ollama: name == "Ollama"}
+		if s.Ollama || name == "llama.cpp" {
+			s.Context, _ = strconv.Atoi(t.Config["context"]) // 0 if there is none
+			s.Parallel, _ = strconv.Atoi(t.Config["slots"])
+		}
+		return s
+	}
 	base, client, err := t.Client()
 	if err != nil {
 		return Server{}
@@ -44,7 +59,7 @@ func Ask(ctx context.Context, t llmbench.Target) Server {
 			Context int `json:"n_ctx"` // of a slot
 		} `json:"default_generation_settings"`
 	}
-	if get(ctx, client, base+"/props", &props) && props.Slots > 0 {
+	if llama && get(ctx, client, base+"/props", &props) && props.Slots > 0 {
 		return Server{Context: props.Settings.Context, Parallel: props.Slots}
 	}
 	// https://docs.ollama.com/api#list-running-models
@@ -54,7 +69,7 @@ func Ask(ctx context.Context, t llmbench.Target) Server {
 			Context int `json:"context_length"`
 		}
 	}
-	if get(ctx, client, base+"/api/ps", &ps) {
+	if ollama && get(ctx, client, base+"/api/ps", &ps) {
 		for _, m := range ps.Models {
 			if m.Context > 0 && (m.Name == t.Model || strings.TrimSuffix(m.Name, ":latest") == t.Model) {
 				return Server{Context: m.Context, Ollama: true}
@@ -79,6 +94,21 @@ func get(ctx context.Context, client *http.Client, url string, v any) bool {
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, mostAnswer))
 	return err == nil && res.StatusCode == http.StatusOK && json.Unmarshal(body, v) == nil
+}
+
+// CheckFit returns an error if the server certainly refuses one of the requests. The argument least returns the least
+// number of tokens that a prompt has, as the server counts them, if PromptTokens is its intended number. Of conversations
+// only the first turn is checked, because the prompts of the others contain answers.
+func (s Server) CheckFit(requests []llmbench.Request, least func(promptTokens int) int) error {
+	if s.Refuses == 0 {
+		return nil
+	}
+	for _, r := range requests {
+		if prompt := least(r.PromptTokens); prompt+r.MaxTokens > s.Refuses && cmp.Or(r.Model, s.Model) == s.Model {
+			return fmt.Errorf("a prompt of %d tokens or more with its chat template and an output of %d do not fit: the server refuses more than %d together; lower LLMBENCH_INPUT or LLMBENCH_OUTPUT, or give the server a larger context", prompt, r.MaxTokens, s.Refuses)
+		}
+	}
+	return nil
 }
 
 // Exceeded returns a note for each limit that a load exceeds. The load keeps users requests in

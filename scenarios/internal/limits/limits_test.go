@@ -32,17 +32,28 @@ func TestAsk(t *testing.T) {
 		mux := http.NewServeMux()
 		mux.HandleFunc("GET "+c.path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.answer) })
 		srv := httptest.NewServer(mux)
-		assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: srv.URL, Model: "m"}), c.want, "%s %s", c.path, c.answer)
+		assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: srv.URL, Model: "m"}, true, true), c.want, "%s %s", c.path, c.answer)
 		srv.Close()
 	}
-	assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: "http://127.0.0.1:1", Model: "m"}), Server{})
-	assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: "nothing"}), Server{})
+	assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: "http://127.0.0.1:1", Model: "m"}, true, true), Server{})
+	assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: "nothing"}, true, true), Server{})
+
+	for _, c := range []struct {
+		config map[string]string
+		want   Server
+	}{
+		{map[string]string{"server": "llama.cpp", "context": "2048", "slots": "4"}, Server{Context: 2048, Parallel: 4}},
+		{map[string]string{"server": "Ollama", "context": "4096"}, Server{Context: 4096, Ollama: true}},
+		{map[string]string{"server": "vLLM", "context": "4096"}, Server{}},
+	} {
+		assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: "nothing", Config: c.config}, true, true), c.want)
+	}
 
 	simulated, err := mockserver.New(mockserver.Config{}) // it has the endpoints of many servers, and no limits
 	assert.NilError(t, err)
 	srv := httptest.NewServer(simulated)
 	defer srv.Close()
-	assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: srv.URL, Model: "mock"}), Server{})
+	assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: srv.URL, Model: "mock"}, true, true), Server{})
 }
 
 func TestExceeded(t *testing.T) {
@@ -86,4 +97,29 @@ func TestWaited(t *testing.T) {
 		assert.Equal(t, c.server.Waited(c.users, two), c.want)
 	}
 	assert.Equal(t, Server{Ollama: true}.Waited(3, sample.All(sample.Sample{Outcome: sample.OK})), "")
+}
+
+func TestCheckFit(t *testing.T) {
+	halved := func(promptTokens int) int { return max(1, promptTokens/2) }
+	for _, c := range []struct {
+		refuses int
+		request llmbench.Request
+		want    string
+	}{
+		{0, llmbench.Request{PromptTokens: 9999, MaxTokens: 9999}, ""},
+		{384, llmbench.Request{PromptTokens: 512, MaxTokens: 128}, ""}, // it may fit
+		{383, llmbench.Request{PromptTokens: 512, MaxTokens: 128}, "a prompt of 256 tokens or more with its chat template and an output of 128 do not fit: the server refuses more than 383 together; lower LLMBENCH_INPUT"},
+		{128, llmbench.Request{MaxTokens: 127}, ""},
+		{128, llmbench.Request{MaxTokens: 128}, "a prompt of 1 tokens or more"},
+		{128, llmbench.Request{MaxTokens: 128, Model: "m"}, "a prompt of 1 tokens or more"},
+		{128, llmbench.Request{MaxTokens: 128, Model: "another, of another context"}, ""},
+	} {
+		err := Server{Refuses: c.refuses, Model: "m"}.CheckFit([]llmbench.Request{{MaxTokens: 1}, c.request}, halved)
+		if c.want == "" {
+			assert.NilError(t, err)
+		} else {
+			assert.ErrorContains(t, err, c.want)
+		}
+	}
+	assert.Equal(t, Ask(t.Context(), llmbench.Target{URL: "http://127.0.0.1:1", Model: "m", Context: 7}, true, true), Server{Refuses: 7, Model: "m"})
 }

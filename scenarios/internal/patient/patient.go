@@ -3,6 +3,7 @@
 package patient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -50,8 +51,8 @@ func refusedForNow(s *sample.Sample) bool {
 	switch s.Outcome {
 	case sample.Connect, sample.Truncated, sample.Shed:
 		return true
-	case sample.HTTP:
-		switch s.Status {
+	case sample.HTTP, sample.ServerError:
+		switch cmp.Or(s.ErrorStatus, s.Status) {
 		case http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusBadGateway,
 			http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			return true

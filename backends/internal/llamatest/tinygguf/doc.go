@@ -2,8 +2,8 @@
 // architecture, a byte-level BPE tokenizer and a ChatML template. llama.cpp's llama-server and Ollama load
 // and serve it like any other model, at thousands of tokens per second and without a download.
 //
-// The tests write the same tokenizer as a tokenizer.json, the file format in which tokenizers are
-// published, to compare other readers of such files with those servers.
+// [WriteFolder] writes the same model as a folder with config.json, tokenizer.json and model.safetensors, which
+// other engines load. Tests also compare other readers of tokenizer.json with those servers.
 //
 // The model generates frequent English words in random order, as valid UTF-8. A generation ends by itself
 // only if [Options.EndsTurns] is set. The model is for tests of what surrounds a model: streams, usage,

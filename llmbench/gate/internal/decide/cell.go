@@ -18,6 +18,12 @@ type Cell struct {
 	// Trials is set if Old and New are percentages of counted observations. Margin and all changes are then
 	// differences of shares: 0.02 is two percentage points.
 	Trials *Trials
+	// Marks says that Old and New are 0 or 1: whether a result has a mark, such as that figures were withheld for some
+	// reason. Better is then -1, Margin is 0 and InTurns is true. The cell has no noise.
+	Marks bool
+	// Limit is set if New is compared with a limit and not with Old, which is empty: the largest median that is allowed
+	// if lower is better, or the smallest.
+	Limit *float64
 }
 
 // Trials holds the number of observations behind each sample of a percentage, such as the number of answers
@@ -89,9 +95,12 @@ func (c Cell) Change(difference float64) float64 {
 }
 
 // Reversed exchanges old and new and sets the margin to 0. If the reversed cell is a regression, new is
-// better than old.
+// better than old. A cell with a Limit is returned as it is.
 func (c Cell) Reversed() Cell {
-	r := Cell{Old: c.New, New: c.Old, Better: c.Better, InTurns: c.InTurns, Rounds: c.Rounds}
+	if c.Limit != nil {
+		return c
+	}
+	r := Cell{Old: c.New, New: c.Old, Better: c.Better, InTurns: c.InTurns, Rounds: c.Rounds, Marks: c.Marks}
 	if c.Trials != nil {
 		r.Trials = &Trials{Old: c.Trials.New, New: c.Trials.Old}
 	}

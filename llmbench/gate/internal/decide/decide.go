@@ -12,7 +12,7 @@ const (
 	Pass       Outcome = iota // not shown to be worse by more than the margin
 	NoWorse                   // shown to be worse by at most the margin, or better
 	Regression                // worse by more than the margin
-	TooNoisy                  // not shown to be worse, and the noise is more than the margin, or hides a change of any size
+	TooNoisy                  // not shown to be worse, and the noise is more than the margin, or hides a change of any size, or a limit is within the interval
 	TooFew                    // worse by more than the margin and the noise, but the samples are too few to show that
 )
 
@@ -36,6 +36,9 @@ func Decide(cells []Cell, family, n int, p Plan, rules Rules) (all []Decision, s
 	alpha, looks := p.Level(n)
 	all = make([]Decision, len(cells))
 	noisy := func(c Cell) bool {
+		if c.Marks || c.Limit != nil {
+			return false
+		}
 		return (rules.Quiet || c.Trials != nil) && !(c.Noise() <= c.Margin) || c.hidesAll(family, p)
 	}
 	open := !looks && slices.ContainsFunc(cells, func(c Cell) bool {
@@ -56,6 +59,10 @@ func Decide(cells []Cell, family, n int, p Plan, rules Rules) (all []Decision, s
 			d.Outcome, found = Regression, true
 		case looks && AtMost(d.Less, alpha):
 			d.Outcome = NoWorse
+		case c.Limit != nil:
+			d.Outcome, open = TooNoisy, true
+		case c.Marks:
+			open = open || !p.decided(c, n)
 		case c.looksWorse():
 			d.Outcome, open = TooFew, true
 		case noisy(c):

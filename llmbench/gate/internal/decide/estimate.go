@@ -1,6 +1,6 @@
 package decide
 
-import "github.com/seed-2b9cec6d/llmbench/llmbench/student"
+import "github.com/seed-2b9cec6d/llmbench/llmbench/internal/student"
 
 // An Estimate says by how much new is worse than old shifted by the margin.
 type Estimate struct {

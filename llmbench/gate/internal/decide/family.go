@@ -16,11 +16,11 @@ type PValues struct {
 // Test tests whether cells are worse than allowed. family is the number of comparisons that the p-values
 // are adjusted for; cells may be only some of them. A cell is a regression if its adjusted p-value is at
 // most alpha. Either all cells have pairs in the same order, or none has. Cells with Trials are tested by
-// their counts, in any order.
+// their counts, and cells with a Limit by their new samples, in any order.
 func Test(cells []Cell, family int) []PValues {
 	var proportions, others []Cell
 	for _, c := range cells {
-		if c.Trials != nil {
+		if c.alone() {
 			proportions = append(proportions, c)
 		} else {
 			others = append(others, c)
@@ -36,7 +36,7 @@ func Test(cells []Cell, family int) []PValues {
 	tested, rest := testProportions(proportions, part), testOthers(others, family)
 	all := make([]PValues, 0, len(cells))
 	for _, c := range cells {
-		if c.Trials != nil {
+		if c.alone() {
 			all, tested = append(all, tested[0]), tested[1:]
 			continue
 		}
@@ -46,18 +46,25 @@ func Test(cells []Cell, family int) []PValues {
 	return all
 }
 
-// proportionShare is the part of alpha for proportions if the family has other cells, too. The sum of both
+// alone reports whether the cell is tested without regard to pairs: a proportion, or a cell with a limit.
+func (c Cell) alone() bool { return c.Trials != nil || c.Limit != nil }
+
+// proportionShare is the part of alpha for proportions and limits if the family has other cells, too. The sum of both
 // parts limits the probability of a false alarm (Bonferroni). The part for the other cells is large enough
 // that six rounds suffice for them.
 const proportionShare = 0.2
 
-// testProportions tests cells that have Trials, at the given part of alpha. The p-values are adjusted by
+// testProportions tests cells that have Trials or a Limit, at the given part of alpha. The p-values are adjusted by
 // Holm's method.
 func testProportions(cells []Cell, part float64) []PValues {
 	all, ps := make([]PValues, len(cells)), make([]float64, len(cells))
 	for i, c := range cells {
-		p := c.proportion()
-		all[i].Worse, all[i].Less = p.test(c.Margin, false), p.test(c.Margin, true)
+		if c.Limit != nil {
+			all[i].Worse, all[i].Less = c.overLimit()
+		} else {
+			p := c.proportion()
+			all[i].Worse, all[i].Less = p.test(c.Margin, false), p.test(c.Margin, true)
+		}
 		ps[i] = all[i].Worse
 	}
 	for i, adjusted := range holm(ps, len(ps)) {
@@ -74,7 +81,11 @@ func testOthers(cells []Cell, family int) []PValues {
 	all := make([]PValues, len(cells))
 	ps := make([]float64, len(cells))
 	for i, c := range cells {
-		all[i].Worse, all[i].Less = c.trimmedTest()
+		if c.Marks {
+			all[i].Worse, all[i].Less = c.fisher()
+		} else {
+			all[i].Worse, all[i].Less = c.trimmedTest()
+		}
 		ps[i] = all[i].Worse
 	}
 	for i, adjusted := range holm(ps, family) {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/student"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/student"
 )
 
 // Power is the share of comparisons in which a change of the size [Cell.Detectable] is found.

@@ -1,6 +1,9 @@
 package decide
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A Plan says after which rounds a comparison may find a regression, if its samples are added round by
 // round. Such a number of rounds is called a look.
@@ -75,7 +78,10 @@ func (p Plan) Level(n int) (alpha float64, looks bool) {
 // decided reports whether a cell of pairs, with n samples per side, can no longer become a regression,
 // however bad new is in further rounds.
 func (p Plan) decided(c Cell, n int) bool {
-	if c.Trials != nil { // further counts are unrestricted
+	if c.alone() { // further counts and samples are unrestricted
+		return false
+	}
+	if c.Marks && !slices.Equal(c.Old, c.New) { // a look tells whether new is better
 		return false
 	}
 	for _, l := range p.Looks {

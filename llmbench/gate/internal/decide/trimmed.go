@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/student"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/student"
 )
 
 // trimShare is the share of the samples of a side that is omitted at each end.

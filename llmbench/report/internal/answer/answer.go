@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
@@ -40,7 +40,10 @@ type Answer struct {
 	// which they were compared. Each row has one of these units.
 	Compared []*systems.System
 	By       []string
-	Groups   []Told // of many groups, those with a comparison first, and then those with the most to tell
+	// Adds says that one of the first two systems in Compared is a gateway to the other one, so that the question is
+	// what the gateway adds and not which of them is faster.
+	Adds   bool
+	Groups []Told // of many groups, those with a comparison first, and then those with the most to tell
 }
 
 // A Told is what a group tells: its paragraphs, and the systems that they compare.
@@ -50,6 +53,7 @@ type Told struct {
 	Says     []string
 	Compared []*systems.System
 	By       []string // as in Answer
+	Adds     bool     // as in Answer
 }
 
 // A Fact is one thing that was measured or used, such as the model.
@@ -104,7 +108,7 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 	}
 	for i, f := range all {
 		if i == 0 {
-			a.Kind, a.About, a.Compared, a.By = f.Kind, f.Group, f.Compared, f.By
+			a.Kind, a.About, a.Compared, a.By, a.Adds = f.Kind, f.Group, f.Compared, f.By, f.Adds
 		}
 		if len(all) > 1 {
 			f.Says[0] = f.Group.Title + ": " + f.Says[0]
@@ -114,9 +118,10 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 	return a
 }
 
-// alone returns 1 if nothing in a group can be compared, and otherwise 0.
+// alone returns 1 if nothing in a group can be compared, and otherwise 0. A gateway is not compared with the server
+// behind it.
 func alone(f Told) int {
-	if len(f.Compared) < 2 {
+	if len(f.Compared) < 2 || f.Adds {
 		return 1
 	}
 	return 0
@@ -149,7 +154,7 @@ func many(all []Told, groups int) string {
 	count := map[string]int{}
 	compared, runs := 0, math.MaxInt
 	for _, f := range all {
-		if f.Kind != Comparison {
+		if f.Kind != Comparison || f.Adds {
 			continue
 		}
 		for _, s := range f.Compared {
@@ -178,7 +183,7 @@ func many(all []Told, groups int) string {
 	}
 	said += fmt.Sprintf(" %d of them compare systems. The fastest median is of %s.", compared, strings.Join(best, ", "))
 	if runs < leastRuns {
-		said += fmt.Sprintf(" Preliminary: there are groups with %s of each system, and fewer than %d decide nothing.", human.Plural(runs, "run"), leastRuns)
+		said += fmt.Sprintf(" Preliminary: there are groups with %s of each system, and fewer than %d decide nothing.", numbers.Count(runs, "run"), leastRuns)
 	}
 	return said
 }

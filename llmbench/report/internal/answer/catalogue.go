@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // leastBases is the smallest number of benchmarks of one server that are shown as a catalogue.
@@ -15,11 +16,11 @@ const leastBases = 4
 
 // found holds what benchmarks of package scenarios find out about a server.
 var found = []struct{ base, unit, says string }{
-	{"SLO", "slo-req/s", "keeps the SLO up to %s"}, {"SLO", "slo-uncertified-req/s", "keeps the SLO up to %s, which is not certain"},
-	{"SLO", "slo-concurrency", "keeps the SLO up to %s users"}, {"SLO", "slo-uncertified-concurrency", "keeps the SLO up to %s users, which is not certain"},
-	{"Sweep", "knee-concurrency", "has its knee at %s users"},
-	{"PrefixCache", "srv-prefix-hit-%", "finds %s of the prompts' tokens in its prefix cache"},
-	{"Accuracy", "accuracy-%", "answers %s of the questions right"},
+	{"SLO", sample.SLORate, "keeps the SLO up to %s"}, {"SLO", sample.SLOUncertifiedRate, "keeps the SLO up to %s, which is not certain"},
+	{"SLO", sample.SLOUsers, "keeps the SLO up to %s users"}, {"SLO", sample.SLOUncertifiedUsers, "keeps the SLO up to %s users, which is not certain"},
+	{"Sweep", sample.KneeUsers, "has its knee at %s users"},
+	{"PrefixCache", sample.ServerHitShare, "finds %s of the prompts' tokens in its prefix cache"},
+	{"Accuracy", sample.Accuracy, "answers %s of the questions right"},
 }
 
 // OfHarness holds the benchmarks of package scenarios that measure the harness, and not a server.
@@ -51,7 +52,7 @@ func catalogue(groups []*systems.Group, d *results.Data) (says []string) {
 	for _, g := range groups {
 		for _, r := range g.Rows {
 			bases[r.Base] = true
-			if v, unit := r.Spread("output-tok/s"); unit != "" && v.Mid > most && r.Doubt(unit) == "" && !slices.Contains(OfHarness, r.Base) {
+			if v, unit := r.Spread(sample.OutputRate); unit != "" && v.Mid > most && r.Doubt(unit) == "" && !slices.Contains(OfHarness, r.Base) {
 				peak, most = r, v.Mid
 			}
 			for _, f := range found {
@@ -61,7 +62,7 @@ func catalogue(groups []*systems.Group, d *results.Data) (says []string) {
 			}
 		}
 	}
-	text := fmt.Sprintf("The results are of %s.", human.Plural(len(bases), "benchmark"))
+	text := fmt.Sprintf("The results are of %s.", numbers.Count(len(bases), "benchmark"))
 	if peak != nil {
 		load, x := peak.Load()
 		where := ""
@@ -72,7 +73,7 @@ func catalogue(groups []*systems.Group, d *results.Data) (says []string) {
 		if peak.Truth != "" {
 			who = "The simulated server"
 		}
-		text = fmt.Sprintf("%s gives at most %s%s (%s).", who, figure(peak, "output-tok/s"), where, peak.Base)
+		text = fmt.Sprintf("%s gives at most %s%s (%s).", who, figure(peak, sample.OutputRate), where, peak.Base)
 	}
 	for _, f := range found {
 		if v := values[f.says]; v != "" {
@@ -81,7 +82,7 @@ func catalogue(groups []*systems.Group, d *results.Data) (says []string) {
 		}
 	}
 	if n := len(d.Broken); n > 0 {
-		text += fmt.Sprintf(" %s no result: see the warnings.", map[bool]string{true: "1 benchmark has", false: human.Plural(n, "benchmark") + " have"}[n == 1])
+		text += fmt.Sprintf(" %s no result: see the warnings.", map[bool]string{true: "1 benchmark has", false: numbers.Count(n, "benchmark") + " have"}[n == 1])
 	}
 	return []string{text}
 }

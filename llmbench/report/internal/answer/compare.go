@@ -3,16 +3,10 @@ package answer
 import (
 	"slices"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
-)
-
-// These are the units of the E2E latency and of the TTFT by which systems are compared. The first
-// unit that a row has is used.
-var (
-	latency    = []string{"p50-e2e-ns", "mean-e2e-ns"}
-	firstToken = []string{"p50-ttft-ns", "mean-ttft-ns"}
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // compared returns what a comparison of a group's systems tells. Says is nil if no two systems have a load in
@@ -21,15 +15,15 @@ var (
 func compared(g *systems.Group, slo systems.SLO) (best Told) {
 	for _, key := range append(slices.Clone(compare.Loads), "") {
 		all := slices.DeleteFunc(slices.Clone(g.Systems), func(s *systems.System) bool { return s.Found || s.Load != key })
-		units := systems.Throughput
+		units := sample.Throughput
 		if compare.Open(key) {
-			units = latency
+			units = sample.Latency
 		}
 		c := compare.Of(key, measurements(all, units, slo), slo.Share)
 		if c == nil || len(c.Order) <= len(best.Compared) {
 			continue
 		}
-		best = Told{Kind: Comparison, Group: g, Says: c.Says, By: units}
+		best = Told{Kind: Comparison, Group: g, Says: c.Says, By: units, Adds: c.Adds}
 		for _, i := range c.Order {
 			best.Compared = append(best.Compared, all[i])
 		}
@@ -58,10 +52,11 @@ func measurements(all []*systems.System, units []string, slo systems.SLO) (measu
 			if _, unit := r.Spread(units...); unit != "" {
 				p.Unit, p.Speed, p.Doubt = unit, r.Values[unit], r.Doubt(unit) != ""
 			}
-			if _, unit := r.Spread(firstToken...); unit != "" && r.Doubt(unit) == "" {
+			if _, unit := r.Spread(sample.FirstToken...); unit != "" && r.Doubt(unit) == "" {
 				p.TTFT = r.Values[unit]
 			}
 			p.Added = compare.AddedOf(func(unit string) []float64 { return r.Values[unit] })
+			p.PerCore = r.Values[sample.PerCore]
 			p.Kept, p.Known = slo.Kept(r)
 			p.Lost = systems.Lost(r)
 			of.Points = append(of.Points, p)

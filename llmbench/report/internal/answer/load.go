@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // overLoad says at which load one system saturates, and up to which load it meets the SLO.
@@ -16,14 +18,14 @@ func overLoad(s *systems.System, slo systems.SLO) (says []string) {
 	if s.Name != "" {
 		name = s.Name + ": "
 	}
-	if said := compare.Limit(s.Load, measurements([]*systems.System{s}, systems.Throughput, slo), slo.Share); said != "" {
+	if said := compare.Limit(s.Load, measurements([]*systems.System{s}, sample.Throughput, slo), slo.Share); said != "" {
 		says = append(says, said+".")
 	}
 	peak := s.Peak()
 	if peak == nil {
 		return says
 	}
-	said := fmt.Sprintf("the throughput is greatest at %s, %s%s", at(peak), figure(peak, systems.Throughput...), mistrust(peak))
+	said := fmt.Sprintf("the throughput is greatest at %s, %s%s", at(peak), figure(peak, sample.Throughput...), mistrust(peak))
 	if name == "" {
 		said = "T" + said[1:]
 	}
@@ -32,7 +34,7 @@ func overLoad(s *systems.System, slo systems.SLO) (says []string) {
 	switch {
 	case err == nil && knee != peak:
 		said += fmt.Sprintf(". The knee, the greatest throughput / latency, is at %s: %s%s%s. More load than that adds more waiting than throughput",
-			at(knee), figure(knee, systems.Throughput...), with(knee), mistrust(knee))
+			at(knee), figure(knee, sample.Throughput...), with(knee), mistrust(knee))
 	case err == nil:
 		said += fmt.Sprintf(", which is the knee, the greatest throughput / latency%s", with(knee))
 	case peak == last:
@@ -43,14 +45,9 @@ func overLoad(s *systems.System, slo systems.SLO) (says []string) {
 
 // with returns what users see at the load of a row: their token rate and their latencies.
 func with(r *results.Row) (text string) {
-	for _, f := range []struct{ name, text string }{
-		{"for each user", figure(r, "user-tok/s")},
-		{"TTFT", figure(r, "p50-ttft-ns", "mean-ttft-ns")},
-		{"time per token", figure(r, "mean-tpot-ns")},
-		{"latency", figure(r, "p50-e2e-ns", "mean-e2e-ns")},
-	} {
-		if f.text != "" {
-			text += ", " + f.name + " " + f.text
+	for _, c := range columns.Users {
+		if of := figure(r, c.Units...); of != "" {
+			text += ", " + c.Title + " " + of
 		}
 	}
 	return text
@@ -59,12 +56,12 @@ func with(r *results.Row) (text string) {
 // mistrust returns a remark on the throughput of a row if requests failed or were shed, or if the throughput
 // is in doubt. Otherwise it returns "".
 func mistrust(r *results.Row) (text string) {
-	for _, lost := range []struct{ unit, what string }{{"fail-%", "failed"}, {"shed-%", "were shed"}} {
+	for _, lost := range []struct{ unit, what string }{{sample.FailShare, "failed"}, {sample.ShedShare, "were shed"}} {
 		if v, has := r.Spread(lost.unit); has != "" && v.Mid > 0 {
 			text += fmt.Sprintf(" (%s of the requests %s)", figure(r, lost.unit), lost.what)
 		}
 	}
-	if _, unit := r.Spread(systems.Throughput...); r.Doubt(unit) != "" {
+	if _, unit := r.Spread(sample.Throughput...); r.Doubt(unit) != "" {
 		text += " (in doubt, see the warnings)"
 	}
 	return text
@@ -83,15 +80,8 @@ func single(g *systems.Group) (says []string) {
 				said, shown = append(said, strings.TrimSpace(name+" "+human.Text(unit, v.Mid))), append(shown, unit)
 			}
 		}
-		for _, f := range []struct {
-			name  string
-			units []string
-		}{
-			{"", []string{"output-tok/s", "tok/s"}}, {"", []string{"req/s"}}, {"TTFT", []string{"p50-ttft-ns", "mean-ttft-ns"}}, {"TTFT p99", []string{"p99-ttft-ns"}},
-			{"time per token", []string{"mean-tpot-ns"}}, {"latency", []string{"p50-e2e-ns", "mean-e2e-ns"}}, {"failed", []string{"fail-%"}}, {"shed", []string{"shed-%"}},
-			{"SLO kept up to", []string{"slo-req/s"}}, {"SLO kept up to a concurrency of", []string{"slo-concurrency"}}, {"knee at a concurrency of", []string{"knee-concurrency"}},
-		} {
-			add(f.name, f.units...)
+		for _, c := range columns.Sentence {
+			add(c.Title, c.Units...)
 		}
 		if len(said) == 0 { // a benchmark of the reader's own, with other units
 			for _, unit := range rows[i].Units[:min(3, len(rows[i].Units))] {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
@@ -119,9 +119,9 @@ func loads(rows []*results.Row) (all []string) {
 	switch {
 	case most == 0:
 	case most == least && len(rows) == 1:
-		all = append(all, human.Plural(most, "run"))
+		all = append(all, numbers.Count(most, "run"))
 	case least == most:
-		all = append(all, human.Plural(most, "run")+" each")
+		all = append(all, numbers.Count(most, "run")+" each")
 	default:
 		all = append(all, fmt.Sprintf("%d to %d runs each", least, most))
 	}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
@@ -26,7 +26,7 @@ func judged(r *gate.Report) (all []string) {
 			improved++
 		}
 	}
-	gated := fmt.Sprintf("of %s with a margin", human.Plural(r.Cells, "figure"))
+	gated := fmt.Sprintf("of %s with a margin", numbers.Count(r.Cells, "figure"))
 	switch r.Verdict {
 	case gate.Regression:
 		all = append(all, fmt.Sprintf("Regression: in %d %s, %s is worse than %s by more than is allowed.", count[gate.Regression], gated, r.New, r.Old))
@@ -42,11 +42,7 @@ func judged(r *gate.Report) (all []string) {
 	seen := map[string]bool{}
 	for _, p := range r.Problems {
 		if !seen[p.Message] && len(seen) < maxNamed {
-			said := p.Message
-			if !strings.Contains(said, "(benchgate -ignore=") { // which begins with the key of a setting
-				said = human.Capital(said)
-			}
-			all = append(all, said+".")
+			all = append(all, "Reason: "+p.Message+".")
 		}
 		seen[p.Message] = true
 	}
@@ -54,7 +50,8 @@ func judged(r *gate.Report) (all []string) {
 	named, left, within := 0, 0, 0
 	for _, i := range VerdictOrder(r) {
 		row := r.Rows[i]
-		if row.Verdict != gate.Regression && (row.Verdict != gate.CannotJudge || row.Margin == nil || r.Verdict != gate.CannotJudge) {
+		said := r.Said(&row)
+		if row.Verdict != gate.Regression && (row.Verdict != gate.CannotJudge || row.Margin == nil && said == "" || r.Verdict != gate.CannotJudge) {
 			continue
 		}
 		if row.Verdict == gate.CannotJudge && row.Change != nil && worse(row) <= 1 {
@@ -65,7 +62,11 @@ func judged(r *gate.Report) (all []string) {
 			left++
 			continue
 		}
-		said := fmt.Sprintf("%s: %s", labels[i], row.Verdict)
+		if said != "" {
+			all = append(all, fmt.Sprintf("%s: %s: %s.", labels[i], row.Verdict, said))
+			continue
+		}
+		said = fmt.Sprintf("%s: %s", labels[i], row.Verdict)
 		if row.Change != nil {
 			said += fmt.Sprintf(", changed by %+.2f %%", 100**row.Change)
 		}
@@ -78,10 +79,10 @@ func judged(r *gate.Report) (all []string) {
 		all = append(all, said+".")
 	}
 	if left > 0 {
-		all = append(all, fmt.Sprintf("The table has %s more.", human.Plural(left, "figure")))
+		all = append(all, fmt.Sprintf("The table has %s more.", numbers.Count(left, "figure")))
 	}
 	if within > 0 {
-		all = append(all, fmt.Sprintf("In %s the median is not worse by more than is allowed.", human.Plural(within, "such figure")))
+		all = append(all, fmt.Sprintf("In %s the median is not worse by more than is allowed.", numbers.Count(within, "such figure")))
 	}
 	return all
 }

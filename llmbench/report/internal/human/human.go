@@ -3,7 +3,6 @@
 package human
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ type Scale struct {
 // µs, ms or s. Rates and percentages lose the words before the last hyphen: "output-tok/s" becomes
 // "tok/s".
 func ScaleOf(unit string, largest float64) Scale {
-	if unit == "checked-req" || strings.HasSuffix(unit, "-concurrency") {
+	if unit == sample.CheckedRequests || strings.HasSuffix(unit, "-concurrency") {
 		return Scale{"", "", 1} // the name of the unit says what is counted
 	}
 	if !strings.HasSuffix(unit, "-ns") && unit != "ns/op" {
@@ -59,14 +58,6 @@ func Text(unit string, v float64) string {
 	return ScaleOf(unit, math.Abs(v)).Text(v)
 }
 
-// Plural spells a number with its noun, in the plural unless the number is 1: "2 samples".
-func Plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // Capital returns the text with its first letter in upper case, unless the text begins with a unit, whose spelling
 // stays. The text may be empty, or not valid UTF-8.
 func Capital(text string) string {
@@ -80,6 +71,6 @@ func Capital(text string) string {
 
 // isUnit reports whether a word is a unit of results.
 func isUnit(word string) bool {
-	return strings.ContainsAny(word, "/%") || slices.ContainsFunc([]string{"-ns", "-ms", "-concurrency"}, func(end string) bool { return strings.HasSuffix(word, end) }) ||
-		slices.ContainsFunc(sample.Units, func(u sample.Unit) bool { return u.Name == word })
+	_, general := sample.Find(sample.Units, word)
+	return general || strings.ContainsAny(word, "/%") || slices.ContainsFunc([]string{"-ns", "-ms", "-concurrency"}, func(end string) bool { return strings.HasSuffix(word, end) })
 }

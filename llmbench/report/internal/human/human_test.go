@@ -29,12 +29,6 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestPlural(t *testing.T) {
-	if got := Plural(0, "row") + ", " + Plural(1, "row") + ", " + Plural(2, "row"); got != "0 rows, 1 row, 2 rows" {
-		t.Error(got)
-	}
-}
-
 // TestCapital checks texts whose first character is not an ASCII letter, and texts that begin with a unit.
 func TestCapital(t *testing.T) {
 	for text, want := range map[string]string{

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
@@ -30,12 +30,6 @@ func loadAxis(load string, all []*systems.System) chart.Axis {
 	}
 	return a
 }
-
-// outputUnits holds the units of output tokens per second, in llmbench and in published studies.
-var outputUnits = []string{"output-tok/s", "tok/s"}
-
-// shared holds the metrics that have a column in tables of benchmarks and of loads.
-var shared = [][]string{outputUnits, {"p50-ttft-ns", "mean-ttft-ns"}, {"mean-tpot-ns"}, {"p50-e2e-ns", "mean-e2e-ns"}}
 
 // loadHead returns the head of the column of the load.
 func loadHead(load string) string {

@@ -17,7 +17,7 @@ import (
 // returns nil if no result has such units.
 func Budget(rows []*results.Row) *Picture {
 	own := func(unit string) bool {
-		return strings.HasSuffix(unit, "-err-ns") || unit == "p99-lag-ns" || unit == "p99-read-lag-ns"
+		return strings.HasSuffix(unit, "-err-ns") || unit == sample.P99Lag || unit == sample.P99ReadLag
 	}
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r *results.Row) bool {
 		return !slices.ContainsFunc(r.Units, func(u string) bool { return own(u) || u == sample.ClientError })
@@ -80,7 +80,7 @@ func Budget(rows []*results.Row) *Picture {
 func enumerate(units []string) string {
 	var parts []string
 	for _, part := range []struct{ suffix, means string }{
-		{"-err-ns", "their error against the mock server's own log"}, {"p99-lag-ns", "how late requests were sent"}, {"p99-read-lag-ns", "how late the client read what had arrived"},
+		{"-err-ns", "their error against the mock server's own log"}, {sample.P99Lag, "how late requests were sent"}, {sample.P99ReadLag, "how late the client read what had arrived"},
 	} {
 		if slices.ContainsFunc(units, func(u string) bool { return strings.HasSuffix(u, part.suffix) }) {
 			parts = append(parts, part.means)

@@ -3,9 +3,9 @@ package pictures
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
@@ -23,11 +23,11 @@ type latency struct {
 }
 
 var latencies = []latency{
-	{"time to first token", "ttft-ns", []string{"mean-ttft-ns", "p50-ttft-ns", "p99-ttft-ns"}, one((*records.Request).TTFT)},
-	{"time per output token", "tpot-ns", []string{"mean-tpot-ns"}, one((*records.Request).TPOT)},
-	{"inter-token latency", "itl-ns", []string{"p99-itl-ns"}, (*records.Dist).AddITLs},
-	{"inter-token latency, per token", "token-itl-ns", []string{"p99-token-itl-ns"}, (*records.Dist).AddTokenGaps},
-	{"latency", "e2e-ns", []string{"p50-e2e-ns", "mean-e2e-ns"}, one((*records.Request).E2E)},
+	{"time to first token", "ttft-ns", []string{sample.MeanTTFT, sample.P50TTFT, sample.P99TTFT}, one((*records.Request).TTFT)},
+	{"time per output token", "tpot-ns", []string{sample.MeanTPOT}, one((*records.Request).TPOT)},
+	{"inter-token latency", "itl-ns", []string{sample.P99ITL}, (*records.Dist).AddITLs},
+	{"inter-token latency, per token", "token-itl-ns", []string{sample.P99TokenITL}, (*records.Dist).AddTokenGaps},
+	{"latency", "e2e-ns", sample.Latency, one((*records.Request).E2E)},
 }
 
 func one(of func(*records.Request) (time.Duration, bool)) func(*records.Dist, *records.Request) {
@@ -71,7 +71,7 @@ func Distributions(id, title string, rows []*results.Row) *Picture {
 	if len(d.panels) == 0 {
 		return nil
 	}
-	d.Caption = fmt.Sprintf("Cumulative distributions of the latencies of successful requests, of %s.", human.Plural(len(rows), "benchmark"))
+	d.Caption = fmt.Sprintf("Cumulative distributions of the latencies of successful requests, of %s.", numbers.Count(len(rows), "benchmark"))
 	if d.banded {
 		d.Caption += " Lines are all samples together, bands reach from the smallest to the largest sample."
 	}
@@ -183,7 +183,7 @@ func (d *distributions) line(row, n int, values []float64, each []*records.Dist)
 			continue // too few values for this percentile, as in benchmark files
 		}
 		d.banded = d.banded || low[k] != high[k]
-		s.Points = append(s.Points, chart.Point{X: percents[k], Value: round(v), Low: round(low[k]), High: round(high[k])})
+		s.Points = append(s.Points, chart.Point{X: percents[k], Value: numbers.Rounded(v, 4), Low: numbers.Rounded(low[k], 4), High: numbers.Rounded(high[k], 4)})
 	}
 	return s
 }
@@ -217,10 +217,4 @@ func fractions(percents []float64) (all []float64) {
 		all = append(all, p/100)
 	}
 	return all
-}
-
-// round rounds to four digits, because a percentile of a sketch is accurate to only 0.2 %.
-func round(v float64) float64 {
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // no error: FormatFloat wrote the text
-	return v
 }

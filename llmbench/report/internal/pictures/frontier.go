@@ -6,11 +6,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // Frontier draws the throughput over the token rate of each user. More load raises the throughput
@@ -38,7 +39,7 @@ func Frontier(g *systems.Group, slo systems.SLO) *Picture {
 		judged = judged || carried != nil
 		for _, r := range s.Rows {
 			x, ok := userSpeed(r)
-			y, unit := r.Spread(outputUnits...)
+			y, unit := r.Spread(sample.Output...)
 			if !ok || unit == "" {
 				continue
 			}
@@ -92,14 +93,14 @@ func Frontier(g *systems.Group, slo systems.SLO) *Picture {
 
 // userSpeed returns the tokens per second that each user receives.
 func userSpeed(r *results.Row) (float64, bool) {
-	if v, has := r.Spread("mean-tpot-ns"); has != "" && v.Mid > 0 {
+	if v, has := r.Spread(sample.MeanTPOT); has != "" && v.Mid > 0 {
 		return 1e9 / v.Mid, true
 	}
-	if v, has := r.Spread("user-tok/s"); has != "" {
+	if v, has := r.Spread(sample.UserRate); has != "" {
 		return v.Mid, true
 	}
-	e2e, has := r.Spread("mean-e2e-ns", "p50-e2e-ns")
-	tokens, also := r.Spread("out-tok/req")
+	e2e, has := r.Spread(sample.MeanE2E, sample.P50E2E)
+	tokens, also := r.Spread(sample.OutputLength)
 	if has == "" || also == "" || e2e.Mid <= 0 {
 		return 0, false
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // inputLength finds the input length in the name of a workload, such as
@@ -34,7 +35,7 @@ func Lengths(rows []*results.Row) (all []*Picture) {
 	by := map[string]*grid{}
 	for _, r := range rows {
 		m := inputLength.FindStringSubmatch(r.Key("workload"))
-		if m == nil || len(r.Values["out-tok/req"]) == 0 {
+		if m == nil || len(r.Values[sample.OutputLength]) == 0 {
 			continue
 		}
 		in, err := strconv.Atoi(m[1])
@@ -77,16 +78,16 @@ func lengthsOf(title string, inputs map[int][]*results.Row) *Picture {
 	p.Table.Head = []string{"input", headed("output", length), headed("throughput", tokens)}
 	for i, in := range slices.Sorted(maps.Keys(inputs)) {
 		l := &chart.Series{Name: fmt.Sprintf("input %d", in), Look: chart.LookOf(i)}
-		mean := func(r *results.Row) float64 { s, _ := r.Spread("out-tok/req"); return s.Mid }
+		mean := func(r *results.Row) float64 { s, _ := r.Spread(sample.OutputLength); return s.Mid }
 		slices.SortStableFunc(inputs[in], func(a, b *results.Row) int { return cmp.Compare(mean(a), mean(b)) })
 		for _, r := range inputs[in] {
-			q, unit := pointOf(r, outputUnits...)
+			q, unit := pointOf(r, sample.Output...)
 			if unit == "" {
 				continue
 			}
 			q.X = mean(r)
 			l.Points = append(l.Points, q)
-			p.Table.Add(count(float64(in)), Figure(r, length, "out-tok/req"), Figure(r, tokens, unit))
+			p.Table.Add(count(float64(in)), Figure(r, length, sample.OutputLength), Figure(r, tokens, unit))
 		}
 		plane.Series = append(plane.Series, l)
 	}

@@ -3,15 +3,18 @@ package pictures
 import (
 	"fmt"
 	"slices"
+	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // Pair returns a table of two systems at the loads that both have: their values in the first of the
-// units, their TTFT, and the ratios with intervals. The caption says what the intervals are.
-func Pair(a, b *systems.System, units []string) (t Table, caption string) {
+// units, their TTFT, and, if wanted, the ratios with intervals. The caption says what the intervals are.
+func Pair(a, b *systems.System, units []string, ratios bool) (t Table, caption string) {
 	rows := systems.Shared(a, b)
 	load, _ := a.Rows[0].Load()
 	t.Head = []string{loadHead(load)}
@@ -27,7 +30,7 @@ func Pair(a, b *systems.System, units []string) (t Table, caption string) {
 	for _, m := range []struct {
 		name  string
 		units []string
-	}{{"", units}, {"TTFT", []string{"p50-ttft-ns", "mean-ttft-ns"}}} {
+	}{{"", units}, {"TTFT", sample.FirstToken}} {
 		largest, unit := 0.0, ""
 		for _, pair := range rows {
 			for _, r := range pair {
@@ -46,22 +49,30 @@ func Pair(a, b *systems.System, units []string) (t Table, caption string) {
 		} else if compare.Open(load) {
 			what = "latency " + what
 		}
-		t.Head = append(t.Head, what+", "+a.Name, what+", "+b.Name, "ratio")
+		t.Head = append(t.Head, what+", "+a.Name, what+", "+b.Name)
+		if ratios {
+			t.Head = append(t.Head, "ratio")
+		}
 		for i, pair := range rows {
 			if x, y := pair[0].Values[unit], pair[1].Values[unit]; len(x) > 1 && len(y) > 1 && positive(x) && positive(y) {
 				if all++; compare.RatioOf(x, y).Confident {
 					certain++
 				}
 			}
-			cells[i] = append(cells[i], middle(pair[0], scale, unit), middle(pair[1], scale, unit), ratioCell(pair[0], pair[1], unit))
+			cells[i] = append(cells[i], middle(pair[0], scale, unit), middle(pair[1], scale, unit))
+			if ratios {
+				cells[i] = append(cells[i], ratioCell(pair[0], pair[1], unit))
+			}
 		}
 	}
 	for _, row := range cells {
 		t.Add(row...)
 	}
-	caption = fmt.Sprintf("Ratios are of %s to %s.", a.Name, b.Name)
+	if ratios {
+		caption = fmt.Sprintf("Ratios are of %s to %s.", a.Name, b.Name)
+	}
 	switch {
-	case all == 0:
+	case all == 0 || !ratios:
 	case certain == all:
 		caption += " Brackets hold the ratio with 95 % confidence, if each run is a fresh start."
 	case certain == 0:
@@ -72,7 +83,7 @@ func Pair(a, b *systems.System, units []string) (t Table, caption string) {
 	if slices.ContainsFunc(slices.Concat(cells...), func(c Cell) bool { return c.Doubt != "" && c.Text != "" }) {
 		caption += " " + Mark + ": in doubt, see the warnings."
 	}
-	return t, caption
+	return t, strings.TrimSpace(caption)
 }
 
 // Loads returns a table of what matters most of a system at each load.
@@ -83,10 +94,10 @@ func Loads(s *systems.System) (t Table) {
 		_, x := r.Load()
 		cells[i] = []Cell{count(x)}
 	}
-	for _, units := range append(shared[:len(shared):len(shared)], []string{"req/s"}, []string{"good-req/s"}, []string{"fail-%"}, []string{"shed-%"}) {
+	for _, c := range columns.Loads {
 		largest, unit := 0.0, ""
 		for _, r := range s.Rows {
-			if v, has := r.Spread(units...); has != "" {
+			if v, has := r.Spread(c.Units...); has != "" {
 				largest, unit = max(largest, v.Mid), has
 			}
 		}

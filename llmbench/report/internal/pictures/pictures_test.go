@@ -257,7 +257,7 @@ func TestPairCaption(t *testing.T) {
 		{runs("a", 1, 1) + runs("b", 1, 1), nil, []string{"Brackets"}},
 	} {
 		g := systems.Groups(dataOf(t, c.text).Rows, systems.DefaultParts)[0]
-		_, caption := Pair(g.Systems[0], g.Systems[1], []string{"output-tok/s"})
+		_, caption := Pair(g.Systems[0], g.Systems[1], []string{"output-tok/s"}, true)
 		for _, want := range c.want {
 			assert.Assert(t, strings.Contains(caption, want), caption)
 		}

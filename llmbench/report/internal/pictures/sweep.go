@@ -4,51 +4,22 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// A panel is a plot of a metric over the load. It shows the first of the units that a row has. A
-// row that has the unit in the field instead is left out, because another panel shows it.
-type panel struct {
-	title   string
-	units   []string
-	instead string // a unit, or ""
-}
-
-// of returns the value of a row that the panel shows, and its unit. If there is none, the unit is
-// "".
-func (p *panel) of(r *results.Row) (chart.Point, string) {
-	if p.instead != "" && len(r.Values[p.instead]) > 0 {
+// pointIn returns the value of a row that a plot shows, and its unit. If there is none, the unit is "".
+func pointIn(c columns.Column, r *results.Row) (chart.Point, string) {
+	if c.Without != "" && len(r.Values[c.Without]) > 0 {
 		return chart.Point{}, ""
 	}
-	return pointOf(r, p.units...)
-}
-
-// studied holds the six panels over the concurrency that published studies show. If a benchmark has
-// no mean latency, its median is shown.
-var studied = []panel{
-	{"run time", []string{"run-ns"}, ""},
-	{"requests per second", []string{"req/s"}, ""},
-	{"latency, mean", []string{"mean-e2e-ns"}, ""},
-	{"output tokens per second", outputUnits, ""},
-	{"latency, p50", []string{"p50-e2e-ns"}, ""},
-	{"latency, p90", []string{"p90-e2e-ns"}, ""},
-}
-
-// streamed holds the further panels of a sweep.
-var streamed = []panel{
-	{"time to first token, p50", []string{"p50-ttft-ns"}, ""},
-	{"time to first token, mean", []string{"mean-ttft-ns"}, "p50-ttft-ns"},
-	{"time to first token, p99", []string{"p99-ttft-ns"}, ""},
-	{"time per output token, mean", []string{"mean-tpot-ns"}, ""},
-	{"inter-token latency, p99", []string{"p99-itl-ns"}, ""},
-	{"requests within the SLO per second", []string{"good-req/s"}, ""},
-	{"failed requests", []string{"fail-%", "failed-req"}, ""},
-	{"shed requests", []string{"shed-%"}, ""},
+	return pointOf(r, c.Units...)
 }
 
 // Headline draws what matters most over the load: the throughput, and how long users wait. It
@@ -58,11 +29,7 @@ func Headline(g *systems.Group) *Picture {
 	if load == "" {
 		return nil
 	}
-	p := overLoad("answer", g, load, all, []panel{
-		{"output tokens per second", []string{"output-tok/s", "tok/s", "req/s"}, ""},
-		{"time to first token, p50", []string{"p50-ttft-ns"}, ""}, {"time to first token, mean", []string{"mean-ttft-ns"}, "p50-ttft-ns"},
-		{"latency, p50", []string{"p50-e2e-ns"}, "p50-ttft-ns"}, {"latency, mean", []string{"mean-e2e-ns"}, "p50-e2e-ns"},
-	}, 2)
+	p := overLoad("answer", g, load, all, columns.Headline, 2)
 	if p != nil {
 		p.Title = g.Title
 		p.Table = Table{} // the table of the sweep has the same values
@@ -77,29 +44,29 @@ func Sweep(g *systems.Group) *Picture {
 	if load == "" {
 		return nil
 	}
-	p := overLoad("sweep", g, load, all, append(studied[:len(studied):len(studied)], streamed...), 3)
+	p := overLoad("sweep", g, load, all, columns.Sweep, 3)
 	if p != nil {
 		p.Title = g.Title + ": over " + load
 		if left > 0 {
-			p.Caption += fmt.Sprintf(" %s of one %s each: see all figures.", human.Plural(left, "further system"), load)
+			p.Caption += fmt.Sprintf(" %s of one %s each: see all figures.", numbers.Count(left, "further system"), load)
 		}
 	}
 	return p
 }
 
 // overLoad draws panels over the load, with a line for each system.
-func overLoad(kind string, g *systems.Group, load string, all []*systems.System, panels []panel, columns int) *Picture {
+func overLoad(kind string, g *systems.Group, load string, all []*systems.System, plots []columns.Column, columns int) *Picture {
 	p := &Picture{ID: Slug(kind, g.Title), columns: columns}
 	var shown []column
 	xs := loadsOf(all)
-	for _, of := range panels {
+	for _, of := range plots {
 		var lines []*chart.Series
 		largest, points := 0.0, 0
 		unit := "" // the unit of the first point
 		for _, s := range all {
 			l := &chart.Series{Name: s.Name, Look: lookOf(all, s)}
 			for _, r := range s.Rows {
-				v, its := of.of(r)
+				v, its := pointIn(of, r)
 				if its == "" {
 					continue
 				}
@@ -112,13 +79,13 @@ func overLoad(kind string, g *systems.Group, load string, all []*systems.System,
 			}
 			lines = append(lines, l)
 		}
-		if points < 2 || of.units[0] == "fail-%" && largest == 0 {
+		if points < 2 || of.Units[0] == sample.FailShare && largest == 0 {
 			continue
 		}
 		c := column{of, human.ScaleOf(unit, largest)}
-		plane := &chart.Panel{Title: of.title, X: loadAxis(load, all), Y: axisOf("", c.scale), Series: lines}
+		plane := &chart.Panel{Title: of.Title, X: loadAxis(load, all), Y: axisOf("", c.scale), Series: lines}
 		plane.Y.Both = len(all) <= manyLines
-		if of.units[0] == "req/s" && compare.Open(load) {
+		if of.Units[0] == sample.RequestRate && compare.Open(load) {
 			if len(all) == 1 && all[0].Name == "" {
 				lines[0].Name = "measured"
 			}
@@ -133,7 +100,7 @@ func overLoad(kind string, g *systems.Group, load string, all []*systems.System,
 	banded, doubted := p.figures(load, all, shown)
 	var titles []string
 	for _, c := range shown {
-		titles = append(titles, c.title)
+		titles = append(titles, c.Title)
 	}
 	p.Caption = fmt.Sprintf("%s over %s from %s to %s%s.", human.Capital(strings.Join(titles, ", ")), load, chart.Brief(xs[0]), chart.Brief(xs[len(xs)-1]), forSystems(all))
 	if banded {
@@ -147,7 +114,7 @@ func overLoad(kind string, g *systems.Group, load string, all []*systems.System,
 
 // A column is a metric in a table over the load.
 type column struct {
-	panel
+	columns.Column
 	scale human.Scale
 }
 
@@ -156,14 +123,14 @@ type column struct {
 func (p *Picture) figures(load string, all []*systems.System, shown []column) (banded, doubted bool) {
 	p.Table.Head = append(systemHead(all), load)
 	for _, c := range shown {
-		p.Table.Head = append(p.Table.Head, headed(c.title, c.scale))
+		p.Table.Head = append(p.Table.Head, headed(c.Title, c.scale))
 	}
 	for _, s := range all {
 		for _, r := range s.Rows {
 			_, x := r.Load()
 			cells := append(systemCell(all, s), count(x))
 			for _, c := range shown {
-				v, unit := c.of(r)
+				v, unit := pointIn(c.Column, r)
 				cell := Cell{}
 				if unit != "" {
 					cell = Figure(r, c.scale, unit)
@@ -190,7 +157,7 @@ func offered(all []*systems.System) *chart.Series {
 				}
 				seen[x] = true
 				rate := x
-				if v, has := r.Spread("offered-req/s"); has != "" {
+				if v, has := r.Spread(sample.OfferedRate); has != "" {
 					rate = v.Mid
 				}
 				l.Points = append(l.Points, chart.At(x, rate))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
@@ -105,9 +106,9 @@ func Timeline(id, title string, r *results.Row) *Picture {
 		l := &chart.Series{Kind: chart.Steps, Look: chart.LookOf([]int{0, 2, 1}[i]), Bare: true}
 		l.Look.Dash = 0
 		for b, v := range of.values {
-			l.Points = append(l.Points, chart.At(at(b), round(v*of.scale)))
+			l.Points = append(l.Points, chart.At(at(b), numbers.Rounded(v*of.scale, 4)))
 		}
-		l.Points = append(l.Points, chart.At(at(bins), round(of.values[bins-1]*of.scale)))
+		l.Points = append(l.Points, chart.At(at(bins), numbers.Rounded(of.values[bins-1]*of.scale, 4)))
 		plane := &chart.Panel{Title: of.title, X: chart.Axis{Unit: x.Unit, Base: x.Base, Scale: x.Factor, To: at(bins)},
 			Y: chart.Axis{Unit: of.unit, Zero: true}, Series: []*chart.Series{l}}
 		if steady.Why == "" {
@@ -128,9 +129,9 @@ func Timeline(id, title string, r *results.Row) *Picture {
 			tokens, inFlight, failed = tokens+c.tokens[b], inFlight+c.inFlight[b], failed+c.failures[b]
 		}
 		n := float64(to - i)
-		cells := []Cell{brief(x, at(i)), count(round(tokens / n / per)), count(round(inFlight / n))}
+		cells := []Cell{brief(x, at(i)), count(numbers.Rounded(tokens/n/per, 4)), count(numbers.Rounded(inFlight/n, 4))}
 		if c.failed {
-			cells = append(cells, count(round(failed/n/per)))
+			cells = append(cells, count(numbers.Rounded(failed/n/per, 4)))
 		}
 		p.Table.Add(append(cells, Cell{Text: map[bool]string{true: "steady"}[within]})...)
 	}

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/answer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
@@ -34,10 +35,6 @@ type topic struct {
 	bases []string
 }
 
-// telling holds the units of all benchmarks that are shown where a benchmark has them. The units that
-// only some benchmarks have are always shown.
-var telling = []string{"p50-ttfo-ns", "accuracy-%", "cached-%", "fail-%", "shed-%"}
-
 // maxBesides is the largest number of further values in a row.
 const maxBesides = 4
 
@@ -61,9 +58,14 @@ func Topics(groups []*systems.Group) (all []*Topic) {
 		lines[i].label = strings.ReplaceAll(label, " streamed", "") // nearly all benchmarks stream
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return results.Natural(a.label, b.label) })
+	head := []string{"benchmark", "load"}
+	for _, c := range columns.Benchmarks {
+		head = append(head, c.Title)
+	}
+	head = append(head, "besides", "true speed of the simulated server")
 	for i, of := range topics {
 		t := &Topic{Title: of.title}
-		t.Table.Head = []string{"benchmark", "load", "output", "TTFT", "TPOT", "latency", "besides", "true speed of the simulated server"}
+		t.Table.Head = head
 		for _, l := range lines {
 			has := func(t topic) bool { return slices.Contains(t.bases, l.rows[0].Base) }
 			if has(of) || i == 0 && !slices.ContainsFunc(topics[1:], has) {
@@ -94,13 +96,12 @@ func (l *line) cells() []Cell {
 		}
 	}
 	cells := []Cell{{Text: cmp.Or(l.label, first.Base)}, {Text: load}}
-	for _, units := range shared {
-		cells = append(cells, span(l.rows, units...))
+	for _, c := range columns.Benchmarks {
+		cells = append(cells, span(l.rows, c.Units...))
 	}
 	var besides []string
 	for _, unit := range last.Units {
-		general := slices.ContainsFunc(sample.Units, func(u sample.Unit) bool { return u.Name == unit })
-		if general && !slices.Contains(telling, unit) || strings.HasSuffix(unit, "/op") || unit == "question-set" || len(besides) == maxBesides {
+		if _, general := sample.Find(sample.Units, unit); general && !slices.Contains(columns.Beside, unit) || strings.HasSuffix(unit, "/op") || unit == "question-set" || len(besides) == maxBesides {
 			continue
 		}
 		if c := span(l.rows, unit); c.Text != "" && c.Text != "0 %" {

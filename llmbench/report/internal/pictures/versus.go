@@ -6,19 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
-
-// relative holds the metrics that Versus draws as multiples of one system's values.
-var relative = []panel{
-	{"output tokens per second", outputUnits, ""}, {"requests per second", []string{"req/s"}, outputUnits[0]},
-	{"latency", []string{"p50-e2e-ns", "mean-e2e-ns"}, ""},
-	{"time to first token", []string{"p50-ttft-ns", "mean-ttft-ns"}, ""},
-	{"time per output token", []string{"mean-tpot-ns"}, ""},
-}
 
 // Versus draws the metrics of systems as multiples of one system's values at the same load. It
 // returns nil unless two systems have several loads.
@@ -45,8 +39,8 @@ func Versus(g *systems.Group) *Picture {
 	var titles []string
 	cells := map[string][]Cell{} // a cell for each panel, by system and load
 	var order []string
-	for _, of := range relative {
-		plane := &chart.Panel{Title: of.title, X: loadAxis(load, all), Y: chart.Axis{Unit: "times", Both: len(all) <= manyLines}}
+	for _, of := range columns.Relative {
+		plane := &chart.Panel{Title: of.Title, X: loadAxis(load, all), Y: chart.Axis{Unit: "times", Both: len(all) <= manyLines}}
 		for _, s := range all {
 			l := ratios(of, base, s)
 			l.Look = lookOf(all, s)
@@ -59,8 +53,8 @@ func Versus(g *systems.Group) *Picture {
 		}
 		plane.Y.Log = spans(plane.Series, 4)
 		p.panels = append(p.panels, plane)
-		titles = append(titles, of.title)
-		p.Table.Head = append(p.Table.Head, of.title)
+		titles = append(titles, of.Title)
+		p.Table.Head = append(p.Table.Head, of.Title)
 		for _, l := range plane.Series {
 			for _, q := range l.Points {
 				key := fmt.Sprintf("%s\x00%v", l.Name, q.X)
@@ -89,11 +83,11 @@ func Versus(g *systems.Group) *Picture {
 }
 
 // ratios returns the metric of a system divided by the metric of the base, at each load that both have.
-func ratios(of panel, base, s *systems.System) *chart.Series {
+func ratios(of columns.Column, base, s *systems.System) *chart.Series {
 	l := &chart.Series{Name: s.Name}
 	for _, rows := range systems.Shared(base, s) {
-		b, unit := of.of(rows[0])
-		v, its := of.of(rows[1])
+		b, unit := pointIn(of, rows[0])
+		v, its := pointIn(of, rows[1])
 		if unit != its || unit == "" || b.Low <= 0 || v.Low <= 0 {
 			continue
 		}
@@ -159,7 +153,7 @@ func Standing(g *systems.Group, compared []*systems.System, units []string) *Pic
 	switch {
 	case strings.HasSuffix(unit, "e2e-ns"):
 		what = "latency"
-	case !slices.Contains(outputUnits, unit):
+	case !slices.Contains(sample.Output, unit):
 		what = unit
 	}
 	bars := &chart.Series{Name: what, Kind: chart.Bars, Bare: true, Values: true}

@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-const folders = "../../../resultfile/testdata/folders/"
+const folders = "../../../internal/resultfile/testdata/folders/"
 
 // TestReadFolders checks that a report reads folders as tools leave them, and says what it left out: logs, tables of another
 // kind, and per-request files that are not records.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // join gives each run to the row of its benchmark in a benchmark file. If there is no such row, it
@@ -56,9 +57,9 @@ func (d *Data) join() {
 			continue
 		}
 		row.count++
-		figures := run.Figures().Metrics
+		figures, hidden := run.Figures().Metrics, hidden(run)
 		for _, unit := range slices.Sorted(maps.Keys(figures)) {
-			if !slices.Contains(run.Withheld(), unit) {
+			if !hidden[unit] {
 				row.add(unit, figures[unit])
 			}
 		}
@@ -67,6 +68,21 @@ func (d *Data) join() {
 		row.doubts()
 	}
 	slices.SortStableFunc(d.Rows[texts:], Compare) // folders list "16" before "2"
+}
+
+// hidden returns the units that a run withheld, and further units that measure the same: the benchmark did not show them,
+// so that it did not judge them either, and has no bounds for them.
+func hidden(run *records.Run) map[string]bool {
+	units := map[string]bool{}
+	for _, name := range run.Withheld() {
+		units[name] = true
+	}
+	for _, u := range sample.Alike(sample.Units, run.Withheld()) {
+		if _, judged := run.End.Bounds[u.Name]; !judged {
+			units[u.Name] = true
+		}
+	}
+	return units
 }
 
 // tell adds a text to the description of a source.

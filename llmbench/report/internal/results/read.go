@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile"
 )
 
 // Data is the input of a report.
@@ -199,7 +199,7 @@ func (d *Data) samples(side *resultfile.Side) error {
 	}
 	d.Rows = append(d.Rows, rows...)
 	for _, f := range side.Files {
-		d.Sources = append(d.Sources, Source{f.Path, fmt.Sprintf("%s: %s", f.Tool, human.Plural(len(f.Results), "result"))})
+		d.Sources = append(d.Sources, Source{f.Path, fmt.Sprintf("%s: %s", f.Tool, numbers.Count(len(f.Results), "result"))})
 	}
 	return nil
 }

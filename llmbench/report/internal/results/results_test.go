@@ -10,6 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // TestSameRow checks that the samples of a benchmark stay in one row although the order of
@@ -163,6 +165,30 @@ func TestJoin(t *testing.T) {
 	assert.Equal(t, len(d.Rows), 2)
 	assert.Equal(t, filepath.Base(d.Rows[0].Runs[0].Name), "b.jsonl")
 	assert.Equal(t, filepath.Base(d.Rows[1].Runs[0].Name), "a.jsonl")
+}
+
+// TestHidden checks which units of a run are not computed from its records, because the run withheld them or units that
+// measure the same.
+func TestHidden(t *testing.T) {
+	judged := map[string]sample.Interval{"p50-ttft-ns": {High: 2}, "mean-ttft-ns": {High: 1}}
+	for _, c := range []struct {
+		end          *records.End
+		hidden, kept []string
+	}{
+		{nil, nil, []string{"p50-ttft-ns", "p99-tpot-ns"}},
+		{&records.End{}, nil, []string{"p50-ttft-ns", "p99-tpot-ns"}},
+		{&records.End{Withheld: []string{"p50-ttft-ns"}, Bounds: judged}, []string{"p50-ttft-ns", "p90-ttft-ns", "p99-ttft-ns"}, []string{"mean-ttft-ns", "p99-tpot-ns", "output-tok/s", "fail-%"}},
+		{&records.End{Buffered: []string{"mean-tpot-ns"}}, []string{"mean-tpot-ns", "p99-tpot-ns"}, []string{"mean-ttft-ns", "fail-%"}},
+		{&records.End{Unread: []string{"fail-%"}}, []string{"fail-%"}, []string{"shed-%", "mean-ttft-ns"}},
+	} {
+		got := hidden(&records.Run{End: c.end})
+		for _, unit := range c.hidden {
+			assert.Assert(t, got[unit], "%s: %v", unit, c.end)
+		}
+		for _, unit := range c.kept {
+			assert.Assert(t, !got[unit], "%s: %v", unit, c.end)
+		}
+	}
 }
 
 func TestNatural(t *testing.T) {

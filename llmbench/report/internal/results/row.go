@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )

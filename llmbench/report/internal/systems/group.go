@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 

@@ -6,17 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/search"
-)
-
-// These are the units of the throughput and of the median latency, in llmbench and in published
-// studies. The first unit that a row has is used.
-var (
-	Throughput = []string{"output-tok/s", "tok/s", "req/s"}
-	latency    = []string{"p50-e2e-ns", "mean-e2e-ns"}
 )
 
 // Knee returns the row at the system's knee, which [search.Knee] finds from the medians of the
@@ -27,8 +20,8 @@ func (s *System) Knee() (*results.Row, error) {
 	var rows []*results.Row
 	for _, r := range s.Rows {
 		_, load := r.Load()
-		x, has := r.Spread(Throughput...)
-		y, also := r.Spread(latency...)
+		x, has := r.Spread(sample.Throughput...)
+		y, also := r.Spread(sample.Latency...)
 		if has == "" || also == "" || x.Mid <= 0 || y.Mid <= 0 || load <= 0 || len(points) > 0 && points[len(points)-1].Load == load {
 			continue
 		}
@@ -45,7 +38,7 @@ func (s *System) Knee() (*results.Row, error) {
 func (s *System) Peak() (best *results.Row) {
 	most := 0.0
 	for _, r := range s.Rows {
-		if v, has := r.Spread(Throughput...); has != "" && v.Mid > most {
+		if v, has := r.Spread(sample.Throughput...); has != "" && v.Mid > most {
 			best, most = r, v.Mid
 		}
 	}
@@ -105,7 +98,7 @@ func (o SLO) Kept(r *results.Row) (share float64, known bool) {
 		return float64(good) / float64(max(1, all)), all > 0
 	}
 	good, has := r.Spread(sample.GoodRate)
-	rate, also := r.Spread("req/s")
+	rate, also := r.Spread(sample.RequestRate)
 	if has == "" || also == "" || rate.Mid <= 0 || o.Given {
 		return 0, false
 	}
@@ -114,8 +107,8 @@ func (o SLO) Kept(r *results.Row) (share float64, known bool) {
 
 // Lost returns the share of a row's requests that were shed or failed, or 0 if it is unknown.
 func Lost(r *results.Row) float64 {
-	failed, _ := r.Spread("fail-%")
-	shed, _ := r.Spread("shed-%")
+	failed, _ := r.Spread(sample.FailShare)
+	shed, _ := r.Spread(sample.ShedShare)
 	return compare.Lost(failed.Mid, shed.Mid)
 }
 

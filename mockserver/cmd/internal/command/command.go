@@ -40,7 +40,7 @@ func (c Command) Run(args []string, stderr io.Writer) int {
 		fmt.Fprintln(stderr)
 		fs.PrintDefaults()
 	}
-	if err := fs.Parse(args); err != nil {
+	if err := parse(fs, args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
 		}
@@ -55,4 +55,20 @@ func (c Command) Run(args []string, stderr io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// parse parses flags that stand before, between and after other arguments. Afterwards fs.Args returns the other
+// arguments. After the argument --, none is a flag.
+func parse(fs *flag.FlagSet, args []string) error {
+	others := []string{"--"}
+	for {
+		if err := fs.Parse(args); err != nil {
+			return err
+		}
+		rest := fs.Args()
+		if parsed := len(args) - len(rest); len(rest) == 0 || parsed > 0 && args[parsed-1] == "--" {
+			return fs.Parse(append(others, rest...))
+		}
+		others, args = append(others, rest[0]), rest[1:]
+	}
 }

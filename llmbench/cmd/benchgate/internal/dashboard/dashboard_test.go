@@ -18,7 +18,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/resultfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 

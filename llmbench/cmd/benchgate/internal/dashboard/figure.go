@@ -64,9 +64,8 @@ func Read(text []byte, file string) (*Results, error) {
 // directionsIn returns the value of "better" in the text's Unit lines, keyed by unit.
 func directionsIn(text []byte) map[string]string {
 	all := map[string]string{}
-	in := benchfmt.NewReader(bytes.NewReader(text), "")
-	for in.Scan() {
-		if u, ok := in.Result().(*benchfmt.UnitMetadata); ok && u.Key == "better" {
+	for u := range benchfile.Records[*benchfmt.UnitMetadata](text) {
+		if u.Key == "better" {
 			all[cmp.Or(u.OrigUnit, u.Unit)] = u.Value
 		}
 	}
@@ -75,18 +74,13 @@ func directionsIn(text []byte) map[string]string {
 
 // direction returns the direction, "higher", "lower" or "", of a unit that has no Unit line.
 func direction(unit string) string {
-	for _, u := range sample.Units {
-		if u.Name == unit {
-			return u.Better
-		}
-	}
-	switch {
-	case unit == "ns/op", unit == "B/op", unit == "allocs/op", strings.HasSuffix(unit, "-ns"), unit == "fail-%":
+	switch unit {
+	case "ns/op", "B/op", "allocs/op":
 		return "lower"
-	case unit == "MB/s", strings.HasSuffix(unit, "tok/s"), strings.HasSuffix(unit, "req/s"):
+	case "MB/s":
 		return "higher"
 	}
-	return ""
+	return sample.Better(unit)
 }
 
 // distinct returns a name for each result. If results with the same name have different configurations, the
@@ -134,12 +128,4 @@ func spreadOf(values []float64) spread {
 	v := slices.Sorted(slices.Values(values))
 	n := len(v)
 	return spread{(v[(n-1)/2] + v[n/2]) / 2, v[0], v[n-1]}
-}
-
-// count returns a number and its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
@@ -39,7 +40,7 @@ func GitHubActionBenchmark(r *Results) (files []File, notes []string, err error)
 			without = append(without, f.Unit)
 		}
 		s := spreadOf(f.Values)
-		e := entry{Name: f.Benchmark + " " + f.Unit, Value: s.mid, Unit: f.Unit, Extra: count(len(f.Values), "sample")}
+		e := entry{Name: f.Benchmark + " " + f.Unit, Value: s.mid, Unit: f.Unit, Extra: numbers.Count(len(f.Values), "sample")}
 		if len(f.Values) > 1 {
 			e.Range = "± " + strconv.FormatFloat((s.high-s.low)/2, 'g', 4, 64)
 		}

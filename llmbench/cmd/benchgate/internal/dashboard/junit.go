@@ -1,12 +1,14 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 )
 
 // The elements of JUnit's XML format that CI systems read
@@ -57,7 +59,7 @@ func JUnit(r *gate.Report) ([]byte, error) {
 				reasons, shown[i] = append(reasons, p.Message), true
 			}
 		}
-		switch said := describe(&row); {
+		switch said := cmp.Or(r.Said(&row), describe(&row)); {
 		case row.Verdict == gate.Regression:
 			c.Failure = &outcome{said, "regression", figures(r, &row)}
 		case row.Verdict == gate.CannotJudge, len(reasons) > 0:
@@ -129,7 +131,7 @@ func figures(r *gate.Report, row *gate.Row) string {
 		gate.Summary
 	}{{r.Old, row.Old}, {r.New, row.New}} {
 		if side.Median != nil {
-			sides = append(sides, fmt.Sprintf("%s: %.6g %s, median of %s", side.name, *side.Median, row.Unit, count(side.N, "sample")))
+			sides = append(sides, fmt.Sprintf("%s: %.6g %s, median of %s", side.name, *side.Median, row.Unit, numbers.Count(side.N, "sample")))
 		}
 	}
 	return strings.Join(sides, "; ")

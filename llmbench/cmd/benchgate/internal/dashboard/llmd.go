@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // llmdPlaces says where in llm-d's Benchmark Report 0.2 a unit of llmbench belongs: the section, the metric,
@@ -22,10 +23,10 @@ var llmdPlaces = map[string]struct {
 	section, metric, units string
 	divisor                float64
 }{
-	"output-tok/s":      {"throughput", "output_token_rate", "tokens/s", 1},
-	"total-tok/s":       {"throughput", "total_token_rate", "tokens/s", 1},
-	"prompt-tok/s":      {"throughput", "input_token_rate", "tokens/s", 1},
-	"req/s":             {"throughput", "request_rate", "queries/s", 1},
+	sample.OutputRate:   {"throughput", "output_token_rate", "tokens/s", 1},
+	sample.TotalRate:    {"throughput", "total_token_rate", "tokens/s", 1},
+	sample.PromptRate:   {"throughput", "input_token_rate", "tokens/s", 1},
+	sample.RequestRate:  {"throughput", "request_rate", "queries/s", 1},
 	"ttft-ns":           {"latency", "time_to_first_token", "s", 1e9},
 	"tpot-ns":           {"latency", "time_per_output_token", "s/token", 1e9},
 	"tpot-incl-ttft-ns": {"latency", "normalized_time_per_output_token", "s/token", 1e9},
@@ -92,9 +93,9 @@ func llmdReport(r *benchfile.Result, name string) (report object, left []string)
 			}
 		}
 		_, hasMean := r.Value("mean-" + rest)
-		_, hasITL := r.Value("mean-itl-ns")
+		_, hasITL := r.Value(sample.MeanITL)
 		switch {
-		case v.Unit == "in-tok/req" || v.Unit == "out-tok/req":
+		case v.Unit == sample.PromptLength || v.Unit == sample.OutputLength:
 			continue // part of the load, see llmdScenario
 		case !ok:
 			left = append(left, v.Unit+": left out, because a Benchmark Report has no place for it")
@@ -159,13 +160,13 @@ func llmdScenario(r *benchfile.Result, name string) object {
 		"standardized": server,
 		"native":       object{"config": config},
 	}}}
-	input, ok := r.Value("in-tok/req")
+	input, ok := r.Value(sample.PromptLength)
 	if !ok {
 		return scenario // the schema requires the prompt length in a load
 	}
 	tool := setting("tool")
 	load := object{"tool": cmp.Or(llmdTools[tool], tool), "tool_version": "unknown", "source": "unknown", "input_seq_len": object{"distribution": "other", "value": input}}
-	if output, ok := r.Value("out-tok/req"); ok {
+	if output, ok := r.Value(sample.OutputLength); ok {
 		load["output_seq_len"] = object{"distribution": "other", "value": output}
 	}
 	if rate, err := strconv.ParseFloat(r.Name.Key("rate"), 64); err == nil && rate > 0 && rate < 1e15 {

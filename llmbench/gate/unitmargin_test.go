@@ -1,0 +1,76 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+// TestAmounts checks margins that are amounts of the unit. Other tests have margins that are shares.
+func TestAmounts(t *testing.T) {
+	around := func(unit string, v float64) (text string) {
+		for i := range 10 {
+			text += run(fmt.Sprintf("BenchmarkA 1 %v %s", v*(1+0.001*float64(i%5-2)), unit))
+		}
+		return text
+	}
+	for _, c := range []struct {
+		gate, unit, better string
+		old, new           float64
+		headline           string // a part of it
+		title              string // of the table
+	}{
+		{"0.5ms", "mean-tpot-ns", "lower", 20e6, 20.4e6, "pass", "may be 500.0µs worse"},
+		{"0.5ms", "mean-tpot-ns", "lower", 20e6, 20.6e6, "regression: A mean-tpot-ns: +3.00% (margin 2.5%)", "may be 500.0µs worse"},
+		{"500000", "mean-tpot-ns", "lower", 20e6, 20.6e6, "regression", "may be 500.0µs worse"},
+		{"0.5ms", "p50-x-sec", "lower", 0.020, 0.0206, "regression", "may be 500.0µs worse"},
+		{"5%,0.5ms", "mean-tpot-ns", "lower", 20e6, 20.6e6, "pass", "may be 5% or 500.0µs worse"},
+		{"5%,0.5ms", "mean-tpot-ns", "lower", 2e6, 2.4e6, "pass", "may be 5% or 500.0µs worse"},
+		{"0.5ms,5%", "mean-tpot-ns", "lower", 2e6, 2.6e6, "regression: A mean-tpot-ns: +30.00% (margin 25%)", "may be 5% or 500.0µs worse"},
+		{"2ms", "added-ttft-ms", "lower", 0.4, 2.2, "pass", "may be 2.000 worse"},
+		{"2ms", "added-ttft-ms", "lower", 0.4, 2.6, "regression: A added-ttft-ms: +550.00% (margin 500%)", "may be 2.000 worse"},
+		{"10", "output-tok/s", "higher", 500, 495, "pass", "may be 10.00 worse"},
+		{"10", "output-tok/s", "higher", 500, 480, "regression: A output-tok/s: -4.00% (margin 2%)", "may be 10.00 worse"},
+		{"600", "output-tok/s", "higher", 500, 480, "cannot judge: old:3: A output-tok/s: the median is 500.0, and gate= allows 600.0 less: want a margin that is less than the median", ""},
+		{"2ms", "added-ttft-ms", "lower", 0, 2.6, "cannot judge: old:3: A added-ttft-ms: the median is 0: want more, since a margin is a share of the median; a budget, max= or min=, needs no old values", ""},
+		{"2ms", "x", "lower", 1, 1, "cannot judge: units:1: unit x: gate=2ms: want a percentage from 0% to less than 100%, percentage points such as 2pp, an amount such as 3, 5%,3 for the larger of both, or none", ""},
+		{"2ms,3ms", "x-ns", "lower", 1, 1, "cannot judge: units:1: unit x-ns: gate=2ms,3ms: want a percentage from 0% to less than 100%, percentage points such as 2pp, an amount such as 0.5ms, 5%,0.5ms for the larger of both, or none", ""},
+		{"2%,3%", "x-ns", "lower", 1, 1, "gate=2%,3%: want a percentage", ""},
+		{"2pp,3", "x-%", "lower", 1, 1, "gate=2pp,3: want percentage points alone", ""},
+		{"3,2pp", "x-%", "lower", 1, 1, "gate=3,2pp: want percentage points alone", ""},
+		{"0", "x-ns", "lower", 1, 1, "gate=0: want a percentage", ""},
+		{"-1ms", "x-ns", "lower", 1, 1, "gate=-1ms: want a percentage", ""},
+		{"5%,", "x-ns", "lower", 1, 1, "gate=5%,: want a percentage", ""},
+	} {
+		t.Run(c.gate+"/"+c.unit, func(t *testing.T) {
+			units := fmt.Sprintf("Unit %s better=%s gate=%s", c.unit, c.better, c.gate)
+			r := compare(t, units, around(c.unit, c.old), around(c.unit, c.new), Options{})
+			assert.Check(t, cmp.Contains(r.headline(), c.headline))
+			var text strings.Builder
+			assert.NilError(t, r.Text(&text))
+			assert.Check(t, cmp.Contains(text.String(), c.title))
+		})
+	}
+}
+
+// TestUngated checks that gate=none in the file of units removes the margin that results state for a unit.
+func TestUngated(t *testing.T) {
+	samples := func(cpu int) (text string) {
+		for i := range 10 {
+			text += run(fmt.Sprintf("Unit cpu better=lower gate=5%%\nUnit x better=lower gate=5%%\nBenchmarkA 1 %d cpu %d x", cpu, 1000+i%3))
+		}
+		return text
+	}
+	for units, headline := range map[string]string{
+		"":                                     "regression: ",
+		"Unit cpu gate=none":                   "pass",
+		"Unit cpu gate=none\nUnit x gate=none": "cannot judge: ",
+		"Unit cpu gate=None":                   "cannot judge: units:1: unit cpu: gate=None: want a percentage",
+	} {
+		r := compare(t, units, samples(100), samples(150), Options{})
+		assert.Check(t, cmp.Contains(r.headline(), headline), units)
+	}
+}

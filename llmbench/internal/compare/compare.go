@@ -1,0 +1,97 @@
+// Package compare says in words how servers compare at equal loads: which is faster and by how much, how sure
+// that is, and which load to measure next. Reports and the table at the end of a run use the same words.
+//
+// A difference counts as real if a test of ranks shows it for all loads and metrics of the answer together, with
+// 95 % confidence (see E. L. Lehmann, "Nonparametrics", 1975, section 1.2). The test supposes that each run is a
+// fresh start of the server. The answer is "preliminary" as long as there are too few runs for the test.
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A Comparison is the result of [Of].
+type Comparison struct {
+	Order []int    // the systems that Says names, the best first, as indexes
+	Says  []string // a paragraph about the best two systems, and then one for each other system
+	// Adds says that one of the best two systems is a gateway to the other one. The first paragraph then says what the
+	// gateway adds, and not which of the two is faster.
+	Adds bool
+}
+
+// maxNamed is the largest number of systems that are compared with the best one.
+const maxNamed = 5
+
+// Of compares systems at equal loads. The key of the load is concurrency, streams, rate, qps, or "" if there is
+// none. A load that keeps the SLO has at least the given share of its requests within the SLO. The result is nil
+// if no two systems have a load in common.
+//
+// In a closed loop the system with the greater throughput is faster. In an open loop the throughput is only the
+// rate of arrivals, so the system with the smaller latency is faster.
+func Of(key string, all []System, share float64) *Comparison {
+	sign := 1.0
+	if Open(key) {
+		sign = -1
+	}
+	var candidates []int
+	for i := range all {
+		if slices.ContainsFunc(all, func(o System) bool { return len(speeds(key, &all[i], &o).strata) > 0 && o.Name != all[i].Name }) {
+			candidates = append(candidates, i)
+		}
+	}
+	if len(candidates) < 2 {
+		return nil
+	}
+	best := candidates[0]
+	for _, i := range candidates[1:] {
+		if p := speeds(key, &all[i], &all[best]); len(p.strata) > 0 && sign*math.Log(p.mean()) > 0 {
+			best = i
+		}
+	}
+	type other struct {
+		index int
+		*pair
+	}
+	var others []other
+	for _, i := range candidates {
+		if p := speeds(key, &all[best], &all[i]); i != best && len(p.strata) > 0 {
+			others = append(others, other{i, p})
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(others, func(a, b other) int { return cmp.Compare(sign*a.mean(), sign*b.mean()) })
+	c := &Comparison{Order: []int{best}}
+	for i, o := range others {
+		if i == maxNamed {
+			c.Says = append(c.Says, fmt.Sprintf("%d further systems were not faster.", len(others)-i))
+			break
+		}
+		first := firstTokens(key, &all[best], &all[o.index])
+		c.Order = append(c.Order, o.index)
+		slo := ""
+		if i == 0 {
+			var named []System
+			for _, j := range candidates {
+				named = append(named, all[j])
+			}
+			slo = Limit(key, named, share)
+		}
+		said := o.paragraph(first, slo, len(others)*(len(others)+1)/2) // the best one is known only after all pairs
+		if x, y := adds(key, &all[best]), adds(key, &all[o.index]); (x == "") != (y == "") {
+			said = x + y // the question is what the one adds to the other, not which of the two is faster
+			c.Adds = c.Adds || i == 0
+		}
+		c.Says = append(c.Says, said)
+	}
+	for _, i := range candidates { // gateways with other work, such as answers that are not streamed
+		if said := adds(key, &all[i]); said != "" && all[i].Work != all[best].Work {
+			c.Says = append(c.Says, said)
+		}
+	}
+	return c
+}

@@ -1,0 +1,81 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
+)
+
+// conclude sets the verdict and the summary.
+func (c *checker) conclude() {
+	r := c.report
+	judged := len(r.Same)
+	for _, all := range [][]Cause{r.Causes, r.Improved} {
+		for _, cause := range all {
+			judged += len(cause.Moves)
+		}
+	}
+	judged += len(r.Suspects) + len(r.Cleared)
+	var rest []string
+	add := func(n int, format string, args ...any) {
+		if n > 0 {
+			rest = append(rest, fmt.Sprintf(format, args...))
+		}
+	}
+	if m := r.SlowOnce; m != nil {
+		what := ", also when rerun, but it was slow in other runs: later runs decide"
+		if m.Reruns > 0 {
+			what = ", to be rerun"
+		}
+		add(1, "all series of the machine worse by about %.1f%%%s", 100*m.Change, what)
+	}
+	undecided := 0
+	for _, m := range r.Suspects {
+		if m.Reruns == 0 {
+			undecided++
+		}
+	}
+	add(len(r.Suspects)-undecided, "%s out of line, to be rerun", numbers.Count(len(r.Suspects)-undecided, "series"))
+	add(undecided, "%s out of line, also when rerun: later runs decide", numbers.Count(undecided, "series"))
+	if len(r.withheldAlarm) == 0 || len(r.Causes) > 0 {
+		add(len(r.Withheld), "%s", strings.Join(r.Withheld, "; "))
+	}
+	add(len(r.Missing), "%s", missed(r.Missing))
+	add(len(r.Unsound), "not sound: %s", strings.Join(r.Unsound, "; "))
+	add(len(r.Young), "%s with too few earlier runs", numbers.Count(len(r.Young), "series"))
+	switch {
+	case len(r.Causes) > 0:
+		r.Verdict = Alarm
+		r.Summary = fmt.Sprintf("alarm: %s, most %s", numbers.Count(len(r.Causes), "change"), most(r.Causes))
+	case len(r.withheldAlarm) > 0:
+		r.Verdict, r.Summary = Alarm, "alarm: "+strings.Join(r.withheldAlarm, "; ")
+	case len(r.Suspects)+len(r.Missing)+len(r.Unsound) > 0 || r.SlowOnce != nil || judged == 0:
+		r.Verdict = CannotJudge
+		r.Summary = "cannot judge"
+		if judged == 0 && len(rest) == 0 {
+			rest = []string{"no results of a gated unit"}
+		}
+	default:
+		r.Verdict, r.Summary = Nothing, fmt.Sprintf("nothing: %s in line with what came before", numbers.Count(judged, "series"))
+	}
+	if len(rest) > 0 {
+		r.Summary += ": " + strings.Join(rest, "; ")
+	}
+	if len(r.Known) > 0 {
+		r.Summary += fmt.Sprintf("; still open: %s, most %s", numbers.Count(len(r.Known), "known change"), most(r.Known))
+	}
+}
+
+// most describes the largest move of causes, which are regressions.
+func most(causes []Cause) string {
+	largest := causes[0].Moves[0]
+	for _, cause := range causes {
+		for _, m := range cause.Moves {
+			if m.finding.Size > largest.finding.Size {
+				largest = m
+			}
+		}
+	}
+	return largest.text()
+}

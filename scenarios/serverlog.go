@@ -1,0 +1,75 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// A logEntry is what the log of a simulated server says about a request. Its times are on the server's clock;
+// mockserver.Entry describes them.
+type logEntry struct {
+	ID       string          `json:"id"`
+	Accepted time.Duration   `json:"accepted_ns"`
+	Tokens   []time.Duration `json:"tokens_ns"` // equal times are one write
+	End      time.Duration   `json:"end_ns"`
+	Status   int             `json:"status"`
+	Aborted  bool            `json:"aborted"`
+}
+
+// A serverLog holds the entries of answers that are complete, by the X-Request-Id of their requests. If a gateway sent a
+// request several times, the entry is of the last complete answer.
+type serverLog map[string]logEntry
+
+// readLog reads the log of a simulated server. It returns nil without an error if the server has none, as real servers.
+func readLog(ctx context.Context, t llmbench.Target) (serverLog, error) {
+	base, client, err := t.Client()
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/mock/log", nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Mock-Epoch-Unix-Ns") == "" {
+		return nil, nil
+	}
+	log := serverLog{}
+	d := json.NewDecoder(resp.Body)
+	if _, err := d.Token(); err != nil { // the beginning of the array
+		return nil, fmt.Errorf("log of the simulated server: %w", err)
+	}
+	for d.More() {
+		var e logEntry
+		if err := d.Decode(&e); err != nil {
+			return nil, fmt.Errorf("log of the simulated server: %w", err)
+		}
+		if e.Status == http.StatusOK && !e.Aborted && len(e.Tokens) > 0 {
+			e.Tokens = slices.Compact(e.Tokens)
+			log[e.ID] = e
+		}
+	}
+	return log, nil
+}
+
+// covers reports whether the log has an entry for each successful request of samples.
+func (l serverLog) covers(samples iter.Seq[*sample.Sample]) bool {
+	for s := range samples {
+		if _, known := l[s.ID]; !known && s.Outcome == sample.OK {
+			return false
+		}
+	}
+	return true
+}
