@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
@@ -30,8 +31,16 @@ func UTF8(r io.Reader) io.Reader {
 // mark is the byte order mark in UTF-8. Files that were joined have it in the middle too.
 var mark = []byte("\uFEFF")
 
-// Text reads a file in Go benchmark format to its end, as [UTF8] does. It omits each byte order mark.
-func Text(r io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(UTF8(r))
-	return bytes.ReplaceAll(text, mark, nil), err
+// Text reads a file in Go benchmark format to its end, as [UTF8] does. It omits each byte order mark. The result may be
+// memory of r, if r is a [bytes.Buffer].
+func Text(r io.Reader) (text []byte, err error) {
+	if b, ok := r.(*bytes.Buffer); ok && utf8.Valid(b.Bytes()) && bytes.IndexByte(b.Bytes(), 0) < 0 { // UTF-16 has zero bytes
+		text = b.Next(b.Len())
+	} else if text, err = io.ReadAll(UTF8(r)); err != nil {
+		return text, err
+	}
+	if bytes.Contains(text, mark) {
+		text = bytes.ReplaceAll(text, mark, nil)
+	}
+	return text, nil
 }

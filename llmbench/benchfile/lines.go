@@ -6,16 +6,18 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/perf/benchfmt"
 )
 
 // Lines returns a reader of the result lines, Unit lines and configuration lines in text, and an error for each line that
 // is [Torn]. The reader skips torn lines, and also lines of a log that begin with "Benchmark" or "Unit", which
-// [benchfmt.Reader] alone takes for wrong results. Positions are lines of text, and name the file.
+// [benchfmt.Reader] alone takes for wrong results. Positions are lines of text, and name the file. Of a log, the reader
+// holds only empty lines.
 func Lines(text []byte, file string) (*benchfmt.Reader, []*benchfmt.SyntaxError) {
 	var kept bytes.Buffer
-	kept.Grow(len(text))
 	var torn []*benchfmt.SyntaxError
 	n, logging := 0, false // logging: the line is text of testing.B.Log, whose further lines are indented by eight columns
 	for b := range bytes.Lines(text) {
@@ -23,17 +25,24 @@ func Lines(text []byte, file string) (*benchfmt.Reader, []*benchfmt.SyntaxError)
 		line := string(bytes.TrimRight(b, "\r\n"))
 		logging = logged.MatchString(line) || logging && strings.HasPrefix(line, "        ")
 		switch kind := KindOf(line); {
-		case logging:
 		case len(b) >= bufio.MaxScanTokenSize: // the reader says that the line is too long
+		case logging:
+			b = []byte("\n")
 		case kind == Torn:
 			torn = append(torn, &benchfmt.SyntaxError{FileName: file, Line: n, Msg: whyTorn(line)})
 			b = []byte("\n")
-		case kind == Other && (strings.HasPrefix(line, "Benchmark") || strings.HasPrefix(line, "Unit")):
+		case kind == Other && !isLower(line): // no configuration line
 			b = []byte("\n")
 		}
 		kept.Write(b)
 	}
 	return benchfmt.NewReader(&kept, file), torn
+}
+
+// isLower reports whether a line begins with a lower-case letter, as the keys of configuration lines do.
+func isLower(line string) bool {
+	first, _ := utf8.DecodeRuneInString(line)
+	return unicode.IsLower(first)
 }
 
 // Records returns the records of one kind in text, such as its result lines, and skips everything else. The memory of a

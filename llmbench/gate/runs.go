@@ -23,8 +23,8 @@ import (
 // If partial is set, runs need not end. For complete runs, checkRuns counts the results of each benchmark, and the runs
 // that have none of it; see countAbsent.
 func (f *results) checkRuns(partial bool) {
-	begun, lines := 0, bytes.Split(f.data, []byte("\n"))
-	inRun := map[*samples]int{} // number of results since begun
+	begun, last := 0, bytes.Count(f.data, []byte("\n")) // last: number of the last line
+	inRun := map[*samples]int{}                         // number of results since begun
 	pkg, complete := "", []process{}
 	unfinished := func(line int, format string, args ...any) {
 		if f.partial = partial; !partial {
@@ -32,14 +32,14 @@ func (f *results) checkRuns(partial bool) {
 		}
 		clear(inRun)
 	}
-	last := len(lines) // number of the last line
-	if len(lines[last-1]) == 0 {
-		last--
-	} else {
+	if len(f.data) > 0 && !bytes.HasSuffix(f.data, []byte("\n")) {
+		last++
 		f.problemf(last, "the last line has no line end: was the file cut off?")
 	}
-	for i, b := range lines[:last] {
-		n, line := i+1, strings.TrimSuffix(string(b), "\r")
+	n := 0
+	for b := range bytes.Lines(f.data) {
+		n++
+		line := strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r")
 		system, start := strings.CutPrefix(line, "goos:")
 		start = start && strings.TrimSpace(system) != "" // without a value, the line ends the setting of a joined file
 		switch {

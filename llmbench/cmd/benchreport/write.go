@@ -105,7 +105,7 @@ func (o *options) judge() (*gate.Report, error) {
 		return nil, err
 	}
 	file := func(i int) gate.File {
-		return gate.File{Name: sides[i].Path, Data: bytes.NewReader(texts[i].Bytes)}
+		return gate.File{Name: sides[i].Path, Data: bytes.NewBuffer(texts[i].Bytes)}
 	}
 	return gate.Compare(gate.File{}, file(0), file(1), gate.Options{RequireQuiet: true})
 }

@@ -13,6 +13,7 @@ type File struct {
 	Tool    string   // the tool that wrote the file, such as "vLLM"; "" means Go benchmark format
 	Results []Result // one for each load, or for each run of a load; none for Go benchmark format
 	Notes   []string // limitations of the file; the texts do not contain the path
+	size    int64    // size on disk, in bytes, or 0 if not known
 	text    []byte   // the contents of a file in Go benchmark format
 	sources []string // base names of the files that the results were computed from
 }

@@ -58,6 +58,9 @@ func Read(path string, o Options) (*File, error) {
 		return nil, err // already names the path
 	}
 	defer in.Close()
+	if info, err := in.Stat(); err == nil {
+		f.size = min(info.Size(), maxGo)
+	}
 	if err := f.read(in, o); err != nil {
 		if _, known := errors.AsType[*Error](err); known {
 			return nil, err
@@ -145,7 +148,11 @@ func (f *File) readTable(in io.Reader, o Options) error {
 // readGo reads a file in Go benchmark format. The gate checks such files later. The output of Ollama's
 // bench has this format too, but needs further processing.
 func (f *File) readGo(in io.Reader, o Options) error {
-	text, err := benchfile.Text(io.LimitReader(in, maxGo+1))
+	b := bytes.NewBuffer(make([]byte, 0, f.size+bytes.MinRead)) // a log may be large, and is not copied
+	if _, err := b.ReadFrom(io.LimitReader(in, maxGo+1)); err != nil {
+		return err
+	}
+	text, err := benchfile.Text(b)
 	switch {
 	case err != nil:
 		return err

@@ -56,8 +56,11 @@ func (f *File) process() string {
 
 // Text returns the side in Go benchmark format, preceded by the Unit lines in units. Each file of another
 // tool becomes one run; repetitions on the same server that are in several files also become one run. Files
-// in Go benchmark format are copied unchanged.
+// in Go benchmark format are copied unchanged; a side that is nothing but one such file is not even copied.
 func (s *Side) Text(units []string) *Text {
+	if f := s.Files[0]; len(s.Files) == 1 && len(units) == 0 && f.Tool == "" {
+		return &Text{f.text, []start{{1, f.Path, true}}}
+	}
 	t := &Text{}
 	var b bytes.Buffer
 	lines := 0
@@ -75,11 +78,14 @@ func (s *Side) Text(units []string) *Text {
 		if f.Tool == "" {
 			write(unset(set, nil))
 			t.starts = append(t.starts, start{lines + 1, f.Path, true})
-			write(string(f.text))
-			if i+1 < len(files) && !bytes.HasSuffix(f.text, []byte("\n")) {
-				write("\n")
+			b.Write(f.text)
+			lines += bytes.Count(f.text, []byte("\n"))
+			if i+1 < len(files) {
+				if !bytes.HasSuffix(f.text, []byte("\n")) {
+					write("\n")
+				}
+				set = keysOf(f.text)
 			}
-			set = keysOf(f.text)
 			continue
 		}
 		t.starts = append(t.starts, start{lines + 1, f.Path, false})

@@ -92,7 +92,7 @@ func (c *Comparison) Compare(paths ...string) (*gate.Report, error) {
 	}
 	files := make([]gate.File, len(paths))
 	for i, path := range paths {
-		files[i] = gate.File{Name: sides[i].Path, Data: bytes.NewReader(texts[i].Bytes)}
+		files[i] = gate.File{Name: sides[i].Path, Data: bytes.NewBuffer(texts[i].Bytes)}
 		if c.Versions[i] != "" {
 			files[i].Name, files[i].Version = filepath.Base(path), c.Versions[i]
 		}
