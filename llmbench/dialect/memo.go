@@ -44,7 +44,8 @@ func (m *memo) text(document []byte) (text []byte, ok bool) {
 }
 
 // A memoParser is a baseParser with a memo. A document that the memo knows must not change the state of the
-// dialect's parser: it is then still in the state after the document that the memo learned.
+// dialect's parser: it is then still in the state after the document that the memo learned. TestMemoState checks all
+// fields of the parser.
 type memoParser struct {
 	baseParser
 	memo      memo

@@ -3,6 +3,7 @@ package dialect
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,6 +74,37 @@ func TestMemo(t *testing.T) {
 	if _, known := p.(*openAIParser).memo.text([]byte(vllmChunk)); known {
 		t.Error("Reset does not clear the memo")
 	}
+}
+
+// remembered returns the parser's memo.
+func (p *memoParser) remembered() *memo { return &p.memo }
+
+// textType returns the type of the events that have text.
+func (p *memoParser) textType() []byte { return p.textEvent }
+
+// TestMemoState checks in each dialect with a memo that a document which the memo learns does not change the state of the
+// parser when it comes again, whatever fields the parser has. The memo leaves out such documents.
+func TestMemoState(t *testing.T) {
+	learned := map[string]bool{}
+	for _, f := range forms {
+		p, ok := f.d.NewParser().(interface {
+			Parser
+			remembered() *memo
+		})
+		if !ok {
+			continue
+		}
+		var d Delta
+		state := func(document string) string {
+			assert.NilError(t, p.Event(sse.Event{Type: p.(interface{ textType() []byte }).textType(), Data: []byte(document)}, &d))
+			learned[f.d.Name()] = len(p.remembered().head) > 0
+			p.remembered().forget()
+			return fmt.Sprintf("%+v", reflect.ValueOf(p).Elem())
+		}
+		p.Reset()
+		assert.Equal(t, state(f.text), state(f.text), f.d.Name())
+	}
+	assert.DeepEqual(t, learned, map[string]bool{"openai-chat": true, "openai-completions": true, "anthropic-messages": true, "cohere": true})
 }
 
 // replaced returns chunk with its text "a" replaced by text.
