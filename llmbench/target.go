@@ -22,8 +22,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/mergepatch"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -169,35 +167,6 @@ type Truth struct {
 	Next string
 }
 
-// An Observer prepares a server for each pass, and returns the server's own metrics after the pass. Only
-// the benchmark's goroutine calls its methods. The time of these calls is not measured.
-type Observer interface {
-	// Before is called before each measured pass. If it returns an error, the benchmark fails.
-	Before(ctx context.Context) error
-	// After is called after each measured pass, when the last response has ended. It returns the server's
-	// metrics for all passes so far, keyed by unit name. A value that is not finite is omitted and logged.
-	// An error is logged, too; the result then has no metrics from the Observer unless After succeeds for a
-	// later pass.
-	After(ctx context.Context) (map[string]float64, error)
-}
-
-// A SamplesObserver is an [Observer] that also has metrics that depend on the samples, such as the server's
-// CPU time per output token.
-type SamplesObserver interface {
-	Observer
-	// FiguresOf is called after the last pass, with the samples of all passes. It returns metrics keyed by
-	// unit name, as After does. It is not called if After returned an error for the last pass.
-	FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float64
-}
-
-// A CountersObserver is an [Observer] that also has counters for the records.
-type CountersObserver interface {
-	Observer
-	// Counters returns the values of counters before and after the last pass, by name. It is called after each call
-	// of After, and returns nil if the values are unknown.
-	Counters() map[string][2]float64
-}
-
 // dialect returns the target's dialect, or the default one.
 func (t Target) dialect() dialect.Dialect {
 	if t.Dialect == nil {
@@ -225,59 +194,6 @@ func (t Target) header() http.Header {
 	return h
 }
 
-// config returns what the results depend on, keyed as in the configuration lines: the target's Config, its
-// dialect, and every setting that changes the requests or the connections.
-func (t Target) config() map[string]string {
-	c := map[string]string{"dialect": t.dialect().Name()}
-	maps.Copy(c, t.Config)
-	var names []string
-	keyName, _ := dialect.KeyHeader(t.dialect(), "")
-	for name := range t.Header {
-		if name = http.CanonicalHeaderKey(name); name != "Authorization" && name != keyName {
-			names = append(names, name)
-		}
-	}
-	if len(names) > 0 {
-		slices.Sort(names)
-		c["header"] = strings.Join(names, ", ")
-	}
-	if len(t.Echo) > 0 {
-		c["echo"] = strings.Join(canonicalNames(t.Echo), ", ")
-	}
-	if len(t.ShedStatus) > 0 {
-		c["shed-status"] = strings.Trim(fmt.Sprint(slices.Sorted(slices.Values(t.ShedStatus))), "[]")
-	}
-	if len(t.Body) > 0 {
-		shown, _ := mergepatch.Hide(t.Body, env.IsSecret)
-		c["body"] = shown
-	}
-	if t.Compressed {
-		c["compression"] = "allowed, instants of compressed answers are those of whole compressed blocks"
-	}
-	if t.AWS != nil {
-		c["signed"] = "with AWS keys, region " + t.AWS.Region
-	}
-	if t.Proxy != "" {
-		if u, err := url.Parse(t.Proxy); err == nil {
-			c["proxy"] = u.Scheme + "://" + u.Host
-		}
-	}
-	if t.http2() {
-		c["http"] = "2"
-	}
-	if t.overUnixSocket() {
-		c["instants"] = "of the client's reads, a Unix socket has no kernel timestamps"
-	}
-	if t.TLS != nil && t.TLS.InsecureSkipVerify {
-		c["tls"] = "insecure, the server's certificate is not verified"
-	}
-	secrets := t.secrets() // some values come from a server, which may repeat a secret
-	for name, value := range c {
-		c[name] = secrets.Hide(value)
-	}
-	return c
-}
-
 // http2 reports whether requests are sent over HTTP/2.
 func (t Target) http2() bool { return t.HTTP == "2" }
 
@@ -289,53 +205,6 @@ func (t Target) overUnixSocket() bool {
 
 // outlives reports whether the server may run before and after this process.
 func (t Target) outlives() bool { return !t.Simulated && !t.Ephemeral }
-
-// Check returns an error if t is invalid. It sends nothing. The error shows no header value, and only the
-// scheme and the host of the URL.
-func (t Target) Check() error {
-	_, _, err := t.endpoint()
-	return err
-}
-
-// newClient returns a client of t, which must be closed.
-func newClient(t Target) (*send.Client, error) {
-	at, proxy, err := t.endpoint()
-	if err != nil {
-		return nil, err
-	}
-	c, err := send.NewClient(send.Server{At: at, Dialect: t.dialect(), Header: t.header(), Sign: t.AWS.signer(t.dialect()), Secrets: t.secrets(), Compressed: t.Compressed, Echo: canonicalNames(t.Echo), Shed: t.ShedStatus, Record: canonicalNames(t.RecordHeader), Dial: t.Dial, Proxy: proxy, TLS: t.TLS, HTTP2: t.http2()})
-	if err != nil {
-		return nil, fmt.Errorf("target: %w", err)
-	}
-	return c, nil
-}
-
-// endpoint returns the address of the server and the URL of the proxy, which is nil if there is none. It
-// returns an error if t is invalid.
-func (t Target) endpoint() (e endpoint.Endpoint, proxy *url.URL, err error) {
-	t.secrets() // so that they are known before the first request
-	if e, err = endpoint.Parse(t.URL); err == nil {
-		err = t.checkRequests()
-	}
-	if err == nil {
-		proxy, err = t.proxy()
-	}
-	if err == nil && t.HTTP != "" && t.HTTP != "1.1" && t.HTTP != "2" {
-		err = fmt.Errorf("HTTP %.20q; want 1.1 or 2", t.HTTP)
-	}
-	if err == nil && t.http2() && proxy != nil && e.Socket == "" && strings.HasPrefix(e.Base, "http:") && strings.HasPrefix(proxy.Scheme, "http") {
-		err = conn.ErrForwards
-	}
-	for _, key := range slices.Sorted(maps.Keys(t.Config)) {
-		if err == nil && !validConfigKey(key) {
-			err = fmt.Errorf("config key %q; must start with a lower-case letter and hold no space, colon or upper case", key)
-		}
-	}
-	if err != nil {
-		err = fmt.Errorf("target: %w", err)
-	}
-	return e, proxy, err
-}
 
 // checkRequests returns an error if t adds something invalid to requests.
 func (t Target) checkRequests() error {
@@ -433,34 +302,6 @@ func (t Target) proxy() (*url.URL, error) {
 	return u, nil
 }
 
-// Client returns a client for requests that are not part of a load, such as a health check or a call of the
-// server's tokenizer. It also returns the base URL, to which the caller appends a path. The client connects
-// to the server like the requests of a load do. It adds the target's Header and the query of its URL to
-// each request, and follows no redirects. It keeps idle connections for one second, and has no timeout of
-// its own.
-func (t Target) Client() (base string, client *http.Client, err error) {
-	e, proxy, err := t.endpoint()
-	if err != nil {
-		return "", nil, err
-	}
-	return e.Base, e.Client(endpoint.Options{Header: t.header(), TLS: t.TLS, Dial: t.Dial, Proxy: proxy, ProxyTLS: conn.ProxyTLS(t.TLS), Sent: t.aside(), HTTP2: t.http2()}), nil
-}
-
-// aside returns where requests are counted that are part of no measured pass, or nil if they are not counted.
-func (t Target) aside() *endpoint.Aside {
-	if t.Simulated {
-		return nil
-	}
-	return &endpoint.Sent
-}
-
-// countAside counts n requests that are part of no measured pass.
-func (t Target) countAside(n int, what string) {
-	if sent := t.aside(); sent != nil {
-		sent.Add(n, what, t.Where())
-	}
-}
-
 // Where returns the address of the server for use in messages: host and port, or the path of the Unix
 // socket. It returns "" if the URL is invalid.
 func (t Target) Where() string {
@@ -469,93 +310,4 @@ func (t Target) Where() string {
 		return ""
 	}
 	return e.Where()
-}
-
-// secrets adds the parts of t that must not be shown to the secrets of this process, and returns all of these secrets.
-func (t Target) secrets() redact.Secrets {
-	all := append(credentials(t.Header), t.AWS.secrets()...)
-	if e, err := endpoint.Parse(t.URL); err == nil {
-		all = append(all, e.Secrets()...)
-	}
-	if proxy, err := t.proxy(); err == nil && proxy != nil {
-		password, set := proxy.User.Password()
-		all = append(all, password, proxy.User.Username()+":"+password)
-		if !set { // a token may be in the place of the name
-			all = append(all, proxy.User.Username())
-		}
-	}
-	_, members := mergepatch.Hide(t.Body, env.IsSecret)
-	redact.Add(append(all, members...)...)
-	return redact.Known()
-}
-
-// described lists fields of a request that describe the message, so that their values are no credentials.
-var described = []string{"Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Connection", "Content-Encoding", "Content-Type"}
-
-// credentials returns the values in h, and their parts, that must not be shown.
-func credentials(h http.Header) (all []string) {
-	for name, values := range h {
-		if slices.Contains(described, http.CanonicalHeaderKey(name)) {
-			continue
-		}
-		for _, v := range values {
-			all = append(all, v)
-			if _, credential, found := strings.Cut(v, " "); found { // after a scheme, such as Bearer
-				all = append(all, credential)
-			}
-			if http.CanonicalHeaderKey(name) == "Cookie" {
-				for pair := range strings.SplitSeq(v, ";") {
-					_, value, _ := strings.Cut(pair, "=")
-					all = append(all, strings.Trim(value, ` "`))
-				}
-			}
-		}
-	}
-	r := http.Request{Header: http.Header{"Authorization": authorization(h)}}
-	if user, password, ok := r.BasicAuth(); ok {
-		all = append(all, password, user+":"+password)
-	}
-	return all
-}
-
-// authorization returns the values of the field Authorization, whatever the case of its name.
-func authorization(h http.Header) (values []string) {
-	for name, all := range h {
-		if http.CanonicalHeaderKey(name) == "Authorization" {
-			values = append(values, all...)
-		}
-	}
-	return values
-}
-
-// Redact returns text in a form that may be shown. It removes the target's credentials, because servers
-// repeat them in errors, and the other secrets that this process knows. Credentials are the values in Header,
-// in the query of URL, in Proxy, in AWS and in secret members of Body that have at least eight bytes. A
-// credential is also found if its characters are escaped as in JSON, HTML, Go or a URL, if it is in base64 or
-// hexadecimal digits, or cut off before a [dialect.Cut]. Redact also writes characters other than tabs and
-// newlines that are not graphic, and the first character of a command to a CI system such as ::error::, as Go
-// escapes.
-func (t Target) Redact(text string) string { return t.secrets().Hide(text) }
-
-// Excerpt redacts text like [Target.Redact], and then shortens it to no more than most bytes. A shortened
-// text ends with [dialect.Cut]. Do not shorten a text before it is redacted: a credential that is cut off
-// might not be recognized.
-func (t Target) Excerpt(text string, most int) string { return t.secrets().Excerpt(text, most) }
-
-// validConfigKey reports whether key is valid in a configuration line
-// (https://go.googlesource.com/proposal/+/master/design/14313-benchmark-format.md).
-func validConfigKey(key string) bool {
-	return key != "" && key[0] >= 'a' && key[0] <= 'z' && strings.ToLower(key) == key && !strings.ContainsAny(key, ": \t\r\n")
-}
-
-// NameValue turns s into a valid value in a benchmark name, which consists of lower-case letters, digits,
-// '.', '_' and '-'. Upper-case letters become lower-case, and every other character becomes '_'.
-func NameValue(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, strings.ToLower(s))
 }
