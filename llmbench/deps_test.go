@@ -71,7 +71,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/dialect/internal/jsonwalk", "github.com/go-json-experiment/json", ""},
 	{"llmbench/env", "", ""},
 	{"llmbench/env/extracases", "llmbench/env", ""},
-	{"llmbench/gate", "llmbench/internal/numbers llmbench/redact llmbench/benchfile llmbench/gate/internal/decide golang.org/x/perf", ""},
+	{"llmbench/gate", "llmbench/internal/columns llmbench/internal/compare llmbench/sample llmbench/internal/numbers llmbench/redact llmbench/benchfile llmbench/gate/internal/decide golang.org/x/perf", ""},
 	{"llmbench/gate/internal/decide", "llmbench/internal/student", ""},
 	{"llmbench/harness", "llmbench/internal/process", ""},
 	{"llmbench/internal/audit", "llmbench/sample", ""},

@@ -36,7 +36,7 @@ func TestLoneRow(t *testing.T) {
 		{8, 10, Pass, ""}, // not settled: a look at 0.005 needs more
 		{10, 10, Regression, "Chat-2 tpot-ns: +"},
 	} {
-		r := compare(t, loneUnits, lone(c.n, 2), lone(c.n, 4), Options{NewFirst: order(c.n), Planned: c.planned, RequireQuiet: true})
+		r := judge(t, loneUnits, lone(c.n, 2), lone(c.n, 4), Options{NewFirst: order(c.n), Planned: c.planned, RequireQuiet: true})
 		if c.want == "" {
 			assert.Assert(t, !r.Settled)
 			continue
@@ -45,16 +45,16 @@ func TestLoneRow(t *testing.T) {
 		assert.Assert(t, strings.Contains(strings.Join(r.reasons(), "\n"), c.want), "%q", r.reasons())
 	}
 	// Files are no pairs. A t-test finds the row with the least number of files.
-	r := compare(t, loneUnits, lone(6, 2), lone(6, 4), Options{RequireQuiet: true})
+	r := judge(t, loneUnits, lone(6, 2), lone(6, 4), Options{RequireQuiet: true})
 	assert.Equal(t, r.Verdict, Regression, "%q", r.reasons())
-	r = compare(t, loneUnits, lone(5, 2), lone(5, 4), Options{RequireQuiet: true})
+	r = judge(t, loneUnits, lone(5, 2), lone(5, 4), Options{RequireQuiet: true})
 	assert.Equal(t, r.Verdict, CannotJudge)
 	assert.Assert(t, strings.Contains(r.headline(), "5 old and 5 new samples: want at least 6 of each"), "%s", r.headline())
 	// One gated row needs six.
-	r = compare(t, "Unit tpot-ns better=lower gate=2%\n", lone(6, 2), lone(6, 4), Options{NewFirst: order(6), Planned: 6, RequireQuiet: true})
+	r = judge(t, "Unit tpot-ns better=lower gate=2%\n", lone(6, 2), lone(6, 4), Options{NewFirst: order(6), Planned: 6, RequireQuiet: true})
 	assert.Equal(t, r.Verdict, Regression, "%q", r.reasons())
 	// Rows that are all shown to be no worse pass with six pairs in a file, too.
-	r = compare(t, loneUnits, lone(6, 2), lone(6, 2), Options{NewFirst: order(6)})
+	r = judge(t, loneUnits, lone(6, 2), lone(6, 2), Options{NewFirst: order(6)})
 	assert.Equal(t, r.Verdict, Pass, "%q", r.reasons())
 }
 
@@ -69,7 +69,7 @@ func TestTooFewSamples(t *testing.T) {
 		}
 		return b.String()
 	}
-	r := compare(t, loneUnits, side(6, 2), side(6, 4), Options{NewFirst: order(6), RequireQuiet: true})
+	r := judge(t, loneUnits, side(6, 2), side(6, 4), Options{NewFirst: order(6), RequireQuiet: true})
 	text := strings.Join(append(r.reasons(), r.headline()), "\n")
 	assert.Equal(t, r.Verdict, CannotJudge)
 	assert.Assert(t, strings.Contains(text, "is worse than the margin of 2% by more than the noise,") && strings.Contains(text, "but too few samples show it (p worse 0.031): want about 7 samples a side"), "%s", text)
@@ -88,7 +88,7 @@ func TestNoisyFiles(t *testing.T) {
 	}
 	passed := 0
 	for range 60 { // 10 % slower, and by chance a few with a noise within the margin
-		q := compare(t, gateOp, side(100, 0.1), side(110, 0.1), Options{RequireQuiet: true})
+		q := judge(t, gateOp, side(100, 0.1), side(110, 0.1), Options{RequireQuiet: true})
 		if q.Verdict == Pass {
 			passed++
 			assert.Assert(t, strings.Contains(q.headline(), "pass: no regression found in 1 row; a regression of "), "%s", q.headline())
@@ -97,7 +97,7 @@ func TestNoisyFiles(t *testing.T) {
 	assert.Assert(t, passed <= 2, "%d", passed)
 	passed = 0
 	for range 60 {
-		q := compare(t, gateOp, side(100, 0.01), side(100, 0.01), Options{RequireQuiet: true})
+		q := judge(t, gateOp, side(100, 0.01), side(100, 0.01), Options{RequireQuiet: true})
 		if q.Verdict == Pass {
 			passed++
 			text := strings.Join(append(q.power(), q.headline()), "\n")
@@ -124,11 +124,11 @@ func TestDefaultMargins(t *testing.T) {
 		{side("1000", "50", "80", "2"), Regression, "regression: 1 of 4 rows: A-8 B/op: +25.00% (margin 5%)" + by},
 		{side("1000", "50", "64", "3"), Regression, "regression: 1 of 4 rows: A-8 allocs/op: +50.00% (margin 5%)" + by},
 	} {
-		r := compare(t, "", old, c.new, Options{RequireQuiet: true})
+		r := judge(t, "", old, c.new, Options{RequireQuiet: true})
 		assert.Equal(t, r.Verdict, c.verdict)
 		assert.Equal(t, r.headline(), c.want)
 	}
 	// One margin of one's own is the only one.
-	r := compare(t, "Unit ns/op gate=10%\n", old, side("1060", "50", "64", "3"), Options{RequireQuiet: true})
+	r := judge(t, "Unit ns/op gate=10%\n", old, side("1060", "50", "64", "3"), Options{RequireQuiet: true})
 	assert.Equal(t, r.headline(), "pass: 1 row within its margin")
 }

@@ -27,7 +27,7 @@ func TestFailedRequests(t *testing.T) {
 		{side(40, 40, 40, 0, 0, 0, 0, 0), "the mean of fail-% is 15, but 0 in old: want results that differ by at most same=5"},
 		{side(0, 0, 4, 0, 4, 0, 0, 0), ""},
 	} {
-		r := compare(t, units, none, c.new, Options{})
+		r := judge(t, units, none, c.new, Options{})
 		assert.Equal(t, r.Verdict == Pass, c.want == "", "%q", r.reasons())
 		assert.Assert(t, strings.Contains(strings.Join(r.reasons(), "\n"), c.want), "%q", r.reasons())
 	}

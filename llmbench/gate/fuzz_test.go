@@ -37,7 +37,7 @@ func FuzzCompare(f *testing.F) {
 				t.Fatalf("Compare() = %v, want no error", err)
 			}
 			var b strings.Builder
-			for _, print := range []error{r.Text(&b), r.Markdown(&b), r.JSON(&b)} {
+			for _, print := range []error{r.Brief(&b), r.Text(&b), r.Markdown(&b), r.JSON(&b)} {
 				if print != nil {
 					t.Errorf("cannot render %+v: %v", r, print)
 				}

@@ -30,7 +30,7 @@ func unitsFile(name, text string) File {
 }
 
 // compare compares files that are named units, old and new.
-func compare(t *testing.T, units, old, new string, o Options) *Report {
+func judge(t *testing.T, units, old, new string, o Options) *Report {
 	t.Helper()
 	r, err := Compare(unitsFile("units", units), File{Name: "old", Data: strings.NewReader(old)}, File{Name: "new", Data: strings.NewReader(new)}, o)
 	assert.NilError(t, err)
@@ -78,7 +78,7 @@ func TestVerdicts(t *testing.T) {
 			[]string{"A ns/op: +100.00%, may be 5% worse", "old:4: B: missing in new (benchgate -removed=allow accepts that)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := compare(t, c.units, c.old, c.new, Options{})
+			r := judge(t, c.units, c.old, c.new, Options{})
 			assert.Equal(t, r.Verdict, c.verdict, "%q", r.reasons())
 			if diff := cmp.Diff(c.reasons, r.reasons()); diff != "" {
 				t.Errorf("reasons() mismatch (-want +got):\n%s", diff)
@@ -181,7 +181,7 @@ func TestProblems(t *testing.T) {
 		{gateOp, runs(3, "BenchmarkA 1 1 ns/op"), runs(3, "BenchmarkA 1 1 ns/op"),
 			[]string{"old:3: A ns/op: 3 old and 3 new samples: want at least 6 of each at alpha 0.025"}},
 	} {
-		r := compare(t, c.units, c.old, c.new, Options{})
+		r := judge(t, c.units, c.old, c.new, Options{})
 		if r.Verdict != CannotJudge {
 			t.Errorf("Compare(%q, …).Verdict = %s, want %s because of %q", c.units, r.Verdict, CannotJudge, c.want)
 		}
@@ -213,7 +213,7 @@ func TestSame(t *testing.T) {
 		{"within an amount of a unit that is tidied", "Unit x-ns same=5", " 100 x-ns", " 104.9 x-ns", ""},
 		{"the file of units overrides the others", "Unit tok same=100%", " 1 tok", " 100 tok", ""},
 	} {
-		r := compare(t, gateOp+c.units+"\n", "Unit tok same=1%\n"+of(6, 100, c.old), of(6, 200, c.new), Options{})
+		r := judge(t, gateOp+c.units+"\n", "Unit tok same=1%\n"+of(6, 100, c.old), of(6, 200, c.new), Options{})
 		if c.want == "" {
 			assert.DeepEqual(t, r.reasons(), []string{"A ns/op: +100.00%, may be 5% worse"})
 			continue
@@ -222,10 +222,10 @@ func TestSame(t *testing.T) {
 		assert.DeepEqual(t, r.reasons(), []string{"new:3: A: " + c.want})
 		assert.Equal(t, r.Rows[0].Verdict, CannotJudge, c.name)
 	}
-	r := compare(t, gateOp+"Unit tok same=2%\n", of(6, 100, " 1 tok")+runs(6, "BenchmarkB 1 1 tok"), of(6, 100, " 1 tok")+runs(6, "BenchmarkB 1 2 tok"), Options{})
+	r := judge(t, gateOp+"Unit tok same=2%\n", of(6, 100, " 1 tok")+runs(6, "BenchmarkB 1 1 tok"), of(6, 100, " 1 tok")+runs(6, "BenchmarkB 1 2 tok"), Options{})
 	assert.Equal(t, r.Verdict, Pass, "benchmark B has no gated unit: %q", r.reasons())
 	// Only a minority of the old results has this unit, so its median is 0.
-	r = compare(t, gateOp+"Unit tok same=2%\n", of(4, 100, "")+of(3, 100, " 9 tok"), of(7, 100, ""), Options{})
+	r = judge(t, gateOp+"Unit tok same=2%\n", of(4, 100, "")+of(3, 100, " 9 tok"), of(7, 100, ""), Options{})
 	assert.Equal(t, r.Verdict, Pass, "%q", r.reasons())
 }
 
@@ -268,7 +268,7 @@ func TestOneSided(t *testing.T) {
 			"cannot judge: old:3: A-2: GOMAXPROCS is 2, but 4 at new:3: want both run with the same -cpu of go test (benchgate -ignore=/gomaxprocs accepts that)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := compare(t, gateOp, c.old, c.new, c.o)
+			r := judge(t, gateOp, c.old, c.new, c.o)
 			assert.Equal(t, r.headline(), c.headline, "%q", r.reasons())
 			assert.Equal(t, r.Settled, true)
 		})
@@ -302,7 +302,7 @@ func TestRunsAccepted(t *testing.T) {
 		{"several results that are not gated", runs(6, line, "BenchmarkB 1 1 B/op", "BenchmarkB 1 1 B/op"), runs(6, line, "BenchmarkB 1 1 B/op"), Options{}, pass},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := compare(t, gateOp, c.old, c.new, c.o)
+			r := judge(t, gateOp, c.old, c.new, c.o)
 			assert.Equal(t, r.headline(), c.headline, "%q", r.reasons())
 		})
 	}
@@ -326,7 +326,7 @@ func TestMoves(t *testing.T) {
 		{"noise", side(2, 1) + side(2, 2) + side(2, 4), side(2, 4) + side(2, 2) + side(2, 4), nil},
 		{"too few", side(3, 1), side(3, 2), nil},
 	} {
-		got := compare(t, gateOp, c.old, c.new, Options{}).moves()
+		got := judge(t, gateOp, c.old, c.new, Options{}).moves()
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: moves() mismatch (-want +got):\n%s", c.name, diff)
 		}
@@ -336,7 +336,7 @@ func TestMoves(t *testing.T) {
 		units = append(units, fmt.Sprintf("1 x%d", i))
 	}
 	old := "BenchmarkA 1 100 ns/op " + strings.Join(units, " ")
-	got := compare(t, gateOp, runs(6, old), runs(6, strings.ReplaceAll(old, " 1 x", " 2 x")), Options{}).moves()
+	got := judge(t, gateOp, runs(6, old), runs(6, strings.ReplaceAll(old, " 1 x", " 2 x")), Options{}).moves()
 	assert.Equal(t, len(got), 9)
 	assert.Equal(t, got[8], "and 2 more")
 }
@@ -347,11 +347,11 @@ func TestProblemsShared(t *testing.T) {
 	for i := range 24 {
 		lines = append(lines, fmt.Sprintf("Benchmark%c-2 1 1 ns/op", 'A'+i))
 	}
-	r := compare(t, gateOp, runs(5, lines...), runs(5, lines...), Options{})
+	r := judge(t, gateOp, runs(5, lines...), runs(5, lines...), Options{})
 	assert.DeepEqual(t, r.reasons(), []string{"old:3: A-2 ns/op, B-2 ns/op, C-2 ns/op, D-2 ns/op, E-2 ns/op, F-2 ns/op, G-2 ns/op, H-2 ns/op and 16 more: " +
 		"5 old and 5 new samples: want at least 6 of each at alpha 0.025"})
 	assert.Equal(t, len(r.Problems), 24)
-	assert.Equal(t, compare(t, gateOp, runs(6, lines...), runs(6, lines...), Options{}).Verdict, Pass)
+	assert.Equal(t, judge(t, gateOp, runs(6, lines...), runs(6, lines...), Options{}).Verdict, Pass)
 }
 
 func TestIgnore(t *testing.T) {
@@ -368,7 +368,7 @@ func TestIgnore(t *testing.T) {
 			"old:4: A: a result of p.BenchmarkA-4, but the row has results of p.BenchmarkA-2 since line 3: want one benchmark in a row, so ignore fewer keys",
 			"new:4: A: a result of p.BenchmarkA-4, but the row has results of p.BenchmarkA-2 since line 3: want one benchmark in a row, so ignore fewer keys"}},
 	} {
-		r := compare(t, gateOp, c.old, c.new, Options{Ignore: c.ignore})
+		r := judge(t, gateOp, c.old, c.new, Options{Ignore: c.ignore})
 		if diff := cmp.Diff(c.want, r.reasons()); diff != "" {
 			t.Errorf("Compare() ignoring %q: reasons() mismatch (-want +got):\n%s", c.ignore, diff)
 		}
@@ -448,7 +448,7 @@ func TestCompareColumns(t *testing.T) {
 func TestOrder(t *testing.T) {
 	old := runs(6, "BenchmarkZ 1 1 ns/op 2 b 3 a", "BenchmarkA 1 1 ns/op")
 	new := runs(6, "BenchmarkM 1 1 ns/op", "BenchmarkA 1 1 ns/op 1 B/op", "BenchmarkZ 1 1 ns/op 2 b 3 c")
-	r := compare(t, gateOp, old, new, Options{})
+	r := judge(t, gateOp, old, new, Options{})
 	var got []string
 	for _, row := range r.Rows {
 		got = append(got, row.Name+" "+row.Unit)

@@ -46,7 +46,7 @@ func TestHeadline(t *testing.T) {
 		{"the same file", side(quiet), side(quiet), "pass: 1 row within its margin; both files have the same contents, so the results are compared with themselves", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := compare(t, gateOp, c.old, c.new, Options{})
+			r := judge(t, gateOp, c.old, c.new, Options{})
 			var b strings.Builder
 			assert.NilError(t, r.Text(&b))
 			assert.Equal(t, r.headline(), c.headline, "%s", &b)
@@ -55,11 +55,11 @@ func TestHeadline(t *testing.T) {
 			assert.Assert(t, strings.Contains(b.String(), c.hint), "%s", &b)
 		})
 	}
-	named := compare(t, gateOp, side(quiet), side(times(quiet, 1.01)), Options{})
+	named := judge(t, gateOp, side(quiet), side(times(quiet, 1.01)), Options{})
 	named.Sides = "b against a; command: x\x1b[1m"
 	assert.Equal(t, named.headline(), "pass: 1 row within its margin; b against a; command: x\\x1b[1m")
 	// The command benchgate ab knows which side is old.
-	r := compare(t, gateOp, runs(10, "BenchmarkA 1 100 ns/op"), runs(10, "BenchmarkA 1 50 ns/op"), Options{NewFirst: order(10), Planned: 10})
+	r := judge(t, gateOp, runs(10, "BenchmarkA 1 100 ns/op"), runs(10, "BenchmarkA 1 50 ns/op"), Options{NewFirst: order(10), Planned: 10})
 	assert.Equal(t, r.hint(), "")
 	assert.Equal(t, r.headline(), "pass after 10 rounds: 1 row within its margin")
 }

@@ -101,7 +101,7 @@ func TestInTurns(t *testing.T) {
 	assert.Error(t, err, "new first: the results of one file say themselves whether they are pairs: want nil")
 
 	// Two files are no pairs, whatever seeds they have.
-	r = compare(t, gateOp, turns(6, 0, nil), turns(6, 0, nil), Options{})
+	r = judge(t, gateOp, turns(6, 0, nil), turns(6, 0, nil), Options{})
 	assert.Equal(t, r.Verdict, Pass)
 	assert.Assert(t, !r.Paired)
 }

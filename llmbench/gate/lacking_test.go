@@ -67,7 +67,7 @@ func TestLacking(t *testing.T) {
 			"pass after 6 of 10 rounds: 1 row within its margin", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := compare(t, gated+other, c.old, c.new, c.o)
+			r := judge(t, gated+other, c.old, c.new, c.o)
 			var b, md strings.Builder
 			assert.NilError(t, r.Text(&b))
 			assert.NilError(t, r.Markdown(&md))

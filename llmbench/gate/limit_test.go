@@ -82,7 +82,7 @@ func TestBudgetBesideMargins(t *testing.T) {
 		{"Unit ns/op gate=5%\nUnit x-ns better=lower max=120ns", of(10, 100), runs(10, "BenchmarkA 1 100 ns/op"), Options{AllowRemoved: true}, "pass: 1 row within its margin; removed: A x-ns"},
 		{"Unit ns/op gate=5%\nUnit x-ns better=lower max=120ns", of(8, 100), of(8, 101), Options{NewFirst: order(8), Planned: 10, RequireQuiet: true}, "pass after 8 of 10 rounds: 2 rows within their margins and budgets"},
 	} {
-		r := compare(t, c.units, c.old, c.new, c.o)
+		r := judge(t, c.units, c.old, c.new, c.o)
 		assert.Equal(t, r.headline(), c.headline)
 		assert.Assert(t, r.Settled, c.headline)
 	}

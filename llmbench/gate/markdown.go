@@ -3,14 +3,11 @@ package gate
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
-// Markdown writes the report in GitHub's Markdown, for a pull request or $GITHUB_STEP_SUMMARY. The verdict
-// comes first, and units that are not gated are in a collapsed section. Markdown returns the error of w.
+// Markdown writes the report in GitHub's Markdown, for a pull request or $GITHUB_STEP_SUMMARY: what [Report.Brief] writes,
+// and then tables of all rows in a collapsed section. Markdown returns the error of w.
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
 	sign := map[Verdict]string{Pass: "✅", Regression: "❌", CannotJudge: "⚠️"}[r.Verdict]
@@ -19,46 +16,44 @@ func (r *Report) Markdown(w io.Writer) error {
 		fmt.Fprintf(&b, ", %s: %s", escape(s.Key), escape(s.Value))
 	}
 	b.WriteString("\n")
-	if reasons := slices.Concat(r.lacking(), r.reasons(), r.power()); len(reasons) > 0 {
+	if t := r.decision(); t != nil {
+		t.markdown(&b)
+	}
+	if remarks := r.remarks(); len(remarks) > 0 {
 		b.WriteString("\n")
-		for _, s := range reasons {
-			fmt.Fprintf(&b, "- %s\n", EscapeMarkdown(s))
+		for _, s := range remarks {
+			text := strings.TrimLeft(s, " ")
+			fmt.Fprintf(&b, "%s- %s\n", s[:len(s)-len(text)], EscapeMarkdown(text))
 		}
-	}
-	if len(r.Notes) > 0 {
-		b.WriteString("\n")
-	}
-	for _, s := range r.Notes {
-		fmt.Fprintf(&b, "- note: %s\n", escape(redact.Line(s)))
 	}
 	if hint := r.hint(); hint != "" {
 		fmt.Fprintf(&b, "\n%s\n", EscapeMarkdown(hint))
 	}
-	if moves := r.moves(); len(moves) > 0 {
-		fmt.Fprintf(&b, "\n%s\n\n", escape(movesTitle()))
-		for _, s := range moves {
-			fmt.Fprintf(&b, "- %s\n", EscapeMarkdown(s))
+	gated, others, silent := r.tables()
+	if len(gated)+len(others) > 0 {
+		b.WriteString("\n<details><summary>All rows</summary>\n")
+		for _, t := range gated {
+			t.markdown(&b)
 		}
-	}
-	gated, others := r.tables()
-	for _, t := range gated {
-		t.markdown(&b)
-	}
-	if len(others) > 0 {
-		b.WriteString("\n<details><summary>Not gated</summary>\n")
+		fmt.Fprintf(&b, "\n%s\n", strings.ReplaceAll(escape(r.legend()), "\n", "  \n"))
 		for _, t := range others {
 			t.markdown(&b)
 		}
+		if text := leftOut(silent); text != "" {
+			fmt.Fprintf(&b, "\n%s\n", text)
+		}
 		b.WriteString("\n</details>\n")
 	}
-	fmt.Fprintf(&b, "\n%s\n", strings.ReplaceAll(escape(r.legend()), "\n", "  \n"))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // markdown writes the table, with numbers aligned to the right.
 func (t *table) markdown(b *strings.Builder) {
-	fmt.Fprintf(b, "\n**%s**\n\n| %s |\n|", escape(t.title), strings.Join(t.head, " | "))
+	if t.title != "" {
+		fmt.Fprintf(b, "\n**%s**\n", escape(t.title))
+	}
+	fmt.Fprintf(b, "\n| %s |\n|", strings.Join(t.head, " | "))
 	for _, s := range t.head {
 		if s == "" || s == "verdict" {
 			b.WriteString(" --- |")

@@ -117,7 +117,7 @@ func TestSettled(t *testing.T) {
 		{"a drift with pairs", drift(0), drift(0.2), Options{NewFirst: order(10)}, true, Regression, Regression, "A ns/op: +20.02%"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := compare(t, gateOp, c.old, c.new, c.o)
+			r := judge(t, gateOp, c.old, c.new, c.o)
 			assert.Equal(t, r.Settled, c.settled)
 			if !c.settled {
 				return

@@ -12,9 +12,10 @@ import (
 // maxSubjects is the maximum number of rows that are named in one reason.
 const maxSubjects = 8
 
-// reasons explains why the verdict is not Pass. It returns a line for each regression, for each row that
-// cannot be judged because of its noise, and for each problem. Problems with the same message share a line.
-func (r *Report) reasons() []string {
+// reasons explains why the verdict is not Pass. It returns a line for each regression except the given ones, which a table
+// shows, for each row that cannot be judged because of its noise, and for each problem. Problems with the same message
+// share a line.
+func (r *Report) reasons(except ...*Row) []string {
 	var lines []string
 	for i := range r.Rows {
 		switch row := &r.Rows[i]; {
@@ -24,7 +25,7 @@ func (r *Report) reasons() []string {
 			}
 		case row.Limit != nil && !row.Lacks && (row.Verdict == Regression || row.Verdict == CannotJudge && row.PAdjusted != nil):
 			lines = append(lines, fmt.Sprintf("%s %s", row.worded(r.qualify(row.Pkg, row.Name)), row.limitReason()))
-		case row.Verdict == Regression:
+		case row.Verdict == Regression && !slices.Contains(except, row):
 			lines = append(lines, fmt.Sprintf("%s %s, may be %s worse", row.worded(r.qualify(row.Pkg, row.Name)), row.changeText(), row.share(*row.Margin, 4)))
 		}
 	}

@@ -42,7 +42,7 @@ func awkward(t *testing.T) *Report {
 		"BenchmarkA/x=`1|2`/\x1b[31m_red_ 1 NaN tok_s/req 0 x",
 		"BenchmarkB/x=1 1 100 tok_s/req",
 	}
-	return compare(t, "", runs(3, lines...), runs(3, append(lines, "BenchmarkC 1 1 x")...)+"--- FAIL: BenchmarkC\n", Options{})
+	return judge(t, "", runs(3, lines...), runs(3, append(lines, "BenchmarkC 1 1 x")...)+"--- FAIL: BenchmarkC\n", Options{})
 }
 
 // moved returns the report on a benchmark that passes. Its tail and some other units that are not
@@ -57,15 +57,15 @@ func moved(t *testing.T) *Report {
 		}
 		return all
 	}
-	return compare(t, units, side(13e6, 0, 100, 1), side(56e6, 3, 120, 1.05), Options{})
+	return judge(t, units, side(13e6, 0, 100, 1), side(56e6, 3, 120, 1.05), Options{})
 }
 
 func TestRenderings(t *testing.T) {
 	for name, r := range map[string]*Report{
 		"moved": moved(t),
-		"look": compare(t, gateOp, runs(8, "BenchmarkA 1 100 ns/op"), runs(8, "BenchmarkA 1 110 ns/op"),
+		"look": judge(t, gateOp, runs(8, "BenchmarkA 1 100 ns/op"), runs(8, "BenchmarkA 1 110 ns/op"),
 			Options{Planned: 10, Max: 25, RequireQuiet: true, NewFirst: order(8)}),
-		"end": compare(t, gateOp, runs(10, "BenchmarkA 1 100 ns/op"), runs(10, "BenchmarkA 1 100 ns/op", "BenchmarkB 1 100 ns/op"),
+		"end": judge(t, gateOp, runs(10, "BenchmarkA 1 100 ns/op"), runs(10, "BenchmarkA 1 100 ns/op", "BenchmarkB 1 100 ns/op"),
 			Options{Planned: 10, RequireQuiet: true, NewFirst: order(10)}),
 		"regression": compareFiles(t, "", "chat/old.txt", "chat/new.txt"),
 		"pass":       compareFiles(t, "", "chat/old.txt", "chat/same.txt"),

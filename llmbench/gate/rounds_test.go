@@ -25,11 +25,11 @@ func TestFilesOfRounds(t *testing.T) {
 		}
 	}
 	change := func(r *Report) string { return r.Rows[0].changeText() + " " + decimals(r.Rows[0].PAdjusted) }
-	pairs := compare(t, gateOp, sides[0], sides[1], Options{NewFirst: newFirst})
-	files := compare(t, gateOp, marked[0], marked[1], Options{})
+	pairs := judge(t, gateOp, sides[0], sides[1], Options{NewFirst: newFirst})
+	files := judge(t, gateOp, marked[0], marked[1], Options{})
 	assert.Equal(t, change(files), change(pairs))
 	assert.Assert(t, files.Paired)
-	windows := compare(t, gateOp, strings.ReplaceAll(marked[0], "\n", "\r\n"), marked[1], Options{})
+	windows := judge(t, gateOp, strings.ReplaceAll(marked[0], "\n", "\r\n"), marked[1], Options{})
 	assert.Equal(t, change(windows), change(pairs))
 
 	_, later, _ := strings.Cut(marked[1], "# benchgate: round 2")
@@ -40,6 +40,6 @@ func TestFilesOfRounds(t *testing.T) {
 		{"another number of rounds", marked[0], "# benchgate: round 2" + later},
 		{"results of no round", marked[0] + run("BenchmarkA-2 1 100 ns/op"), marked[1]},
 	} {
-		assert.Assert(t, !compare(t, gateOp, c.old, c.new, Options{}).Paired, c.name)
+		assert.Assert(t, !judge(t, gateOp, c.old, c.new, Options{}).Paired, c.name)
 	}
 }

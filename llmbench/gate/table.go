@@ -12,6 +12,7 @@ import (
 	"golang.org/x/perf/benchmath"
 	"golang.org/x/perf/benchunit"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
@@ -24,8 +25,8 @@ type table struct {
 }
 
 // tables returns one table for each unit, in the order in which the units appear. The tables of gated units
-// are apart.
-func (r *Report) tables() (gated, others []*table) {
+// are apart. Rows that are not gated and say nothing are left out; tables returns their number.
+func (r *Report) tables() (gated, others []*table, silent int) {
 	byUnit := map[string]*table{}
 	label, _ := r.labeler()
 	for i := range r.Rows {
@@ -33,13 +34,17 @@ func (r *Report) tables() (gated, others []*table) {
 		if row.Withheld != nil {
 			continue // it is a line of its own
 		}
+		if !row.gated() && row.silent() {
+			silent++
+			continue
+		}
 		key := row.Unit
 		if row.Limit != nil {
 			key += " budget"
 		}
 		t := byUnit[key]
 		if t == nil {
-			t = &table{title: row.title(), gated: row.Margin != nil || row.Limit != nil, head: []string{"", "old", "new", "change", "p", "n"}}
+			t = &table{title: row.title(), gated: row.gated(), head: []string{"", "old", "new", "change", "p", "n"}}
 			byUnit[key] = t
 			if t.gated {
 				t.head = append(t.head, "at worst", "detectable", "p worse", "verdict")
@@ -54,7 +59,26 @@ func (r *Report) tables() (gated, others []*table) {
 		}
 		t.rows = append(t.rows, cells)
 	}
-	return gated, others
+	return gated, others, silent
+}
+
+// silent reports whether a row says nothing: the median of a side is not known to within 100 %, and the sides do not
+// differ.
+func (row *Row) silent() bool {
+	return (row.P == nil || *row.P > moveP) && (row.Old.vague() || row.New.vague())
+}
+
+// vague reports whether the interval of a median reaches further than the median's own size.
+func (s Summary) vague() bool {
+	return s.Median != nil && s.Low != nil && s.High != nil && max(*s.Median-*s.Low, *s.High-*s.Median) > math.Abs(*s.Median)
+}
+
+// leftOut says how many rows tables has left out. It returns "" for none.
+func leftOut(silent int) string {
+	if silent == 0 {
+		return ""
+	}
+	return numbers.Count(silent, "row") + " left out: no difference, and a median that is not known to within 100 %"
 }
 
 // title returns the unit of a row, its direction and its margin.

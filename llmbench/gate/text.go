@@ -11,39 +11,25 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
-// Text writes the report as tables for a terminal. The verdict comes first and last, and tables of units
-// that are not gated come after the other tables. Text returns the error of w.
+// Text writes the report for a terminal: what [Report.Brief] writes, and then tables of all rows. Tables of units that are
+// not gated come last. Text returns the error of w.
 func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s\n", r.headline(), r.title())
-	for _, s := range r.settings() {
-		fmt.Fprintf(&b, "%s: %s\n", redact.Line(s.Key), redact.Line(s.Value))
-	}
-	gated, others := r.tables()
+	r.brief(&b)
+	gated, others, silent := r.tables()
 	for _, t := range gated {
 		t.text(&b)
 	}
-	fmt.Fprintf(&b, "\n%s\n", r.legend())
+	if r.Cells > 0 || len(gated)+len(others) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", r.legend())
+	}
 	for _, t := range others {
 		t.text(&b)
 	}
-	b.WriteString("\n")
-	if moves := r.moves(); len(moves) > 0 {
-		fmt.Fprintln(&b, movesTitle())
-		for _, s := range moves {
-			fmt.Fprintf(&b, "  %s\n", s)
-		}
+	if text := leftOut(silent); text != "" {
+		fmt.Fprintf(&b, "\n%s\n", text)
 	}
-	for _, s := range slices.Concat(r.lacking(), r.reasons(), r.power()) {
-		fmt.Fprintf(&b, "  %s\n", s)
-	}
-	for _, s := range r.Notes {
-		fmt.Fprintf(&b, "  note: %s\n", redact.Line(s))
-	}
-	if hint := r.hint(); hint != "" {
-		fmt.Fprintln(&b, hint)
-	}
-	fmt.Fprintln(&b, r.headline())
+	fmt.Fprintf(&b, "\n%s\n", r.headline())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -105,7 +91,10 @@ func (r *Report) legend() string {
 
 // text writes the table with aligned columns: names and verdicts to the left, numbers to the right.
 func (t *table) text(b *strings.Builder) {
-	fmt.Fprintf(b, "\n%s\n", t.title)
+	b.WriteString("\n")
+	if t.title != "" {
+		fmt.Fprintln(b, t.title)
+	}
 	lines := append([][]string{t.head}, t.rows...)
 	width := make([]int, len(t.head))
 	for _, line := range lines {

@@ -15,7 +15,7 @@ func TestTornLines(t *testing.T) {
 		"syncing 12 files... ", "done.", "\x1b[32m", "2026-11-28T10:00:00.0000000Z ", "bench-1  | ", "\t", "10%\r100%\r", "# ",
 	} {
 		side := func(slow bool) string { return runs(8, other, before+"BenchmarkSync-8   \t"+figures[slow]) }
-		r := compare(t, gateOp, side(false), side(true), Options{})
+		r := judge(t, gateOp, side(false), side(true), Options{})
 		assert.Equal(t, r.Verdict, CannotJudge, "%q", before)
 		assert.Assert(t, strings.Contains(strings.Join(r.reasons(), "\n"), "new:4: a result, or a part of one, that cannot be read: "), "%q", r.reasons())
 	}
@@ -27,12 +27,12 @@ func TestTornLines(t *testing.T) {
 		{"syncing 12 files...", `new:4: parsing iteration count: invalid syntax: "BenchmarkSync-8   \tsyncing 12 files...     100\t      1500 ns/op"`},
 	} {
 		side := func(slow bool) string { return runs(8, other, "BenchmarkSync-8   \t"+c.within+figures[slow]) }
-		r := compare(t, gateOp, side(false), side(true), Options{})
+		r := judge(t, gateOp, side(false), side(true), Options{})
 		assert.Equal(t, r.Verdict, CannotJudge, "%q", c.within)
 		assert.Assert(t, strings.Contains(strings.Join(r.reasons(), "\n"), c.want), "%q", r.reasons())
 	}
 	for _, log := range []string{"Benchmark results below:", "Benchmarking 3 servers", "Unit tests passed", "BenchmarkOther is slow", "--- BENCH: BenchmarkOther-8\n    x_test.go:14: 100 requests in 3 s", "BenchmarkOther-8", "worker 3 20.5 req/s"} {
-		r := compare(t, gateOp, runs(8, log, other), runs(8, log, other), Options{})
+		r := judge(t, gateOp, runs(8, log, other), runs(8, log, other), Options{})
 		assert.Equal(t, r.Verdict, Pass, "%q: %q", log, r.reasons())
 	}
 }
@@ -43,7 +43,7 @@ func TestTornUnitLines(t *testing.T) {
 		side := func(ttft string) string {
 			return runs(8, "Unit ns/op gate=5%", before+"Unit p50-ttft-ns better=lower gate=5%", "BenchmarkA-8 1 100 ns/op "+ttft+" p50-ttft-ns")
 		}
-		r := compare(t, "", side("100"), side("139"), Options{})
+		r := judge(t, "", side("100"), side("139"), Options{})
 		assert.Equal(t, r.Verdict, CannotJudge, "%q", before)
 		assert.Assert(t, strings.Contains(strings.Join(r.reasons(), "\n"), "new:4: a Unit line that cannot be read: "), "%q", r.reasons())
 	}
@@ -65,8 +65,8 @@ func TestEncodings(t *testing.T) {
 		func(s string) string { return strings.ReplaceAll(s, "goos: linux\n", "\uFEFFgoos: linux\n") }, // several files with a mark, joined
 	} {
 		old, same, slow := runs(8, "BenchmarkA-8 1 100 ns/op"), runs(8, "BenchmarkA-8 1 101 ns/op"), runs(8, "BenchmarkA-8 1 200 ns/op")
-		assert.Equal(t, compare(t, gateOp, encode(old), same, Options{}).Verdict, Pass)
-		assert.Equal(t, compare(t, gateOp, old, encode(slow), Options{}).Verdict, Regression)
+		assert.Equal(t, judge(t, gateOp, encode(old), same, Options{}).Verdict, Pass)
+		assert.Equal(t, judge(t, gateOp, old, encode(slow), Options{}).Verdict, Regression)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestAbsentRows(t *testing.T) {
 		{many(8, both+strings.ReplaceAll(only, "pkg: p", "pkg: q")), many(8, both+strings.ReplaceAll(only, "pkg: p", "pkg: q")), Pass, ""},
 		{many(8, both+"PASS\nok  \tq\t0.1s\n"), many(8, both), Pass, ""},
 	} {
-		r := compare(t, gateOp, c.old, c.new, Options{})
+		r := judge(t, gateOp, c.old, c.new, Options{})
 		reasons := strings.Join(append(r.lacking(), r.reasons()...), "\n")
 		assert.Equal(t, r.Verdict, c.verdict, "%s", reasons)
 		assert.Assert(t, strings.Contains(reasons, c.want), "%s", reasons)

@@ -47,7 +47,7 @@ func TestAmounts(t *testing.T) {
 	} {
 		t.Run(c.gate+"/"+c.unit, func(t *testing.T) {
 			units := fmt.Sprintf("Unit %s better=%s gate=%s", c.unit, c.better, c.gate)
-			r := compare(t, units, around(c.unit, c.old), around(c.unit, c.new), Options{})
+			r := judge(t, units, around(c.unit, c.old), around(c.unit, c.new), Options{})
 			assert.Check(t, cmp.Contains(r.headline(), c.headline))
 			var text strings.Builder
 			assert.NilError(t, r.Text(&text))
@@ -70,7 +70,7 @@ func TestUngated(t *testing.T) {
 		"Unit cpu gate=none\nUnit x gate=none": "cannot judge: ",
 		"Unit cpu gate=None":                   "cannot judge: units:1: unit cpu: gate=None: want a percentage",
 	} {
-		r := compare(t, units, samples(100), samples(150), Options{})
+		r := judge(t, units, samples(100), samples(150), Options{})
 		assert.Check(t, cmp.Contains(r.headline(), headline), units)
 	}
 }

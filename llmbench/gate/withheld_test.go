@@ -80,7 +80,7 @@ func TestWithheld(t *testing.T) {
 		{"pairs, old did not say why", rep("?", 10), rep("b", 10), true, paired(10, 10, 0), true, "pass after 10 rounds: 1 row within its margin"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := compare(t, rulesOfReasons, sideOf(c.old, c.rate), sideOf(c.new, c.rate), c.o)
+			r := judge(t, rulesOfReasons, sideOf(c.old, c.rate), sideOf(c.new, c.rate), c.o)
 			var b, md strings.Builder
 			assert.NilError(t, r.Text(&b))
 			assert.NilError(t, r.Markdown(&md))
@@ -163,7 +163,7 @@ func TestWithheldFalseAlarms(t *testing.T) {
 // TestRemovedIsNoPass checks that -removed=allow never ends in a pass if nothing was judged.
 func TestRemovedIsNoPass(t *testing.T) {
 	for _, o := range []Options{{AllowRemoved: true}, {AllowRemoved: true, EmptyOld: true}, {AllowRemoved: true, EmptyOld: true, NewFirst: order(10), Planned: 10}} {
-		r := compare(t, rulesOfReasons, sideOf(strings.Repeat(".", 10), false), sideOf(strings.Repeat("?", 10), false), o)
+		r := judge(t, rulesOfReasons, sideOf(strings.Repeat(".", 10), false), sideOf(strings.Repeat("?", 10), false), o)
 		assert.Equal(t, r.Verdict, CannotJudge)
 		assert.Assert(t, r.Settled && !slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Verdict == Pass }), r.headline())
 	}

@@ -188,7 +188,7 @@ func TestAB(t *testing.T) {
 			measure(c.benchmark, c.value)
 			t.Setenv("FIXTURE", c.env)
 			out := t.TempDir()
-			status, stdout, stderr := benchgate("ab", "-base=HEAD", "-units="+units, "-out="+out, "--", "-bench=X", "-benchtime=1x")
+			status, stdout, stderr := benchgate("ab", "-v", "-base=HEAD", "-units="+units, "-out="+out, "--", "-bench=X", "-benchtime=1x")
 			assert.Equal(t, status, c.status, "%s\n%s", stdout, stderr)
 			assert.Assert(t, strings.Contains(stdout, c.stdout), "%q is not in\n%s", c.stdout, stdout)
 			assert.Assert(t, strings.Contains(stderr, c.stderr), "%q is not in\n%s", c.stderr, stderr)

@@ -46,6 +46,8 @@
 //	                        suffice
 //	-units file             also read Unit lines from this file; its margins override
 //	                        those in the results
+//	-v                      print all rows in text, with p-values and intervals, and not
+//	                        only the rows that decide
 //
 // The exit status is 0 for pass, 1 for a regression, and 2 if benchgate cannot judge:
 // if a file cannot be read or was truncated, a row was removed, machines or models
@@ -272,38 +274,15 @@
 //	pkg: example.com/serving
 //	all: /backend=vllm/model=yi-6b-chat
 //
-//	mean-tpot-ns, lower is better, may be 2% worse
-//	                               old           new  change      p  n  at worst  detectable  p worse  verdict
-//	Chat/concurrency=1-8  8.455ms ± 1%  8.416ms ± 1%  -0.46%  0.050  8     +0.1%       +3.7%    1.000  no worse
-//	Chat/concurrency=8-8  9.081ms ± 1%  9.591ms ± 1%  +5.61%  0.000  8     +6.8%       +3.6%    0.000  REGRESSION
+//	                                  old           new  change   allowed  verdict
+//	TPOT mean, 8 users       9.081ms ± 1%  9.591ms ± 1%  +5.61%  2% worse  REGRESSION
+//	output (tok/s), 8 users    859.6 ± 1%    811.9 ± 2%  -5.55%  2% worse  REGRESSION
+//	TPOT mean, 1 user        8.455ms ± 1%  8.416ms ± 1%  -0.46%  2% worse  no worse
+//	output (tok/s), 1 user     117.8 ± 1%    118.4 ± 2%  +0.51%  2% worse  no worse
+//	TTFT p50, 8 users        44.43ms ± 3%  44.70ms ± 2%  +0.63%  5% worse  no worse
+//	TTFT p50, 1 user         31.56ms ± 1%  30.93ms ± 4%  -2.01%  5% worse  no worse
 //
-//	output-tok/s, higher is better, may be 2% worse
-//	                             old         new  change      p  n  at worst  detectable  p worse  verdict
-//	Chat/concurrency=1-8  117.8 ± 1%  118.4 ± 2%  +0.51%  0.150  8     -0.3%       -3.8%    1.000  no worse
-//	Chat/concurrency=8-8  859.6 ± 1%  811.9 ± 2%  -5.55%  0.000  8     -6.6%       -3.7%    0.000  REGRESSION
-//
-//	p50-ttft-ns, lower is better, may be 5% worse
-//	                               old           new  change      p  n  at worst  detectable  p worse  verdict
-//	Chat/concurrency=1-8  31.56ms ± 1%  30.93ms ± 4%  -2.01%  0.442  8     +0.8%       +9.5%    1.000  no worse
-//	Chat/concurrency=8-8  44.43ms ± 3%  44.70ms ± 2%  +0.63%  0.382  8     +3.0%       +9.0%    1.000  no worse
-//
-//	p: two-sided p-value of no change, as in benchstat
-//	at worst: with a confidence of 97.5%, the change is no worse than this; within the margin, the verdict is "no worse"
-//	detectable: the smallest regression that is found in 80% of comparisons with the same number of samples and the same noise
-//	p worse: one-sided p-value of a change by the margin, adjusted for 6 gated rows; at most 0.025 is a regression
-//
-//	fail-%, lower is better, not gated
-//	                         old     new  change      p  n
-//	Chat/concurrency=1-8  0 ± 0%  0 ± 0%  +0.00%  1.000  8
-//	Chat/concurrency=8-8  0 ± 0%  0 ± 0%  +0.00%  1.000  8
-//
-//	p99-itl-ns, lower is better, not gated
-//	                                old            new  change      p  n
-//	Chat/concurrency=1-8  9.890ms ± 14%  9.297ms ± 22%  -6.00%  0.798  8
-//	Chat/concurrency=8-8  13.31ms ± 15%  13.12ms ± 23%  -1.42%  0.798  8
-//
-//	  Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8 mean-tpot-ns: +5.61%, may be 2% worse
-//	  Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8 output-tok/s: -5.55%, may be 2% worse
+//	-v also prints 4 rows without a margin, with p-values and intervals
 //	regression: 2 of 6 rows, most Chat/concurrency=8-8 mean-tpot-ns: +5.61% (margin 2%)
 //	1
 //
@@ -320,37 +299,16 @@
 //	pkg: example.com/serving
 //	all: /backend=vllm/model=yi-6b-chat
 //
-//	mean-tpot-ns, lower is better, may be 2% worse
-//	                               old           new  change      p  n  at worst  detectable  p worse  verdict
-//	Chat/concurrency=1-8  8.455ms ± 1%  8.389ms ± 3%  -0.78%  0.234  8         -           -        -  cannot judge
-//	Chat/concurrency=8-8  9.081ms ± 1%  9.069ms ± 2%  -0.14%  0.878  8         -           -        -  cannot judge
-//
-//	output-tok/s, higher is better, may be 2% worse
-//	                             old         new  change      p  n  at worst  detectable  p worse  verdict
-//	Chat/concurrency=1-8  117.8 ± 1%  118.3 ± 2%  +0.47%  0.524  8         -           -        -  cannot judge
-//	Chat/concurrency=8-8  859.6 ± 1%  859.9 ± 1%  +0.03%  0.859  8         -           -        -  cannot judge
-//
-//	p50-ttft-ns, lower is better, may be 5% worse
-//	                               old           new  change      p  n  at worst  detectable  p worse  verdict
-//	Chat/concurrency=1-8  31.56ms ± 1%  30.78ms ± 3%  -2.48%  0.005  8         -           -        -  cannot judge
-//	Chat/concurrency=8-8  44.43ms ± 3%  44.50ms ± 2%  +0.18%  0.959  8         -           -        -  cannot judge
-//
-//	p: two-sided p-value of no change, as in benchstat
-//	at worst: with a confidence of 97.5%, the change is no worse than this; within the margin, the verdict is "no worse"
-//	detectable: the smallest regression that is found in 80% of comparisons with the same number of samples and the same noise
-//	p worse: one-sided p-value of a change by the margin, adjusted for 6 gated rows; at most 0.025 is a regression
-//
-//	fail-%, lower is better, not gated
-//	                         old     new  change      p  n
-//	Chat/concurrency=1-8  0 ± 0%  0 ± 0%  +0.00%  1.000  8
-//	Chat/concurrency=8-8  0 ± 0%  0 ± 0%  +0.00%  1.000  8
-//
-//	p99-itl-ns, lower is better, not gated
-//	                                old            new  change      p  n
-//	Chat/concurrency=1-8  9.890ms ± 14%  9.856ms ± 13%  -0.34%  0.878  8
-//	Chat/concurrency=8-8  13.31ms ± 15%  13.55ms ± 36%  +1.86%  0.878  8
+//	                                  old           new  change   allowed  verdict
+//	output (tok/s), 8 users    859.6 ± 1%    859.9 ± 1%  +0.03%  2% worse  cannot judge
+//	TPOT mean, 8 users       9.081ms ± 1%  9.069ms ± 2%  -0.14%  2% worse  cannot judge
+//	output (tok/s), 1 user     117.8 ± 1%    118.3 ± 2%  +0.47%  2% worse  cannot judge
+//	TPOT mean, 1 user        8.455ms ± 1%  8.389ms ± 3%  -0.78%  2% worse  cannot judge
+//	TTFT p50, 8 users        44.43ms ± 3%  44.50ms ± 2%  +0.18%  5% worse  cannot judge
+//	TTFT p50, 1 user         31.56ms ± 1%  30.78ms ± 3%  -2.48%  5% worse  cannot judge
 //
 //	  a100.txt:14: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8, Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8: gpu is A100, but H100 in old.txt: want results of equal configuration (benchgate -ignore=gpu accepts that)
+//	-v also prints 4 rows without a margin, with p-values and intervals
 //	cannot judge: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8 and 1 more: gpu is A100, but H100 in old.txt: want results of equal configuration (benchgate -ignore=gpu accepts that)
 //	2
 package main

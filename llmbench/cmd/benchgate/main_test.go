@@ -127,7 +127,7 @@ func TestHelpAndDocNameEveryFlag(t *testing.T) {
 	for _, c := range []struct {
 		args  []string
 		flags int
-	}{{[]string{"--help"}, 11}, {[]string{"ab", "-h"}, 22}, {[]string{"aa", "-help"}, 13}, {[]string{"convert", "-h"}, 3}} {
+	}{{[]string{"--help"}, 12}, {[]string{"ab", "-h"}, 23}, {[]string{"aa", "-help"}, 14}, {[]string{"convert", "-h"}, 3}} {
 		var stdout, stderr bytes.Buffer
 		if got := run(c.args, &stdout, &stderr); got != 0 || stderr.Len() > 0 {
 			t.Errorf("run(%q) = %d with stderr %q, want 0 and nothing", c.args, got, &stderr)

@@ -96,7 +96,7 @@ func TestSeveralBenchmarksInAFolder(t *testing.T) {
 		old, oldFile := side(0)
 		same, _ := side(0)
 		slow, slowFile := side(0.25)
-		status, text := gateFiles(old, same)
+		status, text := gateFiles("-v", old, same)
 		assert.Check(t, status == 0 && strings.Contains(text, c.name), "%s: %d\n%s", c.new, status, text)
 		for _, args := range [][]string{{old, slow}, {"-one-start", oldFile, slowFile}} {
 			status, text = gateFiles(args...)

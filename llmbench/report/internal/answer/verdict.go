@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 )
@@ -132,7 +132,7 @@ func VerdictLabels(r *gate.Report) []string {
 		if labels[i] != "" {
 			labels[i] += " "
 		}
-		labels[i] += human.Name(row.Unit)
+		labels[i] += columns.Name(row.Unit)
 	}
 	return labels
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -28,10 +29,7 @@ func ScaleOf(unit string, largest float64) Scale {
 		return Scale{"", "", 1} // the name of the unit says what is counted
 	}
 	if !strings.HasSuffix(unit, "-ns") && unit != "ns/op" {
-		short := unit
-		if i := strings.LastIndex(unit, "-"); i >= 0 && (strings.Contains(unit[i:], "/") || strings.HasSuffix(unit, "-%")) {
-			short = unit[i+1:]
-		}
+		short := columns.Short(unit)
 		return Scale{short, short, 1}
 	}
 	for _, s := range []Scale{{"s", "ns", 1e-9}, {"ms", "ns", 1e-6}, {"µs", "ns", 1e-3}} {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
@@ -39,7 +40,7 @@ func Budget(rows []*results.Row) *Picture {
 	p := &Picture{ID: "error-budget", Title: "The client's own error"}
 	p.Table.Head, p.Table.Units = []string{"benchmark"}, append([]string{""}, units...)
 	for _, u := range units {
-		p.Table.Head = append(p.Table.Head, human.Name(u))
+		p.Table.Head = append(p.Table.Head, columns.Name(u))
 	}
 	bars := &chart.Series{Name: "error", Kind: chart.Bars, Look: chart.LookOf(3), Bare: true}
 	plane := &chart.Panel{Y: axisOf("time", scale), Series: []*chart.Series{bars}}
@@ -55,7 +56,7 @@ func Budget(rows []*results.Row) *Picture {
 				continue
 			}
 			bars.Points = append(bars.Points, bar(len(plane.Lanes), 0, v.Mid))
-			plane.Lanes = append(plane.Lanes, strings.TrimSpace(human.Name(unit)+" "+labels[i]))
+			plane.Lanes = append(plane.Lanes, strings.TrimSpace(columns.Name(unit)+" "+labels[i]))
 		}
 	}
 	if len(plane.Lanes) == 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
@@ -30,7 +31,7 @@ func Figures(rows []*results.Row) (t Table) {
 			}
 		}
 		scales[u] = human.ScaleOf(u, largest)
-		t.Head = append(t.Head, headed(human.Name(u), scales[u]))
+		t.Head = append(t.Head, headed(columns.Name(u), scales[u]))
 	}
 	t.Units = append([]string{""}, units...)
 	t.Head = append(t.Head, "name", "file")

@@ -105,7 +105,7 @@ func Loads(s *systems.System) (t Table) {
 			continue
 		}
 		scale := human.ScaleOf(unit, largest)
-		t.Head = append(t.Head, headed(human.Name(unit), scale))
+		t.Head = append(t.Head, headed(columns.Name(unit), scale))
 		for i, r := range s.Rows {
 			cells[i] = append(cells[i], middle(r, scale, unit))
 		}

@@ -105,7 +105,7 @@ func (l *line) cells() []Cell {
 			continue
 		}
 		if c := span(l.rows, unit); c.Text != "" && c.Text != "0 %" {
-			besides = append(besides, human.Name(unit)+" "+c.Text)
+			besides = append(besides, columns.Name(unit)+" "+c.Text)
 		}
 	}
 	return append(cells, Cell{Text: strings.Join(besides, "; ")}, Cell{Text: last.Truth})

@@ -18,6 +18,7 @@ import (
 // A Comparison compares two sides and prints the report, as its flags say.
 type Comparison struct {
 	Format string // of the report: a key of Renderings
+	All    bool   // a text has all rows, and not only those that decide
 	Units  string // path of the file of -units, or ""
 	Col    string // the key of -col for gate.CompareColumns, or ""
 	// Versions describe the old and the new side if benchgate itself measured them. Reports then omit the
@@ -51,6 +52,7 @@ func (c *Comparison) ReportFlags(fs *flag.FlagSet) {
 		}
 		return nil
 	})
+	fs.BoolVar(&c.All, "v", false, "print all rows in text, and not only those that decide")
 	fs.StringVar(&c.Units, "units", "", "also read Unit lines from this `file`; its margins override those in the results")
 	fs.Float64Var(&c.Alpha, "alpha", gate.DefaultAlpha, "the largest `probability` that equal versions end in a regression")
 	fs.Func("ignore", "allow these `keys` of configuration lines to differ, a comma-separated list, besides "+strings.Join(gate.Ignored(), ", "), func(v string) error {
@@ -114,7 +116,11 @@ func (c *Comparison) Compare(paths ...string) (*gate.Report, error) {
 
 // Print prints a report and returns the exit status of its verdict.
 func (c *Comparison) Print(r *gate.Report, stdout, stderr io.Writer) int {
-	if err := command.Show(stdout, c.Format == "json", func(w io.Writer) error { return Renderings[c.Format](r, w) }); err != nil {
+	render := Renderings[c.Format]
+	if c.Format == "text" && !c.All {
+		render = (*gate.Report).Brief
+	}
+	if err := command.Show(stdout, c.Format == "json", func(w io.Writer) error { return render(r, w) }); err != nil {
 		return command.Fail(stderr, err)
 	}
 	switch r.Verdict {

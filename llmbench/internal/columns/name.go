@@ -1,10 +1,8 @@
-package human
+package columns
 
 import (
 	"regexp"
 	"strings"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 )
 
 // latencies holds the words of latencies.
@@ -15,12 +13,12 @@ var percentile = regexp.MustCompile(`^(mean|max|p\d+)-(.+)$`)
 // Name returns the name of a unit of benchmark files for readers, without its unit: "p99-ttft-ns" is
 // "TTFT p99", and "out-tok/req" is "answer tokens". A unit that is not known keeps its words.
 func Name(unit string) string {
-	if name := columns.Titles[unit]; name != "" {
+	if name := Titles[unit]; name != "" {
 		return name
 	}
 	name := strings.TrimSuffix(unit, "-ns")
-	if i := strings.LastIndex(name, "-"); i > 0 && ScaleOf(unit, 0).Unit == name[i+1:] {
-		name = name[:i]
+	if short := Short(unit); short != name {
+		name = strings.TrimSuffix(name, "-"+short)
 	}
 	last := ""
 	if m := percentile.FindStringSubmatch(name); m != nil {
@@ -33,4 +31,13 @@ func Name(unit string) string {
 		}
 	}
 	return strings.Join(words, " ") + last
+}
+
+// Short returns the unit in which readers see the values of a unit of benchmark files: rates and percentages lose the
+// words before the last hyphen, so that "output-tok/s" becomes "tok/s".
+func Short(unit string) string {
+	if i := strings.LastIndex(unit, "-"); i >= 0 && (strings.Contains(unit[i:], "/") || strings.HasSuffix(unit, "-%")) {
+		return unit[i+1:]
+	}
+	return unit
 }

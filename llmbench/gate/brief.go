@@ -1,0 +1,216 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// mostDeciding is the maximum number of rows that decide in a brief report.
+const mostDeciding = 10
+
+// Brief writes the part of the report that a reader needs first, for a terminal: the verdict, the rows that decide it,
+// at most ten of them, and what to do. [Report.Text] writes all rows. Brief returns the error of w.
+func (r *Report) Brief(w io.Writer) error {
+	var b strings.Builder
+	r.brief(&b)
+	if rest := r.rest(); rest != "" {
+		fmt.Fprintf(&b, "-v also prints %s, with p-values and intervals\n", rest)
+	}
+	fmt.Fprintln(&b, r.headline())
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// brief writes Brief without its last lines.
+func (r *Report) brief(b *strings.Builder) {
+	fmt.Fprintf(b, "%s\n\n%s\n", r.headline(), r.title())
+	for _, s := range r.settings() {
+		fmt.Fprintf(b, "%s: %s\n", redact.Line(s.Key), redact.Line(s.Value))
+	}
+	if t := r.decision(); t != nil {
+		t.text(b)
+	}
+	b.WriteString("\n")
+	for _, s := range r.remarks() {
+		fmt.Fprintf(b, "  %s\n", s)
+	}
+	if hint := r.hint(); hint != "" {
+		fmt.Fprintln(b, hint)
+	}
+}
+
+// remarks returns what a reader should know besides the rows that decide, a line each: large changes of rows that are not
+// gated, what is missing, why rows cannot be judged, and notes.
+func (r *Report) remarks() (lines []string) {
+	if moves := r.moves(); len(moves) > 0 {
+		lines = append(lines, movesTitle())
+		for _, s := range moves {
+			lines = append(lines, "  "+s)
+		}
+	}
+	shown := slices.DeleteFunc(r.deciding(), func(row *Row) bool { return row.Source != nil }) // a line has the tool's figures
+	lines = append(lines, slices.Concat(r.lacking(), r.reasons(shown...), r.power())...)
+	for _, s := range r.Notes {
+		lines = append(lines, "note: "+redact.Line(s))
+	}
+	return lines
+}
+
+// deciding returns the gated rows that decide the verdict, worst first, and at most mostDeciding.
+func (r *Report) deciding() (rows []*Row) {
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.gated() {
+			rows = append(rows, row)
+		}
+	}
+	rank := map[Verdict]int{Regression: 0, CannotJudge: 1}
+	slices.SortStableFunc(rows, func(x, y *Row) int {
+		a, known := rank[x.Verdict]
+		if !known {
+			a = len(rank)
+		}
+		b, known := rank[y.Verdict]
+		if !known {
+			b = len(rank)
+		}
+		return cmp.Or(cmp.Compare(a, b), cmp.Compare(y.excess(), x.excess()))
+	})
+	return rows[:min(len(rows), mostDeciding)]
+}
+
+// decision returns the table of the rows that decide, with their names in words. It returns nil if there are none.
+func (r *Report) decision() *table {
+	rows := r.deciding()
+	if len(rows) == 0 {
+		return nil
+	}
+	t := &table{head: []string{"", "old", "new", "change", "allowed", "verdict"}}
+	name := r.namer()
+	for _, row := range rows {
+		allowed := ""
+		switch {
+		case row.Limit != nil:
+			allowed = row.limitText()
+		case row.Margin != nil:
+			allowed = row.Gate + " worse"
+		}
+		t.rows = append(t.rows, []string{name(row), row.Old.text(row.Unit), row.New.text(row.Unit), row.changeText(), allowed, row.verdictText()})
+	}
+	return t
+}
+
+// gated reports whether the row has a verdict of its own in a table.
+func (row *Row) gated() bool {
+	return row.Withheld == nil && (row.Margin != nil || row.Limit != nil)
+}
+
+// excess returns by how much the change of a row exceeds its margin. It is negative within the margin.
+func (row *Row) excess() float64 {
+	if row.Limit != nil || row.Change == nil || row.Margin == nil {
+		return math.Inf(+1)
+	}
+	return row.worse() - *row.Margin
+}
+
+// rest says how many rows Brief does not show. It returns "" if there are none.
+func (r *Report) rest() string {
+	gated, others := 0, 0
+	for i := range r.Rows {
+		switch row := &r.Rows[i]; {
+		case row.gated():
+			gated++
+		case row.Withheld == nil && !row.silent():
+			others++
+		}
+	}
+	var parts []string
+	if n := gated - mostDeciding; n > 0 {
+		parts = append(parts, numbers.Count(n, "more gated row"))
+	}
+	if others > 0 {
+		parts = append(parts, numbers.Count(others, "row")+" without a margin")
+	}
+	return strings.Join(parts, " and ")
+}
+
+// namer returns a function that names a row in words, such as "TPOT mean, 8 users". The name omits the parts that all
+// gated rows have in common.
+func (r *Report) namer() func(row *Row) string {
+	label, _ := r.labeler()
+	bases, ends := map[string]bool{}, map[string]bool{}
+	parts := func(row *Row) (base string, loads []string, end string) {
+		b, all := benchfmt.Name(label(row)).Parts()
+		for _, p := range all {
+			if text, ok := strings.CutPrefix(string(p), "/"); ok {
+				loads = append(loads, inWords(text))
+			} else {
+				end = string(p)
+			}
+		}
+		return string(b), loads, end
+	}
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.gated() {
+			base, _, end := parts(row)
+			bases[base], ends[end] = true, true
+		}
+	}
+	return func(row *Row) string {
+		base, loads, end := parts(row)
+		if len(bases) == 1 {
+			base = ""
+		}
+		if len(ends) > 1 {
+			base += end
+		}
+		words := []string{unitInWords(row)}
+		if base != "" {
+			words = append(words, base)
+		}
+		return strings.Join(append(words, loads...), ", ")
+	}
+}
+
+// inWords spells a part of a benchmark's name: "8 users" for concurrency=8. A part that is no load stays as it is.
+func inWords(part string) string {
+	key, value, _ := strings.Cut(part, "=")
+	load, v := compare.LoadOf(func(k string) string {
+		if k == key {
+			return value
+		}
+		return ""
+	})
+	if load == "" {
+		return part
+	}
+	return compare.Load(load, v)
+}
+
+// unitInWords spells the unit of a row, with its own unit unless the values show it. A unit that package sample does not
+// have stays as it is.
+func unitInWords(row *Row) string {
+	unit := redact.Line(row.Unit)
+	if row.Source != nil {
+		return fmt.Sprintf("%s: %s", redact.Line(row.Source.Tool), redact.Line(row.Source.Key))
+	}
+	if _, known := sample.Find(sample.Units, unit); !known {
+		return unit
+	}
+	name := columns.Name(unit)
+	if short := columns.Short(unit); short != unit && !strings.HasSuffix(name, short) {
+		name += " (" + short + ")"
+	}
+	return name
+}
