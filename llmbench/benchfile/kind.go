@@ -103,6 +103,8 @@ func kindAtStart(line string) Kind {
 		return tornIf(n > 0)
 	case len(rest) > 0 && isWhole(rest[0]):
 		return tornIf(!strings.HasSuffix(name, ":") && !strings.HasSuffix(name, ","))
+	case len(rest) > 0 && unitLike(rest[0]) && 2*pairs(append([]string{"1"}, rest[1:]...)) == len(rest)-1:
+		return Torn // the end of a result: a unit, whose value is missing, and further values with their units
 	}
 	// The testing package writes a tab behind the name. A sentence has a space.
 	behind := line[len(name):]
