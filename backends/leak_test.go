@@ -25,7 +25,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/scenariostest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/scenariostest"
 )
 
 // planted matches a secret of TestLeaks. Each has characters that are escaped in JSON, HTML or a URL.

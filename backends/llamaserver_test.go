@@ -17,9 +17,9 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/scenariostest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/llamatest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/llamatest/tinygguf"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/scenariostest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 )

@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/nginxtest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/nginxtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"

@@ -24,7 +24,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/scenariostest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/scenariostest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"

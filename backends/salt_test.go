@@ -12,8 +12,8 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/scenariostest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/llamatest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/scenariostest"
 )
 
 // TestSaltOnRealServer measures one real llama-server from several processes. The server must find

@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/env/extracases"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/testkit/extracases"
 )
 
 // TestPublishedComplete checks every value against the project's first transcription of the studies,

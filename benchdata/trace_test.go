@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/env/extracases"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/testkit/extracases"
 )
 
 // extraFile returns the path of a published data file. The files are too large for this

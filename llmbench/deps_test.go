@@ -21,56 +21,55 @@ const module = "github.com/seed-2b9cec6d/llmbench/"
 //
 // A new package needs a row.
 var allowed = []struct{ pkg, imports, tests string }{
-	{"backends", "backends/internal/about backends/internal/child backends/internal/facts backends/internal/launch backends/internal/probe backends/internal/program backends/internal/secret backends/internal/serverlog backends/metrics llmbench/redact llmbench llmbench/dialect llmbench/env llmbench/harness llmbench/sample mockserver mockserver/router github.com/kballard/go-shellquote golang.org/x/mod", "backends/internal/haproxytest backends/internal/llamatest backends/internal/llamatest/tinygguf backends/internal/nginxtest backends/internal/scenariostest llmbench/arrivals mockserver/engine mockserver/fault mockserver/memnet mockserver/shape golang.org/x/perf"},
-	{"backends/container", "backends backends/container/internal/engine backends/internal/about backends/internal/launch backends/internal/probe backends/internal/serverlog backends/metrics llmbench/redact llmbench llmbench/harness github.com/moby/moby/api", "backends/internal/facts backends/internal/llamatest backends/internal/llamatest/tinygguf backends/internal/need backends/internal/ollamatest backends/internal/scenariostest github.com/moby/moby/client golang.org/x/perf mockserver/memnet llmbench/dialect"},
+	{"backends", "backends/internal/about backends/internal/child backends/internal/facts backends/internal/launch backends/internal/probe backends/internal/program backends/internal/secret backends/internal/serverlog backends/metrics llmbench/redact llmbench llmbench/dialect llmbench/env llmbench/harness llmbench/sample mockserver mockserver/router github.com/kballard/go-shellquote golang.org/x/mod", "backends/internal/testkit/haproxytest backends/internal/testkit/llamatest backends/internal/testkit/llamatest/tinygguf backends/internal/testkit/nginxtest backends/internal/testkit/scenariostest llmbench/arrivals mockserver/engine mockserver/fault mockserver/testkit/memnet mockserver/shape golang.org/x/perf"},
+	{"backends/container", "backends backends/container/internal/engine backends/internal/about backends/internal/launch backends/internal/probe backends/internal/serverlog backends/metrics llmbench/redact llmbench llmbench/harness github.com/moby/moby/api", "backends/internal/facts backends/internal/testkit/llamatest backends/internal/testkit/llamatest/tinygguf backends/internal/testkit/need backends/internal/testkit/ollamatest backends/internal/testkit/scenariostest github.com/moby/moby/client golang.org/x/perf mockserver/testkit/memnet llmbench/dialect"},
 	{"backends/container/internal/engine", "backends/internal/serverlog llmbench/redact github.com/containerd/errdefs github.com/gofrs/flock github.com/moby/moby/api github.com/moby/moby/client github.com/testcontainers/testcontainers-go", ""},
-	{"backends/container/internal/standin", "backends/internal/facts mockserver", ""},
-	{"backends/internal/about", "backends/internal/probe backends/metrics llmbench llmbench/dialect", "mockserver/memnet"},
-	{"backends/internal/buildcache", "backends/internal/need llmbench/env github.com/gofrs/flock", ""},
+	{"backends/internal/about", "backends/internal/probe backends/metrics llmbench llmbench/dialect", "mockserver/testkit/memnet"},
 	{"backends/internal/child", "", ""},
-	{"backends/internal/debroot", "backends/internal/buildcache backends/internal/child backends/internal/need llmbench/env", ""},
-	{"backends/internal/enginetest", "backends/internal/buildcache backends/internal/child backends/internal/debroot backends/internal/haproxytest backends/internal/llamatest/tinygguf backends/internal/need backends/internal/nginxtest backends/internal/ollamatest backends/internal/program backends/internal/serverlog github.com/kballard/go-shellquote", "backends/internal/scenariostest llmbench llmbench/dialect llmbench/records llmbench/sample mockserver mockserver/fault golang.org/x/perf"},
-	{"backends/internal/enginetest/cmd/engines", "backends/internal/enginetest backends/internal/need", ""},
 	{"backends/internal/facts", "", ""},
-	{"backends/internal/haproxytest", "backends/internal/child backends/internal/debroot backends/internal/need backends/internal/serverlog", ""},
 	{"backends/internal/launch", "backends/internal/probe backends/internal/secret backends/metrics llmbench/dialect github.com/kballard/go-shellquote", ""},
-	{"backends/internal/llamatest", "backends/internal/buildcache backends/internal/child backends/internal/debroot backends/internal/llamatest/tinygguf backends/internal/need backends/internal/serverlog llmbench llmbench/sample gotest.tools/v3", "backends/internal/scenariostest"},
-	{"backends/internal/llamatest/cmd/llamaserver", "backends/internal/llamatest", ""},
-	{"backends/internal/llamatest/tinygguf", "", "backends/internal/llamatest benchdata/tokenizer golang.org/x/text"},
-	{"backends/internal/need", "llmbench/env", ""},
-	{"backends/internal/nginxtest", "backends/internal/child backends/internal/debroot backends/internal/need backends/internal/serverlog", ""},
-	{"backends/internal/ollamatest", "backends/internal/buildcache backends/internal/child backends/internal/debroot backends/internal/llamatest/tinygguf backends/internal/need backends/internal/serverlog", "backends backends/internal/scenariostest benchdata/tokenizer llmbench llmbench/dialect llmbench/sample golang.org/x/perf"},
-	{"backends/internal/ollamatest/cmd/ollamaserver", "backends/internal/need backends/internal/ollamatest", ""},
-	{"backends/internal/probe", "llmbench llmbench/dialect llmbench/sample github.com/kballard/go-shellquote", "mockserver mockserver/memnet"},
+	{"backends/internal/probe", "llmbench llmbench/dialect llmbench/sample github.com/kballard/go-shellquote", "mockserver mockserver/testkit/memnet"},
 	{"backends/internal/program", "golang.org/x/sys", ""},
-	{"backends/internal/scenariostest", "backends/internal/buildcache backends/internal/need", ""},
 	{"backends/internal/secret", "llmbench/env github.com/kballard/go-shellquote", ""},
 	{"backends/internal/serverlog", "llmbench/redact", ""},
-	{"backends/metrics", "backends/internal/probe llmbench llmbench/env llmbench/sample github.com/prometheus/client_model github.com/prometheus/common", "backends mockserver/memnet"},
-	{"benchdata", "benchdata/questions benchdata/tokenizer llmbench llmbench/arrivals llmbench/sample github.com/go-json-experiment/json github.com/klauspost/compress github.com/santhosh-tekuri/jsonschema/v6", "llmbench/env/extracases golang.org/x/perf"},
+	{"backends/internal/testkit/buildcache", "backends/internal/testkit/need llmbench/env github.com/gofrs/flock", ""},
+	{"backends/internal/testkit/debroot", "backends/internal/testkit/buildcache backends/internal/child backends/internal/testkit/need llmbench/env", ""},
+	{"backends/internal/testkit/enginetest", "backends/internal/testkit/buildcache backends/internal/child backends/internal/testkit/debroot backends/internal/testkit/haproxytest backends/internal/testkit/llamatest/tinygguf backends/internal/testkit/need backends/internal/testkit/nginxtest backends/internal/testkit/ollamatest backends/internal/program backends/internal/serverlog github.com/kballard/go-shellquote", "backends/internal/testkit/scenariostest llmbench llmbench/dialect llmbench/records llmbench/sample mockserver mockserver/fault golang.org/x/perf"},
+	{"backends/internal/testkit/enginetest/cmd/engines", "backends/internal/testkit/enginetest backends/internal/testkit/need", ""},
+	{"backends/internal/testkit/haproxytest", "backends/internal/child backends/internal/testkit/debroot backends/internal/testkit/need backends/internal/serverlog", ""},
+	{"backends/internal/testkit/llamatest", "backends/internal/testkit/buildcache backends/internal/child backends/internal/testkit/debroot backends/internal/testkit/llamatest/tinygguf backends/internal/testkit/need backends/internal/serverlog llmbench llmbench/sample gotest.tools/v3", "backends/internal/testkit/scenariostest"},
+	{"backends/internal/testkit/llamatest/cmd/llamaserver", "backends/internal/testkit/llamatest", ""},
+	{"backends/internal/testkit/llamatest/tinygguf", "", "backends/internal/testkit/llamatest benchdata/tokenizer golang.org/x/text"},
+	{"backends/internal/testkit/need", "llmbench/env", ""},
+	{"backends/internal/testkit/nginxtest", "backends/internal/child backends/internal/testkit/debroot backends/internal/testkit/need backends/internal/serverlog", ""},
+	{"backends/internal/testkit/ollamatest", "backends/internal/testkit/buildcache backends/internal/child backends/internal/testkit/debroot backends/internal/testkit/llamatest/tinygguf backends/internal/testkit/need backends/internal/serverlog", "backends backends/internal/testkit/scenariostest benchdata/tokenizer llmbench llmbench/dialect llmbench/sample golang.org/x/perf"},
+	{"backends/internal/testkit/ollamatest/cmd/ollamaserver", "backends/internal/testkit/need backends/internal/testkit/ollamatest", ""},
+	{"backends/internal/testkit/scenariostest", "backends/internal/testkit/buildcache backends/internal/testkit/need", ""},
+	{"backends/internal/testkit/standin", "backends/internal/facts mockserver", ""},
+	{"backends/metrics", "backends/internal/probe llmbench llmbench/env llmbench/sample github.com/prometheus/client_model github.com/prometheus/common", "backends mockserver/testkit/memnet"},
+	{"benchdata", "benchdata/questions benchdata/tokenizer llmbench llmbench/arrivals llmbench/sample github.com/go-json-experiment/json github.com/klauspost/compress github.com/santhosh-tekuri/jsonschema/v6", "llmbench/testkit/extracases golang.org/x/perf"},
 	{"benchdata/questions", "llmbench llmbench/check", ""},
-	{"benchdata/tokenizer", "llmbench github.com/dlclark/regexp2/v2 golang.org/x/text", "mockserver/memnet"},
-	{"llmbench", "llmbench/arrivals llmbench/check llmbench/dialect llmbench/env llmbench/internal/audit llmbench/internal/conn llmbench/internal/control llmbench/internal/distortion llmbench/internal/endpoint llmbench/internal/judge llmbench/internal/lockstep llmbench/internal/mergepatch llmbench/internal/prefix llmbench/internal/priority llmbench/internal/process llmbench/redact llmbench/internal/resultline llmbench/internal/screen llmbench/internal/send llmbench/internal/shard llmbench/internal/store llmbench/records llmbench/sample github.com/aws/smithy-go/aws-http-auth golang.org/x/net", "benchdata llmbench/env/extracases llmbench/harness llmbench/internal/runtest llmbench/internal/strain mockserver mockserver/engine mockserver/fault mockserver/memnet mockserver/shape golang.org/x/perf golang.org/x/sys"},
+	{"benchdata/tokenizer", "llmbench github.com/dlclark/regexp2/v2 golang.org/x/text", "mockserver/testkit/memnet"},
+	{"llmbench", "llmbench/arrivals llmbench/check llmbench/dialect llmbench/env llmbench/internal/audit llmbench/internal/conn llmbench/internal/control llmbench/internal/distortion llmbench/internal/endpoint llmbench/internal/judge llmbench/internal/lockstep llmbench/internal/mergepatch llmbench/internal/prefix llmbench/internal/priority llmbench/internal/process llmbench/redact llmbench/internal/resultline llmbench/internal/screen llmbench/internal/send llmbench/internal/shard llmbench/internal/store llmbench/records llmbench/sample github.com/aws/smithy-go/aws-http-auth golang.org/x/net", "benchdata llmbench/testkit/extracases llmbench/harness llmbench/internal/testkit/runtest llmbench/internal/strain mockserver mockserver/engine mockserver/fault mockserver/testkit/memnet mockserver/shape golang.org/x/perf golang.org/x/sys"},
 	{"llmbench/arrivals", "", ""},
 	{"llmbench/benchfile", "golang.org/x/perf golang.org/x/text", ""},
 	{"llmbench/check", "llmbench/sample github.com/go-json-experiment/json", ""},
-	{"llmbench/cmd/benchgate", "llmbench/cmd/benchgate/internal/command llmbench/cmd/benchgate/internal/convert llmbench/cmd/benchgate/internal/historycmd llmbench/cmd/benchgate/internal/judge llmbench/cmd/benchgate/internal/measure llmbench/cmd/internal/cli llmbench/version", "llmbench/gate llmbench/cmd/benchgate/internal/proc llmbench/cmd/benchgate/internal/source llmbench/internal/history llmbench/internal/runtest mockserver go.yaml.in/yaml/v3 golang.org/x/text"},
+	{"llmbench/cmd/benchgate", "llmbench/cmd/benchgate/internal/command llmbench/cmd/benchgate/internal/convert llmbench/cmd/benchgate/internal/historycmd llmbench/cmd/benchgate/internal/judge llmbench/cmd/benchgate/internal/measure llmbench/cmd/internal/cli llmbench/version", "llmbench/gate llmbench/cmd/benchgate/internal/proc llmbench/cmd/benchgate/internal/source llmbench/internal/history llmbench/internal/testkit/runtest mockserver go.yaml.in/yaml/v3 golang.org/x/text"},
 	{"llmbench/cmd/benchgate/internal/bisect", "llmbench/robust", "llmbench/gate"},
 	{"llmbench/cmd/benchgate/internal/command", "llmbench/redact", ""},
 	{"llmbench/cmd/benchgate/internal/convert", "llmbench/cmd/benchgate/internal/command llmbench/cmd/benchgate/internal/dashboard llmbench/cmd/internal/cli llmbench/gate llmbench/internal/resultfile", ""},
 	{"llmbench/cmd/benchgate/internal/dashboard", "llmbench/internal/numbers llmbench/redact llmbench/benchfile llmbench/gate llmbench/sample go.yaml.in/yaml/v3 golang.org/x/perf", "llmbench/internal/resultfile github.com/santhosh-tekuri/jsonschema/v6"},
 	{"llmbench/cmd/benchgate/internal/historycmd", "llmbench/cmd/benchgate/internal/command llmbench/cmd/benchgate/internal/proc llmbench/cmd/benchgate/internal/source llmbench/cmd/internal/cli llmbench/gate llmbench/internal/history llmbench/internal/resultfile github.com/gofrs/flock", ""},
 	{"llmbench/cmd/benchgate/internal/judge", "llmbench/cmd/benchgate/internal/command llmbench/gate llmbench/internal/resultfile", ""},
-	{"llmbench/cmd/benchgate/internal/measure", "llmbench/cmd/benchgate/internal/bisect llmbench/cmd/benchgate/internal/command llmbench/cmd/benchgate/internal/judge llmbench/cmd/benchgate/internal/proc llmbench/cmd/benchgate/internal/source llmbench/cmd/internal/cli llmbench/env llmbench/gate llmbench/internal/numbers llmbench/internal/shard llmbench/robust github.com/gofrs/flock github.com/schollz/progressbar/v3 golang.org/x/perf golang.org/x/term llmbench/benchfile", "llmbench/internal/runtest"},
+	{"llmbench/cmd/benchgate/internal/measure", "llmbench/cmd/benchgate/internal/bisect llmbench/cmd/benchgate/internal/command llmbench/cmd/benchgate/internal/judge llmbench/cmd/benchgate/internal/proc llmbench/cmd/benchgate/internal/source llmbench/cmd/internal/cli llmbench/env llmbench/gate llmbench/internal/numbers llmbench/internal/shard llmbench/robust github.com/gofrs/flock github.com/schollz/progressbar/v3 golang.org/x/perf golang.org/x/term llmbench/benchfile", "llmbench/internal/testkit/runtest"},
 	{"llmbench/cmd/benchgate/internal/proc", "", ""},
 	{"llmbench/cmd/benchgate/internal/source", "llmbench/cmd/benchgate/internal/command llmbench/cmd/benchgate/internal/proc", ""},
 	{"llmbench/cmd/benchreport", "llmbench/redact llmbench/cmd/benchreport/internal/live llmbench/cmd/internal/cli llmbench/internal/compat llmbench/gate llmbench/records llmbench/report llmbench/internal/resultfile llmbench/sample llmbench/version github.com/kballard/go-shellquote", ""},
-	{"llmbench/cmd/benchreport/internal/live", "llmbench/records llmbench/report llmbench/sample github.com/kballard/go-shellquote", "llmbench mockserver mockserver/memnet"},
+	{"llmbench/cmd/benchreport/internal/live", "llmbench/records llmbench/report llmbench/sample github.com/kballard/go-shellquote", "llmbench mockserver mockserver/testkit/memnet"},
 	{"llmbench/cmd/internal/cli", "", ""},
-	{"llmbench/dialect", "llmbench/dialect/internal/jsonwalk llmbench/internal/frames llmbench/redact llmbench/sse", "llmbench/env/extracases"},
+	{"llmbench/dialect", "llmbench/dialect/internal/jsonwalk llmbench/internal/frames llmbench/redact llmbench/sse", "llmbench/testkit/extracases"},
 	{"llmbench/dialect/internal/jsonwalk", "github.com/go-json-experiment/json", ""},
 	{"llmbench/env", "", ""},
-	{"llmbench/env/extracases", "llmbench/env", ""},
 	{"llmbench/gate", "llmbench/internal/columns llmbench/internal/compare llmbench/sample llmbench/internal/numbers llmbench/redact llmbench/benchfile llmbench/gate/internal/decide golang.org/x/perf", ""},
 	{"llmbench/gate/internal/decide", "llmbench/internal/student", ""},
 	{"llmbench/harness", "llmbench/internal/process", ""},
@@ -79,8 +78,8 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/internal/columns", "llmbench/sample", ""},
 	{"llmbench/internal/compare", "llmbench/robust", "golang.org/x/perf"},
 	{"llmbench/internal/compat", "llmbench/records llmbench/sample golang.org/x/mod", "llmbench/dialect"},
-	{"llmbench/internal/conn", "llmbench/redact llmbench/sample golang.org/x/net golang.org/x/sys", "llmbench/internal/runtest"},
-	{"llmbench/internal/control", "llmbench/dialect llmbench/internal/conn llmbench/internal/distortion llmbench/internal/endpoint llmbench/internal/send llmbench/sample", "llmbench/internal/runtest"},
+	{"llmbench/internal/conn", "llmbench/redact llmbench/sample golang.org/x/net golang.org/x/sys", "llmbench/internal/testkit/runtest"},
+	{"llmbench/internal/control", "llmbench/dialect llmbench/internal/conn llmbench/internal/distortion llmbench/internal/endpoint llmbench/internal/send llmbench/sample", "llmbench/internal/testkit/runtest"},
 	{"llmbench/internal/distortion", "llmbench/internal/lockstep llmbench/internal/strain llmbench/sample", ""},
 	{"llmbench/internal/endpoint", "", ""},
 	{"llmbench/internal/frames", "llmbench/sse", ""},
@@ -88,7 +87,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/internal/history/internal/change", "github.com/aclements/go-moremath", ""},
 	{"llmbench/internal/history/internal/watch", "llmbench/robust llmbench/internal/student", ""},
 	{"llmbench/internal/judge", "llmbench/internal/distortion llmbench/internal/lockstep llmbench/internal/numbers llmbench/internal/prefix llmbench/records llmbench/sample", ""},
-	{"llmbench/internal/lockstep", "", "llmbench/internal/runtest"},
+	{"llmbench/internal/lockstep", "", "llmbench/internal/testkit/runtest"},
 	{"llmbench/internal/mergepatch", "github.com/go-json-experiment/json", ""},
 	{"llmbench/internal/numbers", "", ""},
 	{"llmbench/internal/prefix", "llmbench/sample", ""},
@@ -97,15 +96,15 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/internal/resultfile", "llmbench/benchfile llmbench/internal/resultfile/internal/document llmbench/robust golang.org/x/perf llmbench/sample", ""},
 	{"llmbench/internal/resultfile/internal/document", "github.com/go-json-experiment/json go.yaml.in/yaml/v3", ""},
 	{"llmbench/internal/resultline", "llmbench/redact llmbench/sample", ""},
-	{"llmbench/internal/runtest", "github.com/creack/pty gotest.tools/v3", ""},
-	{"llmbench/internal/screen", "llmbench/internal/numbers llmbench/redact llmbench/internal/compare llmbench/robust github.com/jedib0t/go-pretty github.com/schollz/progressbar/v3 golang.org/x/sys golang.org/x/term llmbench/internal/columns llmbench/sample", "llmbench/internal/runtest"},
-	{"llmbench/internal/send", "llmbench/check llmbench/dialect llmbench/internal/audit llmbench/internal/conn llmbench/internal/endpoint llmbench/internal/frames llmbench/redact llmbench/internal/strain llmbench/internal/wake llmbench/sample llmbench/sse", "llmbench/env/extracases github.com/jarcoal/httpmock"},
-	{"llmbench/internal/shard", "llmbench/redact llmbench/env", "mockserver/memnet"},
+	{"llmbench/internal/screen", "llmbench/internal/numbers llmbench/redact llmbench/internal/compare llmbench/robust github.com/jedib0t/go-pretty github.com/schollz/progressbar/v3 golang.org/x/sys golang.org/x/term llmbench/internal/columns llmbench/sample", "llmbench/internal/testkit/runtest"},
+	{"llmbench/internal/send", "llmbench/check llmbench/dialect llmbench/internal/audit llmbench/internal/conn llmbench/internal/endpoint llmbench/internal/frames llmbench/redact llmbench/internal/strain llmbench/internal/wake llmbench/sample llmbench/sse", "llmbench/testkit/extracases github.com/jarcoal/httpmock"},
+	{"llmbench/internal/shard", "llmbench/redact llmbench/env", "mockserver/testkit/memnet"},
 	{"llmbench/internal/store", "llmbench/sample", ""},
 	{"llmbench/internal/strain", "llmbench/internal/cgroup", ""},
 	{"llmbench/internal/student", "github.com/aclements/go-moremath", ""},
+	{"llmbench/internal/testkit/runtest", "github.com/creack/pty gotest.tools/v3", ""},
 	{"llmbench/internal/wake", "golang.org/x/sys", ""},
-	{"llmbench/records", "llmbench/sample github.com/go-json-experiment/json", "llmbench llmbench/arrivals llmbench/internal/runtest mockserver mockserver/shape"},
+	{"llmbench/records", "llmbench/sample github.com/go-json-experiment/json", "llmbench llmbench/arrivals llmbench/internal/testkit/runtest mockserver mockserver/shape"},
 	{"llmbench/redact", "", ""},
 	{"llmbench/report", "llmbench/redact llmbench/benchfile llmbench/internal/compare llmbench/internal/compat llmbench/gate llmbench/report/internal/answer llmbench/report/internal/chart llmbench/report/internal/pictures llmbench/report/internal/results llmbench/report/internal/systems llmbench/sample", ""},
 	{"llmbench/report/internal/answer", "llmbench/internal/compare llmbench/gate llmbench/internal/numbers llmbench/records llmbench/report/internal/chart llmbench/report/internal/human llmbench/report/internal/results llmbench/report/internal/systems llmbench/internal/columns llmbench/sample", ""},
@@ -117,15 +116,15 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/robust", "", ""},
 	{"llmbench/sample", "", ""},
 	{"llmbench/search", "", ""},
-	{"llmbench/sse", "", "llmbench/env/extracases"},
-	{"llmbench/sse/ssetest", "", "llmbench/env/extracases llmbench/sse"},
+	{"llmbench/sse", "", "llmbench/testkit/extracases"},
+	{"llmbench/sse/ssetest", "", "llmbench/testkit/extracases llmbench/sse"},
+	{"llmbench/testkit/extracases", "llmbench/env", ""},
 	{"llmbench/version", "", ""},
-	{"mockserver", "mockserver/engine mockserver/fault mockserver/internal/frame mockserver/internal/jsontext mockserver/internal/pace mockserver/internal/sigv4 mockserver/internal/strictjson mockserver/internal/vocab mockserver/internal/wire mockserver/oracle mockserver/internal/profiles mockserver/shape github.com/prometheus/client_golang golang.org/x/net", "mockserver/memnet"},
-	{"mockserver/cmd/calibrate", "mockserver/internal/calibrate mockserver/cmd/internal/command mockserver/internal/profiles", "mockserver/cmd/internal/flagdoc"},
+	{"mockserver", "mockserver/engine mockserver/fault mockserver/internal/frame mockserver/internal/jsontext mockserver/internal/pace mockserver/internal/sigv4 mockserver/internal/strictjson mockserver/internal/vocab mockserver/internal/wire mockserver/oracle mockserver/internal/profiles mockserver/shape github.com/prometheus/client_golang golang.org/x/net", "mockserver/testkit/memnet"},
+	{"mockserver/cmd/calibrate", "mockserver/internal/calibrate mockserver/cmd/internal/command mockserver/internal/profiles", "mockserver/internal/testkit/flagdoc"},
 	{"mockserver/cmd/internal/command", "", ""},
-	{"mockserver/cmd/internal/flagdoc", "", ""},
 	{"mockserver/cmd/mockserver", "mockserver mockserver/cmd/internal/command mockserver/fault mockserver/shape", ""},
-	{"mockserver/cmd/simulate", "mockserver mockserver/cmd/internal/command mockserver/engine mockserver/router golang.org/x/perf llmbench/sample", "mockserver/cmd/internal/flagdoc"},
+	{"mockserver/cmd/simulate", "mockserver mockserver/cmd/internal/command mockserver/engine mockserver/router golang.org/x/perf llmbench/sample", "mockserver/internal/testkit/flagdoc"},
 	{"mockserver/engine", "", ""},
 	{"mockserver/fault", "", ""},
 	{"mockserver/internal/calibrate", "llmbench/benchfile llmbench/records mockserver/engine mockserver/internal/profiles gonum.org/v1/gonum llmbench/sample", ""},
@@ -135,18 +134,19 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"mockserver/internal/profiles", "mockserver/engine", ""},
 	{"mockserver/internal/sigv4", "", ""},
 	{"mockserver/internal/strictjson", "", ""},
+	{"mockserver/internal/testkit/flagdoc", "", ""},
 	{"mockserver/internal/vocab", "mockserver/internal/jsontext mockserver/shape", ""},
 	{"mockserver/internal/wire", "mockserver/engine mockserver/internal/frame mockserver/internal/jsontext mockserver/internal/vocab mockserver/shape", ""},
-	{"mockserver/memnet", "", ""},
 	{"mockserver/oracle", "", ""},
 	{"mockserver/router", "", "mockserver mockserver/engine mockserver/fault"},
 	{"mockserver/shape", "mockserver/internal/strictjson", ""},
-	{"scenarios", "benchdata benchdata/tokenizer llmbench llmbench/arrivals llmbench/dialect llmbench/env llmbench/harness llmbench/sample llmbench/search scenarios/internal/agree scenarios/internal/limits scenarios/internal/patient", "backends backends/container benchdata/questions llmbench/gate llmbench/version mockserver mockserver/engine mockserver/fault mockserver/memnet mockserver/oracle mockserver/router mockserver/shape scenarios/internal/chunkclient github.com/kballard/go-shellquote golang.org/x/perf golang.org/x/sys"},
+	{"mockserver/testkit/memnet", "", ""},
+	{"scenarios", "benchdata benchdata/tokenizer llmbench llmbench/arrivals llmbench/dialect llmbench/env llmbench/harness llmbench/sample llmbench/search scenarios/internal/agree scenarios/internal/limits scenarios/internal/patient", "backends backends/container benchdata/questions llmbench/gate llmbench/version mockserver mockserver/engine mockserver/fault mockserver/testkit/memnet mockserver/oracle mockserver/router mockserver/shape scenarios/internal/testkit/chunkclient github.com/kballard/go-shellquote golang.org/x/perf golang.org/x/sys"},
 	{"scenarios/internal/agree", "llmbench llmbench/sample", ""},
-	{"scenarios/internal/chunkclient", "llmbench llmbench/sample golang.org/x/sys", ""},
-	{"scenarios/internal/chunkclient/cmd/leanclient", "scenarios/internal/chunkclient", ""},
 	{"scenarios/internal/limits", "llmbench llmbench/sample", "mockserver"},
 	{"scenarios/internal/patient", "llmbench/sample github.com/cenkalti/backoff/v5", ""},
+	{"scenarios/internal/testkit/chunkclient", "llmbench llmbench/sample golang.org/x/sys", ""},
+	{"scenarios/internal/testkit/chunkclient/cmd/leanclient", "scenarios/internal/testkit/chunkclient", ""},
 }
 
 // unreachable lists what the packages below the folders in from must not link, directly or through other
@@ -154,7 +154,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 // itself and not for the packages below it. The folder "" stands for all packages. Test files do not count.
 var unreachable = []struct{ from, except, to, why string }{
 	{"", "backends/container", "github.com/testcontainers github.com/moby github.com/docker", "only the package that starts containers links a Docker client"},
-	{"llmbench/sample llmbench/arrivals llmbench/env llmbench/records llmbench/internal/columns llmbench/internal/compare llmbench/internal/compat llmbench/internal/history llmbench/internal/resultfile llmbench/benchfile llmbench/report llmbench/gate llmbench/search llmbench/cmd", "llmbench/env/extracases llmbench/cmd/benchgate",
+	{"llmbench/sample llmbench/arrivals llmbench/env llmbench/records llmbench/internal/columns llmbench/internal/compare llmbench/internal/compat llmbench/internal/history llmbench/internal/resultfile llmbench/benchfile llmbench/report llmbench/gate llmbench/search llmbench/cmd", "llmbench/cmd/benchgate",
 		"testing =llmbench llmbench/internal/conn llmbench/internal/process llmbench/internal/send golang.org/x/net/proxy", "what reads results does not link the client"},
 	{"llmbench/cmd/benchgate", "", "testing =llmbench llmbench/internal/conn golang.org/x/net/proxy", "what judges results does not link the client; it keeps shards in step by llmbench/internal/shard"},
 	{"llmbench/sample llmbench/arrivals llmbench/records llmbench/internal/compat llmbench/benchfile llmbench/report", "",
@@ -237,6 +237,33 @@ func checkImports(t *testing.T, pkg string, imports []string, row, common string
 		if runtime.GOOS == "linux" && !slices.ContainsFunc(imports, uses) {
 			t.Errorf("%s does not import %s any more, which its row in allowed lists", pkg, name)
 		}
+	}
+}
+
+// inKit reports whether a package is in the test kit: it is below a folder that is called testkit.
+func inKit(pkg string) bool { return slices.Contains(strings.Split(pkg, "/"), "testkit") }
+
+// TestKit checks that the product and the test kit are apart: outside the kit only test files import the kit, and an
+// internal package that only test files and the kit import is in the kit.
+func TestKit(t *testing.T) {
+	importedBy := map[string]int{} // number of packages outside the kit that import a package, tests aside
+	var internal []string          // packages outside the kit that users cannot import
+	for _, words := range goList(t, "-f", `{{.ImportPath}} {{.Name}} {{join .Imports " "}}`, module+"...") {
+		pkg, name := words[0], words[1]
+		if name != "main" && !inKit(pkg) && slices.Contains(strings.Split(pkg, "/"), "internal") {
+			internal = append(internal, pkg)
+		}
+		if inKit(pkg) {
+			continue
+		}
+		for _, path := range words[2:] {
+			importedBy[path]++
+			assert.Check(t, !inKit(path), "%s imports %s outside of tests", pkg, path)
+		}
+	}
+	assert.Assert(t, len(internal) > 10, "%v", internal)
+	for _, pkg := range internal {
+		assert.Check(t, importedBy[pkg] > 0, "%s is for tests alone: move it to a folder testkit", pkg)
 	}
 }
 

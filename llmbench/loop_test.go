@@ -23,8 +23,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
-	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/testkit/memnet"
 )
 
 // bubble makes a pass against a simulated server, in a synctest bubble with a fake clock, and calls check

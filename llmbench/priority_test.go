@@ -15,7 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/priority"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/testkit/runtest"
 )
 
 // places collects the places of the threads that answer requests. They are threads of the client, too.

@@ -17,7 +17,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/testkit/runtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 

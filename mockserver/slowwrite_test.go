@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/testkit/memnet"
 )
 
 // A slowConn stops the server for a time after each write.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
-	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/testkit/memnet"
 )
 
 // The bytes of a slow header arrive at their own deadlines. Tokens that are due earlier than the

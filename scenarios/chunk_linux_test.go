@@ -19,7 +19,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
-	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/chunkclient"
+	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/testkit/chunkclient"
 )
 
 // BenchmarkChunk measures how much CPU time the client needs for a chunk, and how much memory its
@@ -162,7 +162,7 @@ func runClient(tb testing.TB, client string, l chunkclient.Load) chunkclient.Res
 func buildLean(tb testing.TB) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "leanclient")
-	if out, err := exec.CommandContext(tb.Context(), "go", "build", "-o", path, "./internal/chunkclient/cmd/leanclient").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(tb.Context(), "go", "build", "-o", path, "./internal/testkit/chunkclient/cmd/leanclient").CombinedOutput(); err != nil {
 		tb.Fatalf("go build leanclient: %v\n%s", err, out)
 	}
 	return path

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
-	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/chunkclient"
+	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/testkit/chunkclient"
 )
 
 // plainPass sends l with net/http, and keeps the instant of each chunk with text. It returns the

@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
-	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/chunkclient"
+	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/testkit/chunkclient"
 )
 
 // BenchmarkHTTP compares HTTP/2, whose streams share connections, with HTTP/1.1, on the same mock server in another

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
-	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/testkit/memnet"
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/limits"
 	"github.com/seed-2b9cec6d/llmbench/scenarios/internal/patient"
 )

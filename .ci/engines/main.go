@@ -6,7 +6,7 @@
 //	go run ./.ci/engines -gateways -check all    installs gateways and routers, and checks them
 //	go run ./.ci/engines -help        the rest
 //
-// It is the command backends/internal/enginetest/cmd/engines, which this program builds and runs.
+// It is the command backends/internal/testkit/enginetest/cmd/engines, which this program builds and runs.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"syscall"
 )
 
-const command = "github.com/seed-2b9cec6d/llmbench/backends/internal/enginetest/cmd/engines"
+const command = "github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/enginetest/cmd/engines"
 
 func main() {
 	err := run(os.Args[1:])

@@ -20,9 +20,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/backends/container/internal/engine"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/need"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/llamatest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/llamatest/tinygguf"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/need"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 

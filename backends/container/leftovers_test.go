@@ -20,7 +20,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/backends/container/internal/engine"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/scenariostest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/scenariostest"
 )
 
 // helperImage is the environment variable that turns [TestHelperProcess] into a helper process. Its

@@ -14,9 +14,9 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/backends/container/internal/engine"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/llamatest/tinygguf"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/ollamatest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/llamatest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/llamatest/tinygguf"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/ollamatest"
 )
 
 // ollamaImage returns an image with the real Ollama of this machine, and the libraries that it is

@@ -45,7 +45,7 @@ var standInImage = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	program, err := compile(context.Background(), e, "github.com/seed-2b9cec6d/llmbench/backends/container/internal/standin")
+	program, err := compile(context.Background(), e, "github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/standin")
 	if err != nil {
 		return "", err
 	}

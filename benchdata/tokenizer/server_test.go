@@ -18,7 +18,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
-	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/testkit/memnet"
 )
 
 // tokenizing starts a server with the endpoint /tokenize of one family of servers. It counts tokens

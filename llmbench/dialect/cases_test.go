@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/env/extracases"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/testkit/extracases"
 )
 
 // TestCases reads the chat streams of the collected conformance cases.

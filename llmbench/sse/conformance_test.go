@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/env/extracases"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/testkit/extracases"
 )
 
 // collectedCases returns the file of conformance cases that were collected from the

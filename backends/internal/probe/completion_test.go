@@ -16,7 +16,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
-	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/testkit/memnet"
 )
 
 // TestCompletionWaits checks how long the wait for a server pauses after a server has refused a

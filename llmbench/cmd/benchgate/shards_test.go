@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/testkit/runtest"
 	"gotest.tools/v3/assert"
 )
 

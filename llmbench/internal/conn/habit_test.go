@@ -10,7 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/testkit/runtest"
 )
 
 // TestHabit checks that the server's closing of an idle connection counts as a habit only if it comes soon

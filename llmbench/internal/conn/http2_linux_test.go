@@ -20,7 +20,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/testkit/runtest"
 )
 
 // TestStreamStamps checks the timestamps of the data of streams that share a connection: the timestamp of each frame is

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/testkit/runtest"
 )
 
 // TestSplit checks that the runs of bytes with one timestamp are found, with few calls of stampAt.

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/testkit/runtest"
 )
 
 // serveHTTP2 starts a server of HTTP/2, and returns it with a pool of connections to it.

@@ -11,7 +11,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/runtest"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/testkit/runtest"
 )
 
 // TestOffersHTTP1 checks which protocols the client offers to a server with TLS that prefers HTTP/2, whatever

@@ -17,8 +17,8 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/env/extracases"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/testkit/extracases"
 )
 
 // A reply is a round tripper that always returns the same answer.

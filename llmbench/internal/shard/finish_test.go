@@ -15,7 +15,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/testkit/memnet"
 )
 
 // rounds returns n, or 2,000 if LLMBENCH_FULL=1 asks for the long form of a test.

@@ -15,7 +15,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/memnet"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/testkit/memnet"
 )
 
 const token = "a token of all shards"

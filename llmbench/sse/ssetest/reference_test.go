@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/env/extracases"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/testkit/extracases"
 )
 
 // TestReference checks that the hand-written cases and the reference decoder agree.

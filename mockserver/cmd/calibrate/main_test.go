@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/cmd/internal/flagdoc"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/profiles"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/testkit/flagdoc"
 )
 
 // results returns benchmark results at the given concurrencies. The decode step of the server takes 20 ms plus

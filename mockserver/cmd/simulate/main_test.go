@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/cmd/internal/flagdoc"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
+	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/testkit/flagdoc"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
