@@ -12,7 +12,8 @@
 //   - longest: the lines of the longest function;
 //   - stages: the number of its stages, if it has any.
 //
-// The last row has the sums, and the largest value of largest and longest.
+// The last rows have the sums, and the largest value of largest and longest, for the product, for the test kit (the
+// packages below a folder called testkit), for the laboratories, and in total.
 //
 // These numbers are for a person to look at. None of them has a limit.
 //
@@ -23,7 +24,8 @@
 //
 //	go run ./.ci/rooms [-v] [packages]
 //
-// Without packages it checks ./... . With -v it prints which names the files of each circle use of each other.
+// Without packages it checks ./... and, on Linux, the packages below .ci . With -v it prints which names the files of each
+// circle use of each other.
 package main
 
 import (
@@ -42,6 +44,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -53,6 +56,9 @@ func main() {
 	patterns := flag.Args()
 	if len(patterns) == 0 {
 		patterns = []string{"./..."}
+		if runtime.GOOS == "linux" { // some folders below .ci have files for Linux alone
+			patterns = append(patterns, own()...)
+		}
 	}
 	problems, err := check(os.Stdout, patterns, *verbose)
 	if err != nil {
@@ -65,6 +71,39 @@ func main() {
 	if len(problems) > 0 {
 		os.Exit(1)
 	}
+}
+
+// own returns patterns that match the packages below .ci in the working directory, which ./... does not match.
+func own() (patterns []string) {
+	files, _ := filepath.Glob(".ci/*/*.go") // the pattern is well-formed
+	for _, f := range files {
+		patterns = append(patterns, "./"+filepath.ToSlash(filepath.Dir(f)))
+	}
+	return slices.Compact(patterns)
+}
+
+// laboratories are the folders of programs and packages that find out how good models, verdicts and deployments are.
+// They are not part of what users measure with.
+var laboratories = []string{
+	".ci",
+	"llmbench/internal/compat",
+	"mockserver/cmd/calibrate",
+	"mockserver/cmd/simulate",
+	"mockserver/internal/calibrate",
+}
+
+// The parts of the module, in the order of their rows.
+var parts = []string{"product", "test kit", "laboratories"}
+
+// part returns the part of the module that a package belongs to.
+func part(folder string) string {
+	switch {
+	case slices.Contains(strings.Split(folder, "/"), "testkit"):
+		return "test kit"
+	case slices.ContainsFunc(laboratories, func(l string) bool { return folder == l || strings.HasPrefix(folder, l+"/") }):
+		return "laboratories"
+	}
+	return "product"
 }
 
 // listed is the output of go list for a package.
@@ -91,9 +130,12 @@ func check(w io.Writer, patterns []string, verbose bool) (problems []string, err
 	slices.SortFunc(packages, func(a, b listed) int { return strings.Compare(a.ImportPath, b.ImportPath) })
 	var stages map[string][]stage
 	var reasons []string
-	total := row{name: "total"}
+	sums := map[string]*row{}
+	for _, name := range append(parts, "total") {
+		sums[name] = &row{name: name}
+	}
 	for _, p := range packages {
-		if p.DepOnly {
+		if p.DepOnly || len(p.GoFiles) == 0 {
 			continue
 		}
 		if stages == nil {
@@ -121,9 +163,12 @@ func check(w io.Writer, patterns []string, verbose bool) (problems []string, err
 			problems = append(problems, name+": "+p)
 		}
 		r.write(table)
-		total.add(r)
+		sums[part(name)].add(r)
+		sums["total"].add(r)
 	}
-	total.write(table)
+	for _, name := range append(parts, "total") {
+		sums[name].write(table)
+	}
 	if err := table.Flush(); err != nil {
 		return nil, err
 	}
