@@ -66,7 +66,7 @@ func (c *costs) Before(ctx context.Context) error {
 	if err == nil && c.of.ended() == "" {
 		err = c.Observer.Before(ctx)
 	}
-	if end := c.of.endWithin(err); end != "" && ctx.Err() == nil {
+	if end := c.of.endAfter(err); end != "" && ctx.Err() == nil {
 		return c.of.failure("after it was ready", errors.New(end))
 	}
 	if err != nil || c.err != nil {

@@ -229,17 +229,13 @@ func (s *started) stage(ctx context.Context, part startedPart, name string, limi
 	if part.label != "" {
 		name = part.label + ": " + name
 	}
-	var ended []<-chan struct{}
-	for _, p := range s.parts {
-		ended = append(ended, p.program.Ended())
-	}
 	w := probe.NewWatch(func(waited time.Duration, last error) {
 		s.note(fmt.Sprintf("waiting for %s: %s: %s; %v left%s", s.name(), name, probe.Reason(last), (limit - waited).Round(time.Second), s.lastLine()))
 	})
 	s.attempt = w.Attempt
-	err := probe.Within(ctx, limit, ended, do)
+	err := probe.Within(ctx, limit, s.endings(), do)
 	w.Stop()
-	if end := s.endWithin(err); end != "" { // also without an error: another program may have answered at the port
+	if end := s.endAfter(err); end != "" { // also without an error: another program may have answered at the port
 		return s.failure(name, errors.New(end))
 	}
 	if err == nil {
@@ -249,16 +245,19 @@ func (s *started) stage(ctx context.Context, part startedPart, name string, limi
 	return s.failure(name, err)
 }
 
-// endGrace is how long endWithin waits for a program to exit that seems to have failed.
-const endGrace = time.Second
+// endings returns the channels that are closed when a program has exited.
+func (s *started) endings() (all []<-chan struct{}) {
+	for _, p := range s.parts {
+		all = append(all, p.program.Ended())
+	}
+	return all
+}
 
-// endWithin says which program has exited and how, or returns "" if all run. If err is not nil, it waits up
-// to endGrace for a program to exit.
-func (s *started) endWithin(err error) string {
+// endAfter says which program has exited and how, or returns "" if all run. If err is not nil, it waits for a program
+// to exit; see [probe.AwaitEnd].
+func (s *started) endAfter(err error) string {
 	if err != nil {
-		for deadline := time.Now().Add(endGrace); s.ended() == "" && time.Now().Before(deadline); {
-			time.Sleep(10 * time.Millisecond)
-		}
+		probe.AwaitEnd(s.endings())
 	}
 	return s.ended()
 }

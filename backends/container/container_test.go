@@ -271,7 +271,7 @@ func TestLastWords(t *testing.T) {
 	i, err := start(t.Context(), specOf(t, mock(t)), t.Logf)
 	assert.NilError(t, err)
 	defer func() { assert.Check(t, i.remove()) }()
-	assert.Assert(t, !i.endedWithin(0))
+	assert.Assert(t, !i.endedSoon())
 	cli, err := client.New(client.FromEnv)
 	assert.NilError(t, err)
 	defer cli.Close()
@@ -285,7 +285,7 @@ func TestLastWords(t *testing.T) {
 		}
 		return poll.Success()
 	}, poll.WithDelay(time.Millisecond), poll.WithTimeout(2*time.Minute))
-	assert.Assert(t, i.endedWithin(0))
+	assert.Assert(t, i.endedSoon())
 	assert.Equal(t, i.box.End().String(), "the container ended with exit status 137")
 }
 

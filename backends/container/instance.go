@@ -123,12 +123,10 @@ func (i *instance) remove() (err error) {
 	return err
 }
 
-// endedWithin reports whether a container of the server exits within d. On a busy machine, the last lines
-// of an exited container may arrive later; endedWithin then waits longer, to receive them.
-func (i *instance) endedWithin(d time.Duration) bool {
-	if ended := i.endings(); len(ended) > 0 {
-		_ = probe.Within(context.Background(), d, ended, func(ctx context.Context) error { <-ctx.Done(); return nil })
-	}
+// endedSoon reports whether a container of the server has exited or exits soon; see [probe.AwaitEnd]. On a busy
+// machine, the last lines of an exited container may arrive later; endedSoon then waits longer, to receive them.
+func (i *instance) endedSoon() bool {
+	probe.AwaitEnd(i.endings())
 	if i.end() != "" {
 		return true
 	}

@@ -39,15 +39,11 @@ func run(ctx context.Context, i *instance, st stage) error {
 		i.logf("%s: %s: done after %v", i.spec.Backend, st.name, time.Since(began).Round(time.Millisecond))
 		return nil
 	}
-	if i.endedWithin(endGrace) {
+	if i.endedSoon() {
 		err = errors.New(i.end())
 	}
 	return i.failure(st.name, err)
 }
-
-// endGrace is how long run waits, after a failed stage, for a container to exit. The error can then include
-// the container's exit status and its last lines.
-const endGrace = time.Second
 
 // lastWords limits the wait for the last lines of a container that has exited.
 const lastWords = time.Minute

@@ -41,6 +41,17 @@ func Within(ctx context.Context, limit time.Duration, ended []<-chan struct{}, d
 	return err
 }
 
+// endGrace is how long AwaitEnd waits.
+const endGrace = time.Second
+
+// AwaitEnd waits up to a second until a channel in ended is closed. Call it after a stage has failed: a server that
+// closes its connections may be about to exit, and then its exit status says more than the error of the stage.
+func AwaitEnd(ended []<-chan struct{}) {
+	if len(ended) > 0 {
+		_ = Within(context.Background(), endGrace, ended, func(ctx context.Context) error { <-ctx.Done(); return nil })
+	}
+}
+
 // Every calls do after each interval until stop is called. stop cancels the context of a running call and
 // waits for the call to return.
 func Every(interval time.Duration, do func(context.Context)) (stop func()) {
