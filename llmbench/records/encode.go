@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/fields"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -20,21 +21,21 @@ type encoder struct {
 // encode returns the line of a sample. The line is valid until the next call.
 func (e *encoder) encode(s *sample.Sample) []byte {
 	e.line = append(e.line[:0], '{')
-	s.Visit(e)
+	fields.Visit(s, e)
 	e.line = append(e.line, "}\n"...)
 	return e.line
 }
 
 // has reports whether the line contains a field. The argument zero says whether the field has the zero
 // value.
-func (e *encoder) has(when sample.When, zero bool) bool {
+func (e *encoder) has(when fields.When, zero bool) bool {
 	switch when {
-	case sample.IfSet:
+	case fields.IfSet:
 		return !zero
-	case sample.IfShards:
+	case fields.IfShards:
 		return e.shards
 	}
-	return when != sample.Never
+	return when != fields.Never
 }
 
 // key appends the name of a member. The name must not need escaping.
@@ -45,28 +46,28 @@ func (e *encoder) key(name string) {
 	e.line = append(append(append(e.line, '"'), name...), '"', ':')
 }
 
-func (e *encoder) number(name string, v int64, when sample.When) {
+func (e *encoder) number(name string, v int64, when fields.When) {
 	switch {
-	case when == sample.Null || when == sample.Came && v <= 0:
+	case when == fields.Null || when == fields.Came && v <= 0:
 		e.key(name)
 		e.line = append(e.line, "null"...)
-	case e.has(when, v == 0) && (when != sample.IfCame || v > 0):
+	case e.has(when, v == 0) && (when != fields.IfCame || v > 0):
 		e.key(name)
 		e.line = strconv.AppendInt(e.line, v, 10)
 	}
 }
 
-func (e *encoder) Int(name string, p *int, when sample.When) { e.number(name, int64(*p), when) }
+func (e *encoder) Int(name string, p *int, when fields.When) { e.number(name, int64(*p), when) }
 
-func (e *encoder) Duration(name string, p *time.Duration, when sample.When) {
+func (e *encoder) Duration(name string, p *time.Duration, when fields.When) {
 	e.number(name, int64(*p), when)
 }
 
-func (e *encoder) Wall(name string, p *time.Time, when sample.When) {
+func (e *encoder) Wall(name string, p *time.Time, when fields.When) {
 	e.number(name, p.UnixNano(), when)
 }
 
-func (e *encoder) Flag(name string, p *bool, when sample.When) {
+func (e *encoder) Flag(name string, p *bool, when fields.When) {
 	if e.has(when, !*p) {
 		e.key(name)
 		e.line = strconv.AppendBool(e.line, *p)
@@ -74,29 +75,29 @@ func (e *encoder) Flag(name string, p *bool, when sample.When) {
 }
 
 // Text appends a string. It replaces bytes that are not UTF-8.
-func (e *encoder) Text(name string, p *string, when sample.When) {
+func (e *encoder) Text(name string, p *string, when fields.When) {
 	if e.has(when, *p == "") {
 		e.key(name)
 		e.line, _ = jsontext.AppendQuote(e.line, *p) // the error only reports that bytes were replaced
 	}
 }
 
-func (e *encoder) Word(name string, p *string, when sample.When) { e.Text(name, p, when) }
+func (e *encoder) Word(name string, p *string, when fields.When) { e.Text(name, p, when) }
 
-func (e *encoder) Error(name string, p *error, when sample.When) {
+func (e *encoder) Error(name string, p *error, when fields.When) {
 	if *p != nil {
 		text := (*p).Error()
 		e.Text(name, &text, when)
 	}
 }
 
-func (e *encoder) Durations(name string, p *[]time.Duration, when sample.When) {
+func (e *encoder) Durations(name string, p *[]time.Duration, when fields.When) {
 	list(e, name, *p, when)
 }
 
-func (e *encoder) Counts(name string, p *[]int32, when sample.When) { list(e, name, *p, when) }
+func (e *encoder) Counts(name string, p *[]int32, when fields.When) { list(e, name, *p, when) }
 
-func list[T ~int64 | ~int32](e *encoder, name string, all []T, when sample.When) {
+func list[T ~int64 | ~int32](e *encoder, name string, all []T, when fields.When) {
 	if e.has(when, len(all) == 0) {
 		e.key(name)
 		e.line = appendList(e.line, all)
@@ -104,7 +105,7 @@ func list[T ~int64 | ~int32](e *encoder, name string, all []T, when sample.When)
 }
 
 // Merged appends an array of three numbers for each group of deltas: Delta, Deltas and Since.
-func (e *encoder) Merged(name string, p *[]sample.Merged, when sample.When) {
+func (e *encoder) Merged(name string, p *[]sample.Merged, when fields.When) {
 	if !e.has(when, len(*p) == 0) {
 		return
 	}
@@ -118,20 +119,20 @@ func (e *encoder) Merged(name string, p *[]sample.Merged, when sample.When) {
 }
 
 // Fields appends an object with a member for each field.
-func (e *encoder) Fields(name string, p *[]sample.Field, when sample.When) {
+func (e *encoder) Fields(name string, p *[]sample.Field, when fields.When) {
 	if !e.has(when, len(*p) == 0) {
 		return
 	}
 	e.key(name)
 	e.line = append(e.line, '{')
 	for _, f := range *p {
-		e.Text(f.Name, &f.Value, sample.Always)
+		e.Text(f.Name, &f.Value, fields.Always)
 	}
 	e.line = append(e.line, '}')
 }
 
 // ToolCalls appends two strings: the names of all calls, and their arguments.
-func (e *encoder) ToolCalls(names, arguments string, p *[]sample.ToolCall, when sample.When) {
+func (e *encoder) ToolCalls(names, arguments string, p *[]sample.ToolCall, when fields.When) {
 	if len(*p) > 0 {
 		a := sample.Answer{ToolCalls: *p}
 		name, argument := a.ToolNames(), a.Arguments()

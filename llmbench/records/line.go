@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/fields"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -41,7 +42,7 @@ type line struct {
 
 func newLine() *line {
 	l := &line{members: members{}, words: map[string]string{}}
-	l.sample.Visit(l)
+	fields.Visit(&l.sample, l)
 	return l
 }
 
@@ -58,28 +59,28 @@ func (l *line) add(name string, m member) {
 	}
 }
 
-func (l *line) Text(name string, _ *string, _ sample.When)            { l.add(name, member{}) }
-func (l *line) Word(name string, p *string, _ sample.When)            { l.add(name, member{to: p}) }
-func (l *line) Flag(name string, p *bool, _ sample.When)              { l.add(name, member{to: p}) }
-func (l *line) Duration(name string, p *time.Duration, _ sample.When) { l.add(name, member{to: p}) }
-func (l *line) Wall(name string, p *time.Time, _ sample.When)         { l.add(name, member{to: p}) }
-func (l *line) Error(name string, _ *error, _ sample.When)            { l.add(name, member{to: &l.failure}) }
-func (l *line) Counts(name string, p *[]int32, _ sample.When)         { l.add(name, member{to: p}) }
-func (l *line) Merged(name string, p *[]sample.Merged, _ sample.When) { l.add(name, member{to: p}) }
+func (l *line) Text(name string, _ *string, _ fields.When)            { l.add(name, member{}) }
+func (l *line) Word(name string, p *string, _ fields.When)            { l.add(name, member{to: p}) }
+func (l *line) Flag(name string, p *bool, _ fields.When)              { l.add(name, member{to: p}) }
+func (l *line) Duration(name string, p *time.Duration, _ fields.When) { l.add(name, member{to: p}) }
+func (l *line) Wall(name string, p *time.Time, _ fields.When)         { l.add(name, member{to: p}) }
+func (l *line) Error(name string, _ *error, _ fields.When)            { l.add(name, member{to: &l.failure}) }
+func (l *line) Counts(name string, p *[]int32, _ fields.When)         { l.add(name, member{to: p}) }
+func (l *line) Merged(name string, p *[]sample.Merged, _ fields.When) { l.add(name, member{to: p}) }
 
 // ToolCalls does nothing, because no metric is computed from an answer.
-func (l *line) ToolCalls(string, string, *[]sample.ToolCall, sample.When) {}
+func (l *line) ToolCalls(string, string, *[]sample.ToolCall, fields.When) {}
 
 // Fields does nothing, because no metric is computed from a header.
-func (l *line) Fields(string, *[]sample.Field, sample.When) {}
+func (l *line) Fields(string, *[]sample.Field, fields.When) {}
 
 // Int adds a member that is a count. Numbers that the server measured are not checked: they may have any
 // value.
-func (l *line) Int(name string, p *int, _ sample.When) {
+func (l *line) Int(name string, p *int, _ fields.When) {
 	l.add(name, member{to: p, count: l.object == nil || l.members["server"] == nil})
 }
 
-func (l *line) Durations(name string, p *[]time.Duration, _ sample.When) {
+func (l *line) Durations(name string, p *[]time.Duration, _ fields.When) {
 	to := &l.gaps
 	if p == &l.sample.Lags {
 		to = &l.lags

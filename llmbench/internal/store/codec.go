@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/fields"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -25,7 +26,7 @@ var errForeign = errors.New("the file is not as it was written")
 func (c *codec) encode(s *sample.Sample) []byte {
 	c.data = c.data[:0]
 	c.int(int64(len(s.Gaps) + len(s.Lags)))
-	s.Visit(c)
+	fields.Visit(s, c)
 	return c.data
 }
 
@@ -35,7 +36,7 @@ func (c *codec) decode(data []byte, s *sample.Sample) error {
 	if n := c.length(0); n > 0 {
 		c.spare = make([]time.Duration, n)
 	}
-	s.Visit(c)
+	fields.Visit(s, c)
 	if c.bad || len(c.data) > 0 || len(c.spare) > 0 {
 		return errForeign
 	}
@@ -88,22 +89,22 @@ func (c *codec) bytes(text string) []byte {
 	return read
 }
 
-func (c *codec) Int(_ string, p *int, _ sample.When)   { *p = int(c.int(int64(*p))) }
-func (c *codec) Flag(_ string, p *bool, _ sample.When) { *p = c.flag(*p) }
+func (c *codec) Int(_ string, p *int, _ fields.When)   { *p = int(c.int(int64(*p))) }
+func (c *codec) Flag(_ string, p *bool, _ fields.When) { *p = c.flag(*p) }
 func (c *codec) Open(_ string, set bool) bool          { return c.flag(set) }
 func (c *codec) Close()                                {}
 
-func (c *codec) Duration(_ string, p *time.Duration, _ sample.When) {
+func (c *codec) Duration(_ string, p *time.Duration, _ fields.When) {
 	*p = time.Duration(c.int(int64(*p)))
 }
 
-func (c *codec) Text(_ string, p *string, _ sample.When) {
+func (c *codec) Text(_ string, p *string, _ fields.When) {
 	if read := c.bytes(*p); c.reading {
 		*p = string(read)
 	}
 }
 
-func (c *codec) Word(_ string, p *string, _ sample.When) {
+func (c *codec) Word(_ string, p *string, _ fields.When) {
 	read := c.bytes(*p)
 	if !c.reading {
 		return
@@ -119,7 +120,7 @@ func (c *codec) Word(_ string, p *string, _ sample.When) {
 }
 
 // Wall writes or reads an instant of the wall clock. The zero instant means that there is none.
-func (c *codec) Wall(_ string, p *time.Time, _ sample.When) {
+func (c *codec) Wall(_ string, p *time.Time, _ fields.When) {
 	if !c.flag(!p.IsZero()) {
 		return
 	}
@@ -129,7 +130,7 @@ func (c *codec) Wall(_ string, p *time.Time, _ sample.When) {
 }
 
 // Error writes or reads an error. Only the text of the error is preserved.
-func (c *codec) Error(_ string, p *error, _ sample.When) {
+func (c *codec) Error(_ string, p *error, _ fields.When) {
 	if !c.flag(*p != nil) {
 		return
 	}
@@ -144,7 +145,7 @@ func (c *codec) Error(_ string, p *error, _ sample.When) {
 
 // Durations writes or reads a list of durations. When a sample is read, its lists share an array, and an
 // empty list becomes nil.
-func (c *codec) Durations(_ string, p *[]time.Duration, _ sample.When) {
+func (c *codec) Durations(_ string, p *[]time.Duration, _ fields.When) {
 	n := c.length(len(*p))
 	if !c.reading {
 		for _, d := range *p {
@@ -175,14 +176,14 @@ func list[T any](c *codec, p *[]T) []T {
 }
 
 // Counts writes or reads a list of numbers.
-func (c *codec) Counts(_ string, p *[]int32, _ sample.When) {
+func (c *codec) Counts(_ string, p *[]int32, _ fields.When) {
 	for i, v := range list(c, p) {
 		(*p)[i] = int32(c.int(int64(v)))
 	}
 }
 
 // ToolCalls writes or reads the tool calls of an answer.
-func (c *codec) ToolCalls(_, _ string, p *[]sample.ToolCall, when sample.When) {
+func (c *codec) ToolCalls(_, _ string, p *[]sample.ToolCall, when fields.When) {
 	for i := range list(c, p) {
 		c.Text("", &(*p)[i].Name, when)
 		c.Text("", &(*p)[i].Arguments, when)
@@ -190,7 +191,7 @@ func (c *codec) ToolCalls(_, _ string, p *[]sample.ToolCall, when sample.When) {
 }
 
 // Fields writes or reads the fields of a header.
-func (c *codec) Fields(_ string, p *[]sample.Field, when sample.When) {
+func (c *codec) Fields(_ string, p *[]sample.Field, when fields.When) {
 	for i := range list(c, p) {
 		c.Word("", &(*p)[i].Name, when)
 		c.Word("", &(*p)[i].Value, when)
@@ -198,7 +199,7 @@ func (c *codec) Fields(_ string, p *[]sample.Field, when sample.When) {
 }
 
 // Merged writes or reads a list of deltas whose exact instants are unknown. It is nearly always empty.
-func (c *codec) Merged(_ string, p *[]sample.Merged, _ sample.When) {
+func (c *codec) Merged(_ string, p *[]sample.Merged, _ fields.When) {
 	for i := range list(c, p) {
 		m := &(*p)[i]
 		m.Delta, m.Deltas, m.Since = int(c.int(int64(m.Delta))), int(c.int(int64(m.Deltas))), time.Duration(c.int(int64(m.Since)))

@@ -1,8 +1,13 @@
-package sample
+// Package fields lists the fields of a sample, for the code that writes, reads or stores samples.
+package fields
 
-import "time"
+import (
+	"time"
 
-// A Visitor receives the fields of a sample from [Sample.Visit]. Each method receives three values: the
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
+)
+
+// A Visitor receives the fields of a sample from [Visit]. Each method receives three values: the
 // field's name in records, a pointer to the field, and the condition under which records contain the field.
 // The name is "" if records never contain the field. A visitor may read or set the fields.
 type Visitor interface {
@@ -15,10 +20,10 @@ type Visitor interface {
 	Error(name string, p *error, when When)
 	Durations(name string, p *[]time.Duration, when When)
 	Counts(name string, p *[]int32, when When)
-	Merged(name string, p *[]Merged, when When)
+	Merged(name string, p *[]sample.Merged, when When)
 	// ToolCalls receives two names: one for the list of function names, and one for the list of arguments.
-	ToolCalls(names, arguments string, p *[]ToolCall, when When)
-	Fields(name string, p *[]Field, when When)
+	ToolCalls(names, arguments string, p *[]sample.ToolCall, when When)
+	Fields(name string, p *[]sample.Field, when When)
 	// Open begins a group of fields. The argument set says whether the sample has the group. If Open
 	// returns true, Visit visits the fields of the group and then calls Close; otherwise it skips the
 	// group.
@@ -50,22 +55,22 @@ func given(yes bool) When {
 
 // Visit passes each field of s to v. It is the only list of all fields: the code that writes, reads or
 // stores samples uses it. The order is the order in records.
-func (s *Sample) Visit(v Visitor) {
+func Visit(s *sample.Sample, v Visitor) {
 	v.Text("id", &s.ID, Always)
 	v.Int("shard", &s.Shard, IfShards)
 	v.Int("pass", &s.Pass, Always)
 	v.Int("request", &s.Request, Always)
 	v.Int("turn", &s.Turn, IfSet)
 	v.Word("model", &s.Model, IfSet)
-	s.visitSend(v)
-	s.visitAnswer(v)
-	s.visitClock(v)
-	s.visitTokens(v)
-	s.visitEnd(v)
+	visitSend(s, v)
+	visitAnswer(s, v)
+	visitClock(s, v)
+	visitTokens(s, v)
+	visitEnd(s, v)
 }
 
 // visitSend visits the schedule, the send, and the main instants of the answer.
-func (s *Sample) visitSend(v Visitor) {
+func visitSend(s *sample.Sample, v Visitor) {
 	text := Null
 	if s.Deltas > 0 {
 		text = Always
@@ -90,7 +95,7 @@ func (s *Sample) visitSend(v Visitor) {
 
 // visitAnswer visits the events of the answer. A record without the field outputs means that every delta
 // has more than reasoning.
-func (s *Sample) visitAnswer(v Visitor) {
+func visitAnswer(s *sample.Sample, v Visitor) {
 	v.Flag("", &s.Streamed, Never)
 	v.Int("", &s.Deltas, Never)
 	v.Durations("gaps_ns", &s.Gaps, Always)
@@ -102,7 +107,7 @@ func (s *Sample) visitAnswer(v Visitor) {
 	v.Int("cut", &s.Cut, IfSet)
 	v.Word("unread", &s.Unread, IfSet)
 	v.Flag("unread_last", &s.UnreadLast, IfSet)
-	if c := &s.Choices; v.Open("choices", *c != Choices{}) {
+	if c := &s.Choices; v.Open("choices", *c != sample.Choices{}) {
 		v.Int("before", &c.Before, Always)
 		v.Int("amid", &c.Amid, Always)
 		v.Int("after", &c.After, Always)
@@ -115,13 +120,13 @@ func (s *Sample) visitAnswer(v Visitor) {
 }
 
 // visitClock visits the clock of the answer and the read lags.
-func (s *Sample) visitClock(v Visitor) {
+func visitClock(s *sample.Sample, v Visitor) {
 	v.Word("clock", (*string)(&s.Clock), IfSet)
 	v.Durations("read_lags_ns", &s.Lags, IfSet)
 	v.Merged("merged", &s.Merged, IfSet)
 	v.Duration("first_byte_lag_ns", &s.FirstByteLag, IfSet)
 	v.Duration("end_lag_ns", &s.EndLag, IfSet)
-	if l := &s.EventLags; v.Open("", *l != EventLags{}) {
+	if l := &s.EventLags; v.Open("", *l != sample.EventLags{}) {
 		v.Duration("", &l.FirstOutput, Never)
 		v.Duration("", &l.ChoiceFirst, Never)
 		v.Duration("", &l.ChoiceLast, Never)
@@ -132,7 +137,7 @@ func (s *Sample) visitClock(v Visitor) {
 }
 
 // visitTokens visits token and character counts, and what the server itself measured.
-func (s *Sample) visitTokens(v Visitor) {
+func visitTokens(s *sample.Sample, v Visitor) {
 	v.Int("max_tokens", &s.MaxTokens, IfSet)
 	v.Flag("fixed_output", &s.FixedOutput, IfSet)
 	v.Int("prompt_tokens", &s.PromptTokens, Always)
@@ -148,7 +153,7 @@ func (s *Sample) visitTokens(v Visitor) {
 	v.Int("output_chars", &s.OutputChars, IfSet)
 	v.Int("inputs", &s.Inputs, IfSet)
 	v.Int("dimensions", &s.Dimensions, IfSet)
-	if t := &s.Server; v.Open("server", *t != ServerTimings{}) {
+	if t := &s.Server; v.Open("server", *t != sample.ServerTimings{}) {
 		v.Duration("load_ns", &t.Load, IfSet)
 		v.Duration("queue_ns", &t.Queue, IfSet)
 		v.Duration("prompt_ns", &t.Prompt, IfSet)
@@ -166,7 +171,7 @@ func (s *Sample) visitTokens(v Visitor) {
 
 // visitEnd visits how the request ended, and the answer if the load keeps it. Only checks get the vectors and
 // scores of an answer, so that they are not visited.
-func (s *Sample) visitEnd(v Visitor) {
+func visitEnd(s *sample.Sample, v Visitor) {
 	v.Word("finish", &s.Finish, IfSet)
 	v.Flag("unknown_finish", &s.UnknownFinish, IfSet)
 	v.Word("outcome", (*string)(&s.Outcome), Always)
@@ -181,7 +186,7 @@ func (s *Sample) visitEnd(v Visitor) {
 	v.Word("wrong", &s.Wrong, given(s.Checked && s.Wrong != ""))
 	if v.Open("answer", s.Answer != nil) {
 		if s.Answer == nil {
-			s.Answer = &Answer{}
+			s.Answer = &sample.Answer{}
 		}
 		a := s.Answer
 		v.Text("text", &a.Text, Always)
