@@ -10,15 +10,6 @@ import (
 // all of them but [ArmsSeed], [ClientError], [WarmCache] and the withheldUnits. Scenarios and backends have further ones.
 var Units = slices.Concat(rateUnits, latencyUnits(), turnUnits(), speculativeUnits, otherUnits, withheldUnits)
 
-// These lists have the units of one quantity. The first that a result has is shown, and compared. llmbench reports the
-// first of each list; results of other tools and of published studies may have only a later one.
-var (
-	Output     = []string{OutputRate, TokenRate}
-	Throughput = []string{OutputRate, TokenRate, RequestRate}
-	FirstToken = []string{P50TTFT, MeanTTFT}
-	Latency    = []string{P50E2E, MeanE2E}
-)
-
 // Named returns the units with the given names, in the order of names. It panics if [Units] has no unit
 // with one of the names.
 func Named(names ...string) []Unit {

@@ -5,6 +5,15 @@ package columns
 
 import "github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 
+// These lists have the units of one quantity. The first that a result has is shown, and compared. llmbench reports the
+// first of each list; results of other tools and of published studies may have only a later one.
+var (
+	Output     = []string{sample.OutputRate, sample.TokenRate}
+	Throughput = []string{sample.OutputRate, sample.TokenRate, sample.RequestRate}
+	FirstToken = []string{sample.P50TTFT, sample.MeanTTFT}
+	Latency    = []string{sample.P50E2E, sample.MeanE2E}
+)
+
 // A Column shows a unit of results: in a column of a table, in a plot, or in a sentence.
 type Column struct {
 	Title string
@@ -43,7 +52,7 @@ var Terminal = []Column{
 // last column of these tables has beside the units of single benchmarks. Loads has the columns of tables with a row for
 // each load.
 var (
-	Benchmarks = []Column{{Title: "output", Units: sample.Output}, {Title: "TTFT", Units: sample.FirstToken}, {Title: "TPOT", Units: []string{sample.MeanTPOT}}, {Title: "latency", Units: sample.Latency}}
+	Benchmarks = []Column{{Title: "output", Units: Output}, {Title: "TTFT", Units: FirstToken}, {Title: "TPOT", Units: []string{sample.MeanTPOT}}, {Title: "latency", Units: Latency}}
 	Beside     = []string{sample.P50TTFO, sample.Accuracy, sample.CachedShare, sample.FailShare, sample.ShedShare}
 	Loads      = append(Benchmarks[:4:4], Column{Units: []string{sample.RequestRate}}, Column{Units: []string{sample.GoodRate}}, Column{Units: []string{sample.FailShare}}, Column{Units: []string{sample.ShedShare}})
 )
@@ -51,12 +60,12 @@ var (
 // Sentence has what a report's sentence about a result says, and Users what it says that users see at a load.
 var (
 	Sentence = []Column{
-		{Units: sample.Output},
+		{Units: Output},
 		{Units: []string{sample.RequestRate}},
-		{Title: "TTFT", Units: sample.FirstToken},
+		{Title: "TTFT", Units: FirstToken},
 		{Title: "TTFT p99", Units: []string{sample.P99TTFT}},
 		{Title: "time per token", Units: []string{sample.MeanTPOT}},
-		{Title: "latency", Units: sample.Latency},
+		{Title: "latency", Units: Latency},
 		{Title: "failed", Units: []string{sample.FailShare}},
 		{Title: "shed", Units: []string{sample.ShedShare}},
 		{Title: "SLO kept up to", Units: []string{sample.SLORate}},
@@ -65,15 +74,15 @@ var (
 	}
 	Users = []Column{
 		{Title: "for each user", Units: []string{sample.UserRate}},
-		{Title: "TTFT", Units: sample.FirstToken},
+		{Title: "TTFT", Units: FirstToken},
 		{Title: "time per token", Units: []string{sample.MeanTPOT}},
-		{Title: "latency", Units: sample.Latency},
+		{Title: "latency", Units: Latency},
 	}
 )
 
 // Headline has the plots over the load beside a report's answer.
 var Headline = []Column{
-	{Title: "output tokens per second", Units: sample.Throughput},
+	{Title: "output tokens per second", Units: Throughput},
 	{Title: "time to first token, p50", Units: []string{sample.P50TTFT}},
 	{Title: "time to first token, mean", Units: []string{sample.MeanTTFT}, Without: sample.P50TTFT},
 	{Title: "latency, p50", Units: []string{sample.P50E2E}, Without: sample.P50TTFT},
@@ -85,7 +94,7 @@ var Sweep = []Column{
 	{Title: "run time", Units: []string{sample.RunTime}},
 	{Title: "requests per second", Units: []string{sample.RequestRate}},
 	{Title: "latency, mean", Units: []string{sample.MeanE2E}},
-	{Title: "output tokens per second", Units: sample.Output},
+	{Title: "output tokens per second", Units: Output},
 	{Title: "latency, p50", Units: []string{sample.P50E2E}},
 	{Title: "latency, p90", Units: []string{sample.P90E2E}},
 	{Title: "time to first token, p50", Units: []string{sample.P50TTFT}},
@@ -100,10 +109,10 @@ var Sweep = []Column{
 
 // Relative has the plots that show systems as multiples of one system.
 var Relative = []Column{
-	{Title: "output tokens per second", Units: sample.Output},
+	{Title: "output tokens per second", Units: Output},
 	{Title: "requests per second", Units: []string{sample.RequestRate}, Without: sample.OutputRate},
-	{Title: "latency", Units: sample.Latency},
-	{Title: "time to first token", Units: sample.FirstToken},
+	{Title: "latency", Units: Latency},
+	{Title: "time to first token", Units: FirstToken},
 	{Title: "time per output token", Units: []string{sample.MeanTPOT}},
 }
 

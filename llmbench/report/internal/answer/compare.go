@@ -3,6 +3,7 @@ package answer
 import (
 	"slices"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
@@ -15,9 +16,9 @@ import (
 func compared(g *systems.Group, slo systems.SLO) (best Told) {
 	for _, key := range append(slices.Clone(compare.Loads), "") {
 		all := slices.DeleteFunc(slices.Clone(g.Systems), func(s *systems.System) bool { return s.Found || s.Load != key })
-		units := sample.Throughput
+		units := columns.Throughput
 		if compare.Open(key) {
-			units = sample.Latency
+			units = columns.Latency
 		}
 		c := compare.Of(key, measurements(all, units, slo), slo.Share)
 		if c == nil || len(c.Order) <= len(best.Compared) {
@@ -52,7 +53,7 @@ func measurements(all []*systems.System, units []string, slo systems.SLO) (measu
 			if _, unit := r.Spread(units...); unit != "" {
 				p.Unit, p.Speed, p.Doubt = unit, r.Values[unit], r.Doubt(unit) != ""
 			}
-			if _, unit := r.Spread(sample.FirstToken...); unit != "" && r.Doubt(unit) == "" {
+			if _, unit := r.Spread(columns.FirstToken...); unit != "" && r.Doubt(unit) == "" {
 				p.TTFT = r.Values[unit]
 			}
 			p.Added = compare.AddedOf(func(unit string) []float64 { return r.Values[unit] })

@@ -18,14 +18,14 @@ func overLoad(s *systems.System, slo systems.SLO) (says []string) {
 	if s.Name != "" {
 		name = s.Name + ": "
 	}
-	if said := compare.Limit(s.Load, measurements([]*systems.System{s}, sample.Throughput, slo), slo.Share); said != "" {
+	if said := compare.Limit(s.Load, measurements([]*systems.System{s}, columns.Throughput, slo), slo.Share); said != "" {
 		says = append(says, said+".")
 	}
 	peak := s.Peak()
 	if peak == nil {
 		return says
 	}
-	said := fmt.Sprintf("the throughput is greatest at %s, %s%s", at(peak), figure(peak, sample.Throughput...), mistrust(peak))
+	said := fmt.Sprintf("the throughput is greatest at %s, %s%s", at(peak), figure(peak, columns.Throughput...), mistrust(peak))
 	if name == "" {
 		said = "T" + said[1:]
 	}
@@ -34,7 +34,7 @@ func overLoad(s *systems.System, slo systems.SLO) (says []string) {
 	switch {
 	case err == nil && knee != peak:
 		said += fmt.Sprintf(". The knee, the greatest throughput / latency, is at %s: %s%s%s. More load than that adds more waiting than throughput",
-			at(knee), figure(knee, sample.Throughput...), with(knee), mistrust(knee))
+			at(knee), figure(knee, columns.Throughput...), with(knee), mistrust(knee))
 	case err == nil:
 		said += fmt.Sprintf(", which is the knee, the greatest throughput / latency%s", with(knee))
 	case peak == last:
@@ -61,7 +61,7 @@ func mistrust(r *results.Row) (text string) {
 			text += fmt.Sprintf(" (%s of the requests %s)", figure(r, lost.unit), lost.what)
 		}
 	}
-	if _, unit := r.Spread(sample.Throughput...); r.Doubt(unit) != "" {
+	if _, unit := r.Spread(columns.Throughput...); r.Doubt(unit) != "" {
 		text += " (in doubt, see the warnings)"
 	}
 	return text

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
@@ -27,7 +28,7 @@ var latencies = []latency{
 	{"time per output token", "tpot-ns", []string{sample.MeanTPOT}, one((*records.Request).TPOT)},
 	{"inter-token latency", "itl-ns", []string{sample.P99ITL}, (*records.Dist).AddITLs},
 	{"inter-token latency, per token", "token-itl-ns", []string{sample.P99TokenITL}, (*records.Dist).AddTokenGaps},
-	{"latency", "e2e-ns", sample.Latency, one((*records.Request).E2E)},
+	{"latency", "e2e-ns", columns.Latency, one((*records.Request).E2E)},
 }
 
 func one(of func(*records.Request) (time.Duration, bool)) func(*records.Dist, *records.Request) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
@@ -39,7 +40,7 @@ func Frontier(g *systems.Group, slo systems.SLO) *Picture {
 		judged = judged || carried != nil
 		for _, r := range s.Rows {
 			x, ok := userSpeed(r)
-			y, unit := r.Spread(sample.Output...)
+			y, unit := r.Spread(columns.Output...)
 			if !ok || unit == "" {
 				continue
 			}

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/answer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // Leaders returns a table with a row for each group: the two systems that its sentences name as the fastest, by what
@@ -27,7 +27,7 @@ func Leaders(groups []answer.Told) (t Table) {
 		most := 0.0
 		for _, s := range g.Systems {
 			if p := s.Peak(); p != nil && !s.Found {
-				if v, _ := p.Spread(sample.Throughput...); v.Mid > most {
+				if v, _ := p.Spread(columns.Throughput...); v.Mid > most {
 					best, of, most = p, s, v.Mid
 				}
 			}
@@ -39,7 +39,7 @@ func Leaders(groups []answer.Told) (t Table) {
 			of, next = told.Compared[0], told.Compared[1]
 			best, row, unit = leading(of, next, told.By)
 		} else if best != nil {
-			_, unit = best.Spread(sample.Throughput...)
+			_, unit = best.Spread(columns.Throughput...)
 		}
 		cells := []Cell{{Text: g.Rows[0].Base}, {Text: values(g, "model")}, {Text: values(g, "workload")}, {Text: values(g, "hardware", "hw")}}
 		if best == nil {
@@ -147,7 +147,7 @@ func Multiples(g *systems.Group) *Picture {
 	for _, s := range all {
 		l := &chart.Series{Name: "output", Look: lookOf(all, all[0])}
 		for _, r := range s.Rows {
-			if q, has := pointOf(r, sample.Output...); has != "" {
+			if q, has := pointOf(r, columns.Output...); has != "" {
 				l.Points = append(l.Points, q)
 				most, unit = max(most, q.High), has
 			}

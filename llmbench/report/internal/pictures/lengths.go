@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
@@ -81,7 +82,7 @@ func lengthsOf(title string, inputs map[int][]*results.Row) *Picture {
 		mean := func(r *results.Row) float64 { s, _ := r.Spread(sample.OutputLength); return s.Mid }
 		slices.SortStableFunc(inputs[in], func(a, b *results.Row) int { return cmp.Compare(mean(a), mean(b)) })
 		for _, r := range inputs[in] {
-			q, unit := pointOf(r, sample.Output...)
+			q, unit := pointOf(r, columns.Output...)
 			if unit == "" {
 				continue
 			}

@@ -9,7 +9,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // Pair returns a table of two systems at the loads that both have: their values in the first of the
@@ -30,7 +29,7 @@ func Pair(a, b *systems.System, units []string, ratios bool) (t Table, caption s
 	for _, m := range []struct {
 		name  string
 		units []string
-	}{{"", units}, {"TTFT", sample.FirstToken}} {
+	}{{"", units}, {"TTFT", columns.FirstToken}} {
 		largest, unit := 0.0, ""
 		for _, pair := range rows {
 			for _, r := range pair {

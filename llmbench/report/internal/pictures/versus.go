@@ -11,7 +11,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // Versus draws the metrics of systems as multiples of one system's values at the same load. It
@@ -153,7 +152,7 @@ func Standing(g *systems.Group, compared []*systems.System, units []string) *Pic
 	switch {
 	case strings.HasSuffix(unit, "e2e-ns"):
 		what = "latency"
-	case !slices.Contains(sample.Output, unit):
+	case !slices.Contains(columns.Output, unit):
 		what = unit
 	}
 	bars := &chart.Series{Name: what, Kind: chart.Bars, Bare: true, Values: true}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -20,8 +21,8 @@ func (s *System) Knee() (*results.Row, error) {
 	var rows []*results.Row
 	for _, r := range s.Rows {
 		_, load := r.Load()
-		x, has := r.Spread(sample.Throughput...)
-		y, also := r.Spread(sample.Latency...)
+		x, has := r.Spread(columns.Throughput...)
+		y, also := r.Spread(columns.Latency...)
 		if has == "" || also == "" || x.Mid <= 0 || y.Mid <= 0 || load <= 0 || len(points) > 0 && points[len(points)-1].Load == load {
 			continue
 		}
@@ -38,7 +39,7 @@ func (s *System) Knee() (*results.Row, error) {
 func (s *System) Peak() (best *results.Row) {
 	most := 0.0
 	for _, r := range s.Rows {
-		if v, has := r.Spread(sample.Throughput...); has != "" && v.Mid > most {
+		if v, has := r.Spread(columns.Throughput...); has != "" && v.Mid > most {
 			best, most = r, v.Mid
 		}
 	}
