@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/markdown"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
@@ -141,4 +141,4 @@ func (r *Report) Markdown() string {
 }
 
 // marked escapes a text for Markdown. The text becomes a part of one line.
-func marked(text string) string { return gate.EscapeMarkdown(redact.Line(text)) }
+func marked(text string) string { return markdown.Escape(redact.Line(text)) }

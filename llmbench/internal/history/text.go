@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/markdown"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
@@ -100,7 +100,7 @@ func (p printer) plain(text string) string {
 	if p.code == "" {
 		return redact.Printable(text)
 	}
-	return gate.EscapeMarkdown(redact.Printable(text))
+	return markdown.Escape(redact.Printable(text))
 }
 
 // plainAll applies plain to each text.

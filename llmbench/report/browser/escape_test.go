@@ -11,7 +11,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/markdown"
 )
 
 var element = regexp.MustCompile(`<[^>]*>`)
@@ -27,7 +27,7 @@ func FuzzEscapeMarkdown(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	markdown := goldmark.New(goldmark.WithExtensions(extension.GFM))
+	renderer := goldmark.New(goldmark.WithExtensions(extension.GFM))
 	f.Fuzz(func(t *testing.T, text string) {
 		text = strings.Map(func(r rune) rune {
 			if r == '\n' || r == '\t' || unicode.IsPrint(r) && r != unicode.ReplacementChar {
@@ -48,8 +48,8 @@ func FuzzEscapeMarkdown(f *testing.F) {
 				continue // a blank line ends a paragraph
 			}
 			var b bytes.Buffer
-			source := c.before + gate.EscapeMarkdown(c.text) + c.after
-			if err := markdown.Convert([]byte(source), &b); err != nil {
+			source := c.before + markdown.Escape(c.text) + c.after
+			if err := renderer.Convert([]byte(source), &b); err != nil {
 				t.Fatal(err)
 			}
 			page := b.String()

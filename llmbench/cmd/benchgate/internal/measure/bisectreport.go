@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/markdown"
 )
 
 // The verdicts of a bisectReport.
@@ -117,7 +117,7 @@ func (r *bisectReport) markdown(w io.Writer) error {
 	if r.Verdict == bisectFound {
 		sign = "🔎"
 	}
-	escape := func(text string) string { return gate.EscapeMarkdown(strings.ReplaceAll(text, "\n", " ")) }
+	escape := func(text string) string { return markdown.Escape(strings.ReplaceAll(text, "\n", " ")) }
 	code := func(name string) string { return "`" + strings.ReplaceAll(name, "`", "'") + "`" }
 	fmt.Fprintf(&b, "### %s benchgate bisect: %s\n\n%s\n", sign, r.Verdict, escape(r.Summary))
 	rows, others := r.rows()
