@@ -137,7 +137,7 @@ func (o *GatewayObserver) FiguresOf(samples iter.Seq[*sample.Sample]) map[string
 	}
 	figures := map[string]float64{}
 	sent := float64(countSent(samples))
-	for _, unit := range []string{Retries, overflowUnit, shedUnit} {
+	for _, unit := range []string{retriesUnit, overflowUnit, shedUnit} {
 		if n, known := o.sum.count(unit); known && sent > 0 {
 			figures[unit] = n / sent
 		}
@@ -148,7 +148,7 @@ func (o *GatewayObserver) FiguresOf(samples iter.Seq[*sample.Sample]) map[string
 	if imbalance, known := o.sum.imbalance(o.servers); known {
 		figures[gatewayImbalanceUnit] = imbalance
 	}
-	if n, _ := o.sum.count(Retries); n > 0 {
+	if n, _ := o.sum.count(retriesUnit); n > 0 {
 		o.logf("the gateway sent requests again, %.0f times by its own counters: it hides refusals or failures, whose time is in the latencies", n)
 	}
 	return figures

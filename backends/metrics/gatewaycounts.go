@@ -44,7 +44,7 @@ func (f families) tally() tally {
 				}
 			}
 		}
-		add(Retries, k.retries)
+		add(retriesUnit, k.retries)
 		add(once, k.once)
 		add(overflowUnit, k.overflow)
 		add(shedUnit, k.shed)
@@ -94,7 +94,7 @@ func (t tally) add(before, after tally) error {
 // count returns how many requests a unit has. It returns false if that is unknown.
 func (t tally) count(unit string) (n float64, known bool) {
 	n, known = t[unit]
-	if unit == Retries {
+	if unit == retriesUnit {
 		n = max(0, n-t[once])
 	}
 	return n, known

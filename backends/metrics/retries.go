@@ -6,8 +6,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Retries is the name of the unit for how often a gateway sent requests again.
-const Retries = "retries/req"
+// retriesUnit is the name of the unit for how often a gateway sent requests again.
+const retriesUnit = "retries/req"
 
 // FiguresOf returns the unit retries/req if the server counts the requests that reach it. If a gateway refused
 // requests itself, fewer may have reached the server than were sent, and the gateway's retries are then unknown.
@@ -23,7 +23,7 @@ func (o *Observer) FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float6
 	if more > 0 && o.source.Logf != nil {
 		o.source.Logf("%d requests reached the server, and the client sent %d: something between sent requests again, and hides refusals or failures, whose time is in the latencies", int(*o.sum.arrivals), sent)
 	}
-	return map[string]float64{Retries: float64(more) / float64(sent)}
+	return map[string]float64{retriesUnit: float64(more) / float64(sent)}
 }
 
 // countSent returns the number of requests that were sent.

@@ -20,7 +20,7 @@ var units = []sample.Unit{
 	{Name: "srv-max-queue-req", Better: "lower", Statistic: sample.Max, Means: "Most requests that waited in the server's queue, read every two seconds during passes. Missing if no pass lasts that long."},
 	{Name: "srv-accept-len", Better: "higher", Core: true, Statistic: sample.Mean, Means: "Acceptance length of speculative decoding: 1 + accepted tokens / drafts. Unlike in accept-len, only steps with a draft count. SGLang reports only the value of its last steps."},
 	{Name: "srv-accept-%", Better: "higher", Statistic: sample.Mean, Means: "Accepted tokens / drafted tokens."},
-	{Name: Retries, Better: "lower", Core: true, Means: "Requests that a gateway sent again / requests: those that reached a simulated server behind the gateway more often than the client sent them, or else by the gateway's own counter. Omitted if some requests did not reach the simulated server."},
+	{Name: retriesUnit, Better: "lower", Core: true, Means: "Requests that a gateway sent again / requests: those that reached a simulated server behind the gateway more often than the client sent them, or else by the gateway's own counter. Omitted if some requests did not reach the simulated server."},
 	{Name: "srv-queue-ns", Better: "lower", Core: true, Statistic: sample.Mean, Means: "Mean time that a request waited in the server's queue."},
 	{Name: ttftUnit, Better: "lower", Statistic: sample.Mean, Means: "Mean TTFT by the server's own histogram, of all requests that it counted in the passes. Compare mean-ttft-ns."},
 	{Name: itlUnit, Better: "lower", Statistic: sample.Mean, Means: "Mean ITL by the server's own histogram. Compare mean-itl-ns."},

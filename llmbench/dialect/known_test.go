@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
@@ -277,5 +278,5 @@ func TestStrange(t *testing.T) {
 	assert.Equal(t, f.read(unmarked, "[DONE]").Err, "")
 	assert.Equal(t, f.read(`{"choices":[{"delta":{"a\nb":"x"}}]}`, f.text, ends(f.end, `"stop"`)).Unread, `"delta.a\nb"`)
 	long := f.read(f.text, fmt.Sprintf(`{"trace":%q}`, bytes.Repeat([]byte("x"), 1000)))
-	assert.Assert(t, len(long.Strange) < 300 && strings.HasSuffix(long.Strange, Cut), long.Strange)
+	assert.Assert(t, len(long.Strange) < 300 && strings.HasSuffix(long.Strange, redact.Cut), long.Strange)
 }

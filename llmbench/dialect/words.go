@@ -9,10 +9,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
-// Cut is the last character of an excerpt from a server's message if the message was shortened. The harness
-// looks for this character, because the cut may have left a part of a credential, which it must hide.
-const Cut = redact.Cut
-
 // excerpt returns the beginning of a server's message, short enough for an error. If the message is a
 // quoted JSON string, excerpt unquotes it.
 func excerpt(text []byte) string {

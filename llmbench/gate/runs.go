@@ -43,7 +43,7 @@ func (f *results) checkRuns(partial bool) {
 		system, start := strings.CutPrefix(line, "goos:")
 		start = start && strings.TrimSpace(system) != "" // without a value, the line ends the setting of a joined file
 		switch {
-		case IsFailure(line):
+		case isFailure(line):
 			f.problemf(n, "%q: want a run without failures", line)
 			clear(inRun)
 			begun = 0
@@ -122,18 +122,18 @@ func (f *results) problemf(line int, format string, args ...any) {
 	f.problems = append(f.problems, Problem{File: f.name, Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
-// Failed reports whether a line of a test binary's output is a failure; see [IsFailure].
+// Failed reports whether a line of a test binary's output says that a test or a benchmark failed.
 func Failed(output []byte) bool {
 	for line := range bytes.Lines(output) {
-		if IsFailure(string(bytes.TrimRight(line, "\r\n"))) {
+		if isFailure(string(bytes.TrimRight(line, "\r\n"))) {
 			return true
 		}
 	}
 	return false
 }
 
-// IsFailure reports whether a line of a test binary's output, without its line end, says that a test or a
+// isFailure reports whether a line of a test binary's output, without its line end, says that a test or a
 // benchmark failed: FAIL, or "--- FAIL" at any indentation.
-func IsFailure(line string) bool {
+func isFailure(line string) bool {
 	return line == "FAIL" || strings.HasPrefix(line, "FAIL\t") || strings.HasPrefix(strings.TrimLeft(line, " \t"), "--- FAIL")
 }

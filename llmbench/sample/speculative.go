@@ -2,7 +2,6 @@ package sample
 
 import (
 	"iter"
-	"slices"
 	"time"
 )
 
@@ -80,22 +79,4 @@ func (p *speculation) add(r *Sample) {
 		p.tokens += float64(n)
 		p.counts[int(n)]++
 	}
-}
-
-// StateDeltaTokens returns counts in the form of [Sample].DeltaTokens. The argument counts has the number
-// of tokens that a server reported with each of n deltas. StateDeltaTokens returns nil if no delta has
-// several tokens, or if the server reported tokens for less than nine tenths of the deltas. The result is a
-// new slice.
-func StateDeltaTokens(counts []int32, n int) []int32 {
-	none, several := 0, false
-	for _, c := range counts {
-		if c == 0 {
-			none++
-		}
-		several = several || c > 1
-	}
-	if len(counts) != n || !several || none > n/10 {
-		return nil
-	}
-	return slices.Clone(counts)
 }

@@ -10,7 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -118,7 +118,7 @@ func TestLongError(t *testing.T) {
 	w, p := newTestWorker(t, failing{fmt.Errorf("malformed HTTP response %q", strings.Repeat("x", 1<<20))}, Options{Stream: true})
 	s := w.Do(t.Context(), p, 0, true)
 	assert.Equal(t, s.Outcome, sample.Connect)
-	assert.Equal(t, len(s.Err.Error()), maxError+len(dialect.Cut))
+	assert.Equal(t, len(s.Err.Error()), maxError+len(redact.Cut))
 }
 
 // A failing round tripper always fails.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
@@ -114,7 +115,7 @@ func (r *reader) outcome(ctx context.Context, st *stream, s *sample.Sample, err 
 	case len(line) > 0 && s.Finish == "":
 		return fail(sample.Truncated, "the stream has no finish reason, and a line that is not a field")
 	}
-	s.DeltaTokens = sample.StateDeltaTokens(r.tokens, s.Deltas)
+	s.DeltaTokens = stateDeltaTokens(r.tokens, s.Deltas)
 	return r.countTokens(s, st.usage, st.tokens, s.Deltas > 0)
 }
 
@@ -386,4 +387,22 @@ func (r *reader) closeBatch() {
 		r.merged[len(r.merged)-1] = m
 	}
 	b.merged = b.deltas
+}
+
+// stateDeltaTokens returns counts in the form of [sample.Sample].DeltaTokens. The argument counts has the number
+// of tokens that a server reported with each of n deltas. stateDeltaTokens returns nil if no delta has
+// several tokens, or if the server reported tokens for less than nine tenths of the deltas. The result is a
+// new slice.
+func stateDeltaTokens(counts []int32, n int) []int32 {
+	none, several := 0, false
+	for _, c := range counts {
+		if c == 0 {
+			none++
+		}
+		several = several || c > 1
+	}
+	if len(counts) != n || !several || none > n/10 {
+		return nil
+	}
+	return slices.Clone(counts)
 }

@@ -153,3 +153,27 @@ func TestReasoningTokens(t *testing.T) {
 	_, ok := s.TPOT()
 	assert.Assert(t, !ok)
 }
+
+func TestStateDeltaTokens(t *testing.T) {
+	ten := []int32{1, 2, 2, 2, 2, 2, 2, 2, 2, 0}
+	for _, c := range []struct {
+		name   string
+		counts []int32
+		deltas int
+		want   []int32
+	}{
+		{"several tokens", []int32{1, 3, 2}, 3, []int32{1, 3, 2}},
+		{"one token each", []int32{1, 1, 1}, 3, nil},
+		{"not stated with the first delta", []int32{3, 2}, 3, nil},
+		{"not stated at all", nil, 3, nil},
+		{"only at the end", []int32{1, 0, 0, 9}, 4, nil},
+		{"one of ten has none", ten, 10, ten},
+	} {
+		got := stateDeltaTokens(c.counts, c.deltas)
+		assert.DeepEqual(t, got, c.want)
+		if got != nil {
+			got[0] = 99
+			assert.Assert(t, c.counts[0] != 99, "%s: the result shares memory", c.name)
+		}
+	}
+}
