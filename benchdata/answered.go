@@ -5,19 +5,28 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/seed-2b9cec6d/llmbench/benchdata/questions"
+	"github.com/seed-2b9cec6d/llmbench/benchdata/internal/questions"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
 // An AnsweredSet is a set of questions whose answers are known.
 type AnsweredSet string
 
-// The sets of questions with answers. Package questions describes them.
+// The sets of questions with answers. Prompts and checks follow the published rules of each set, so that accuracies can be
+// compared with published accuracies. Sampling should be greedy: temperature 0. In sets from files, the examples before
+// the question are the last questions of the same file, which are not asked.
 const (
-	SetArithmetic AnsweredSet = "arithmetic" // generated sums: [questions.Arithmetic]
-	SetGSM8K      AnsweredSet = "gsm8k"      // word problems from a file: [questions.GSM8K]
-	SetMMLU       AnsweredSet = "mmlu"       // multiple-choice questions from a file: [questions.MMLU]
-	SetNeedle     AnsweredSet = "needle"     // facts in generated long texts: [questions.Needle]
+	// SetArithmetic has generated sums, such as "Question: What is 12 + 7 - 3?". There is no published accuracy.
+	SetArithmetic AnsweredSet = "arithmetic"
+	// SetGSM8K has the word problems of a file of GSM8K (https://github.com/openai/grade-school-math), with prompts as
+	// in the task gsm8k of lm-evaluation-harness.
+	SetGSM8K AnsweredSet = "gsm8k"
+	// SetMMLU has the multiple-choice questions of a file of MMLU (https://github.com/hendrycks/test), with prompts as
+	// in its paper (https://arxiv.org/abs/2009.03300). The server generates the letter of a choice.
+	SetMMLU AnsweredSet = "mmlu"
+	// SetNeedle has generated long texts that contain one fact, and the question for the fact, in the form of RULER's
+	// needle tests (https://arxiv.org/abs/2404.06654).
+	SetNeedle AnsweredSet = "needle"
 )
 
 // Answered has questions whose answers are known. Each request has a check of its answer, so that
@@ -27,12 +36,20 @@ type Answered struct {
 	Set AnsweredSet
 	// Path is the file for SetGSM8K and SetMMLU. It may be compressed by gzip or zstd.
 	Path string
-	// Shots is the number of examples before the question. Each of the other fields applies to only
-	// one set: package questions describes them. 0 and "" mean the set's default.
-	Shots, Operations, Digits, Length int
-	Depth, Subject                    string
-	// Output limits every answer, in tokens; 0 means the set's default. FixedOutput makes the
-	// server generate the full length of each answer.
+	// Shots is the number of examples before the question, from 1 to 100; 0 means 4 sums, or 5 questions of a file.
+	Shots int
+	// Operations and Digits are for SetArithmetic: the number of additions and subtractions in a sum, from 1 to 100, and
+	// the largest number of digits of a number, from 1 to 6; 0 means 3 and 2.
+	Operations, Digits int
+	// Length is for SetNeedle: the approximate length of a prompt in tokens, from 100 to 2^24; 0 means 2,000.
+	Length int
+	// Depth is for SetNeedle: the position of the fact as a percentage of the text, from 0 to 100. "" means that the
+	// requests have the depths 0, 10, 20 and so on to 100 in turn.
+	Depth string
+	// Subject is for SetMMLU: the subject in the introduction, such as "abstract algebra"; "" omits it.
+	Subject string
+	// Output limits every answer, in tokens; 0 means 16 and 16 more for each operation of a sum, 256 for SetGSM8K, 16
+	// for SetMMLU and 32 for SetNeedle. FixedOutput makes the server generate the full length of each answer.
 	Output      int
 	FixedOutput bool
 	// Seed determines which questions are asked, and their order. If Seed is 0, the questions of a file are

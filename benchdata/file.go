@@ -13,7 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/seed-2b9cec6d/llmbench/benchdata/questions"
+	"github.com/seed-2b9cec6d/llmbench/benchdata/internal/questions"
 )
 
 // maxRecord is the largest size of a record in bytes, about four million tokens of text.

@@ -16,7 +16,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
-	answered "github.com/seed-2b9cec6d/llmbench/benchdata/questions"
+	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
@@ -208,7 +208,7 @@ func TestFastAndWrong(t *testing.T) {
 		for process := range uint64(processes) {
 			for _, users := range []int{1, 64} {
 				set := seed + process
-				asked, err := answered.Arithmetic{Seed: 1000*set + uint64(users)}.Requests(questionsOfOne)
+				asked, err := benchdata.Answered{Set: benchdata.SetArithmetic, Seed: 1000*set + uint64(users)}.Requests(questionsOfOne)
 				assert.NilError(t, err)
 				took := func(d time.Duration) time.Duration { return time.Duration(float64(d) / faster) }
 				c := mockserver.Config{TTFT: took(100 * time.Millisecond), PerToken: took(5 * time.Millisecond), Faults: slices.Clone(faults)}

@@ -128,7 +128,7 @@ func TestErrors(t *testing.T) {
 // FuzzRead checks that no file makes a reader panic, and that the returned requests are usable.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"gsm8k.jsonl", "mmlu.csv"} {
-		file, err := os.ReadFile("../testdata/kinds/" + name)
+		file, err := os.ReadFile("../../testdata/kinds/" + name)
 		assert.NilError(f, err)
 		f.Add(file, uint64(0))
 		f.Add(file[:len(file)/2], uint64(1))
