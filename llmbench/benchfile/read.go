@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"golang.org/x/perf/benchfmt"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/benchline"
 )
 
 // A Result is one result line with the configuration lines that apply to it.
@@ -34,12 +36,12 @@ func (r *Result) Value(unit string) (float64, bool) {
 
 // Read returns the results in r. file is the name to use in errors. A file without results is not an error.
 func Read(r io.Reader, file string) ([]Result, error) {
-	text, err := Text(r)
+	text, err := benchline.Text(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	var all []Result
-	lines, wrong := Lines(text, file)
+	lines, wrong := benchline.Lines(text, file)
 	if len(wrong) > 0 {
 		return nil, wrong[0] // already names the file and the line
 	}

@@ -340,7 +340,7 @@
 // The verdict is CannotJudge, with a [Problem] that gives the position and the reason, if
 //
 //   - a file has a line that visibly holds a result or a Unit line but is none, because something was printed on the same
-//     line (package benchfile has the rule);
+//     line (package benchline has the rule);
 //   - a file is truncated, or has a run that failed or, unless Options.Partial is set, did not end in PASS;
 //   - more than a fifth of the processes of a side have no result of a benchmark;
 //   - the new file lacks a benchmark of the old file, unless Options.AllowRemoved is set, or a gated unit

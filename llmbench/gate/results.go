@@ -14,7 +14,7 @@ import (
 	"golang.org/x/perf/benchproc"
 	"golang.org/x/perf/benchunit"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/benchline"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 )
 
@@ -125,10 +125,10 @@ func (p *projections) readEach(f File, r *results, add func(*benchfmt.Result)) e
 		return nil
 	}
 	var err error
-	if r.data, err = benchfile.Text(f.Data); err != nil {
+	if r.data, err = benchline.Text(f.Data); err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}
-	in, wrong := benchfile.Lines(r.data, f.Name)
+	in, wrong := benchline.Lines(r.data, f.Name)
 	for in.Scan() {
 		switch rec := in.Result().(type) {
 		case *benchfmt.SyntaxError:

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/benchline"
 )
 
 // A UnitRule is what Unit lines say about a unit.
@@ -56,11 +56,11 @@ func (f *results) checkUnits() {
 	}
 	wrong := 0
 	for i, line := range strings.Split(string(f.data), "\n") {
-		fields, kind := strings.Fields(line), benchfile.KindOf(line)
+		fields, kind := strings.Fields(line), benchline.KindOf(line)
 		switch {
 		case len(fields) == 0, strings.HasPrefix(fields[0], "#"):
 			continue
-		case kind == benchfile.Unit && len(fields) > 2, kind == benchfile.Torn:
+		case kind == benchline.Unit && len(fields) > 2, kind == benchline.Torn:
 			continue // it was read, or is a problem already
 		}
 		if wrong++; wrong <= maxSyntaxErrors {

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/benchline"
 )
 
 // A Dir is the folder of a history. Several processes may add to the folder at once.
@@ -49,7 +49,7 @@ func (d Dir) Add(text []byte, about About, now time.Time) (string, error) {
 	if !bytes.HasSuffix(whole, []byte("\n")) {
 		whole = append(whole, '\n')
 	}
-	if _, torn := benchfile.Lines(whole, name); len(torn) > 0 {
+	if _, torn := benchline.Lines(whole, name); len(torn) > 0 {
 		return "", torn[0]
 	}
 	if _, err := NewReader().Read(name, whole); err != nil {

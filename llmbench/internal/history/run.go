@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/benchline"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
@@ -76,7 +77,7 @@ func (r *Reader) Read(name string, text []byte) (*Run, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	run := &Run{Name: name, About: about, Date: date(text), Cells: make([]Cell, 0, r.cells), Failed: gate.Failed(text)}
-	in, _ := benchfile.Lines(text, name) // Add does not accept torn lines
+	in, _ := benchline.Lines(text, name) // Add does not accept torn lines
 	cells := cellIndex{at: make(map[Cell]int, r.cells)}
 	for in.Scan() {
 		switch rec := in.Result().(type) {

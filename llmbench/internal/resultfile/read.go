@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/benchline"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultfile/internal/document"
 )
 
@@ -72,7 +72,7 @@ func Read(path string, o Options) (*File, error) {
 
 // read reads the contents of a file, which may be UTF-16.
 func (f *File) read(in io.Reader, o Options) error {
-	r := bufio.NewReaderSize(benchfile.UTF8(in), 64<<10)
+	r := bufio.NewReaderSize(benchline.UTF8(in), 64<<10)
 	start, err := r.Peek(60 << 10)
 	if err != nil && err != io.EOF {
 		return err
@@ -152,7 +152,7 @@ func (f *File) readGo(in io.Reader, o Options) error {
 	if _, err := b.ReadFrom(io.LimitReader(in, maxGo+1)); err != nil {
 		return err
 	}
-	text, err := benchfile.Text(b)
+	text, err := benchline.Text(b)
 	switch {
 	case err != nil:
 		return err
@@ -182,7 +182,7 @@ func (f *File) Whole() error {
 // hasResult reports whether a text has a result line. JSON has none, since the line would have to begin with a quote.
 func hasResult(text []byte) bool {
 	for b := range bytes.Lines(text) {
-		if bytes.HasPrefix(b, []byte("Benchmark")) && benchfile.KindOf(string(bytes.TrimRight(b, "\r\n"))) == benchfile.Figure {
+		if bytes.HasPrefix(b, []byte("Benchmark")) && benchline.KindOf(string(bytes.TrimRight(b, "\r\n"))) == benchline.Figure {
 			return true
 		}
 	}
@@ -194,7 +194,7 @@ func hasResult(text []byte) bool {
 func isGo(text []byte) bool {
 	for b := range bytes.Lines(text) {
 		line := string(bytes.TrimRight(b, "\r\n"))
-		if line == "PASS" || line == "FAIL" || benchfile.KindOf(line) != benchfile.Other {
+		if line == "PASS" || line == "FAIL" || benchline.KindOf(line) != benchline.Other {
 			return true
 		}
 		for _, start := range []string{"goos:", "pkg:", "FAIL\t", "ok  \t", "--- FAIL"} {

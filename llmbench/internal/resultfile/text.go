@@ -13,6 +13,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/benchline"
 )
 
 // A Text is a side of a comparison in Go benchmark format.
@@ -102,7 +103,7 @@ func (s *Side) Text(units []string) *Text {
 // keysOf returns the keys of the configuration lines of a text.
 func keysOf(text []byte) map[string]bool {
 	keys := map[string]bool{}
-	for res := range benchfile.Records[*benchfmt.Result](text) {
+	for res := range benchline.Records[*benchfmt.Result](text) {
 		for _, c := range res.Config {
 			if c.File {
 				keys[c.Key] = true

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/benchline"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -64,7 +65,7 @@ func Read(text []byte, file string) (*Results, error) {
 // directionsIn returns the value of "better" in the text's Unit lines, keyed by unit.
 func directionsIn(text []byte) map[string]string {
 	all := map[string]string{}
-	for u := range benchfile.Records[*benchfmt.UnitMetadata](text) {
+	for u := range benchline.Records[*benchfmt.UnitMetadata](text) {
 		if u.Key == "better" {
 			all[cmp.Or(u.OrigUnit, u.Unit)] = u.Value
 		}

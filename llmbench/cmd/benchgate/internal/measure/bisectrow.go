@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/benchline"
 )
 
 // A bisectRow is the row by which commits are judged: one unit of one benchmark. If the unit says why figures were
@@ -74,7 +74,7 @@ func (row bisectRow) difference(sides [2]side, texts [2][]byte) (worse float64, 
 
 // value returns the row's value in a sample. It must be above 0.
 func (row bisectRow) value(text []byte) (float64, bool) {
-	for rec := range benchfile.Records[*benchfmt.Result](text) {
+	for rec := range benchline.Records[*benchfmt.Result](text) {
 		if rec.Name.String() != row.Name || rec.GetConfig("pkg") != row.Pkg {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/benchline"
 	"golang.org/x/perf/benchfmt"
 )
 
@@ -57,7 +57,7 @@ func (o *servers) served(text []byte) bool {
 // configured returns the distinct values of a configuration key in the results, in order of appearance. The key
 // .name stands for the name of the benchmark.
 func configured(text []byte, key string) (values []string) {
-	for rec := range benchfile.Records[*benchfmt.Result](text) {
+	for rec := range benchline.Records[*benchfmt.Result](text) {
 		v := rec.GetConfig(key)
 		if key == ".name" {
 			v = rec.Name.String()

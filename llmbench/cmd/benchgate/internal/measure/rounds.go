@@ -16,10 +16,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/proc"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/benchline"
 	"golang.org/x/perf/benchfmt"
 )
 
@@ -219,7 +219,7 @@ func (r *rounds) sample(ctx context.Context, s side, round int) (took time.Durat
 func endConfiguration(text []byte) []byte {
 	const result = "\nBenchmarkEnd 1 1 ns/op\n" // a last result, which carries the configuration at the end
 	var keys []byte
-	for rec := range benchfile.Records[*benchfmt.Result](slices.Concat(text, []byte(result))) {
+	for rec := range benchline.Records[*benchfmt.Result](slices.Concat(text, []byte(result))) {
 		keys = keys[:0]
 		for _, c := range rec.Config {
 			if !slices.Contains([]string{"goos", "goarch", "pkg", "cpu"}, c.Key) {

@@ -1,10 +1,11 @@
-package benchfile
+package benchline
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"golang.org/x/perf/benchfmt"
 	"gotest.tools/v3/assert"
 )
 
@@ -85,13 +86,19 @@ BenchmarkChat-2 1 20.5 req/s
         BenchmarkChat-2 1 20.5 req/s
         Unit req/s gate=5%
 `
-	all, err := Read(strings.NewReader(log), "a.txt")
-	assert.NilError(t, err)
-	assert.Equal(t, len(all), 1)
-	assert.Equal(t, all[0].Line, 6)
-	assert.Equal(t, Lookup(all[0].Config, "backend"), "mock")
+	in, torn := Lines([]byte(log), "a.txt")
+	assert.Equal(t, len(torn), 0)
+	var lines []int
+	for in.Scan() {
+		res := in.Result().(*benchfmt.Result)
+		_, line := res.Pos()
+		lines = append(lines, line)
+		assert.Equal(t, res.GetConfig("backend"), "mock")
+	}
+	assert.NilError(t, in.Err())
+	assert.DeepEqual(t, lines, []int{6})
 
-	_, torn := Lines([]byte(log+"syncing... BenchmarkChat-2 1 30 req/s\nsyncing... Unit req/s gate=5%\nBenchmarkChat-2 1 2\n"), "a.txt")
+	_, torn = Lines([]byte(log+"syncing... BenchmarkChat-2 1 30 req/s\nsyncing... Unit req/s gate=5%\nBenchmarkChat-2 1 2\n"), "a.txt")
 	assert.Equal(t, fmt.Sprint(torn), `[`+
 		`a.txt:11: a result, or a part of one, that cannot be read: "syncing... BenchmarkChat-2 1 30 req/s": want it as the testing package prints it, without a log, a time or a colour on its line `+
 		`a.txt:12: a Unit line that cannot be read: "syncing... Unit req/s gate=5%": want it at the beginning of a line of its own `+

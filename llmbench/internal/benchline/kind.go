@@ -1,4 +1,4 @@
-package benchfile
+package benchline
 
 import (
 	"encoding/json"
