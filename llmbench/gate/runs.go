@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/benchline"
 )
 
 // checkRuns checks that the file contains the whole output of each process that wrote into it.
@@ -43,7 +45,7 @@ func (f *results) checkRuns(partial bool) {
 		system, start := strings.CutPrefix(line, "goos:")
 		start = start && strings.TrimSpace(system) != "" // without a value, the line ends the setting of a joined file
 		switch {
-		case isFailure(line):
+		case benchline.IsFailure(line):
 			f.problemf(n, "%q: want a run without failures", line)
 			clear(inRun)
 			begun = 0
@@ -120,20 +122,4 @@ func countAbsent(runs []process) {
 // problemf adds a problem of the whole file.
 func (f *results) problemf(line int, format string, args ...any) {
 	f.problems = append(f.problems, Problem{File: f.name, Line: line, Message: fmt.Sprintf(format, args...)})
-}
-
-// Failed reports whether a line of a test binary's output says that a test or a benchmark failed.
-func Failed(output []byte) bool {
-	for line := range bytes.Lines(output) {
-		if isFailure(string(bytes.TrimRight(line, "\r\n"))) {
-			return true
-		}
-	}
-	return false
-}
-
-// isFailure reports whether a line of a test binary's output, without its line end, says that a test or a
-// benchmark failed: FAIL, or "--- FAIL" at any indentation.
-func isFailure(line string) bool {
-	return line == "FAIL" || strings.HasPrefix(line, "FAIL\t") || strings.HasPrefix(strings.TrimLeft(line, " \t"), "--- FAIL")
 }

@@ -76,7 +76,7 @@ func (r *Reader) Read(name string, text []byte) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	run := &Run{Name: name, About: about, Date: date(text), Cells: make([]Cell, 0, r.cells), Failed: gate.Failed(text)}
+	run := &Run{Name: name, About: about, Date: date(text), Cells: make([]Cell, 0, r.cells), Failed: benchline.Failed(text)}
 	in, _ := benchline.Lines(text, name) // Add does not accept torn lines
 	cells := cellIndex{at: make(map[Cell]int, r.cells)}
 	for in.Scan() {

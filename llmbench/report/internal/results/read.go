@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/benchline"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
@@ -251,7 +252,7 @@ func (d *Data) benchmarks(path string, files ...*resultfile.File) error {
 		if rows, failed, err = Parse(data, f.Path); err != nil {
 			return err
 		}
-		if gate.Failed(data) {
+		if benchline.Failed(data) {
 			d.Failed = append(d.Failed, f.Path)
 		}
 		d.Sources = append(d.Sources, Source{f.Path, fmt.Sprintf("results of %d benchmarks", len(rows)) + without(len(failed))})
