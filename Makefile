@@ -32,8 +32,8 @@ ci:    ## every check that a change has to pass
 	.ci/run
 noise: ## every check, beside a busy machine
 	.ci/noise .ci/run
-release: ## the programs that need no Go, for six platforms, with checksums, in dist
+release: ## the programs that need no Go, for six platforms or GOOS=linux GOARCH=arm64, with checksums, in dist
 	rm -rf dist
-	.ci/release
+	PLATFORMS="$(if $(GOOS),$(GOOS)/$(or $(GOARCH),$(shell go env GOARCH)),$(PLATFORMS))" .ci/release
 image: ## the image of the scenarios and the simulated server
 	.ci/image
