@@ -104,7 +104,7 @@ func ExampleTrace() {
 }
 
 func ExampleOpen() {
-	workload, err := benchdata.Open("generated-shared-prefix?per-group=2&system=20&question=10", benchdata.Options{Output: 5, Seed: 1})
+	workload, err := benchdata.Open("generated-shared-prefix:per-group=2,system=20,question=10,output=5", benchdata.Options{Seed: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -123,5 +123,5 @@ func ExampleOpen() {
 	// 30 in, 5 out: ounce boot wise them…
 	// 30 in, 5 out: ounce boot wise them…
 	// 30 in, 5 out: tool fit until ring …
-	// dataset "openqa:open_qa.jsonl?speed=2": parameter speed, want one of max, min, repeat
+	// dataset "openqa:open_qa.jsonl?speed=2": parameter speed, want one of max, min, output, repeat
 }

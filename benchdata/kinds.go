@@ -171,35 +171,96 @@ func Kinds() []Kind {
 	all := make([]Kind, len(kinds))
 	for i, k := range kinds {
 		p := &params{}
-		w := k.open("", Options{}, p)
+		w := k.workload("", Options{}, p)
 		_, isTrace := w.(Trace)
 		all[i] = Kind{Name: k.name, Path: k.path, Params: slices.Sorted(maps.Keys(p.known)), Trace: isTrace}
 	}
 	return all
 }
 
+// workload opens a data set of the kind. The parameters input and output are the lengths in o.
+func (k kind) workload(path string, o Options, p *params) Workload {
+	if k.generated {
+		p.length("input", &o.Input)
+	}
+	p.length("output", &o.Output)
+	o.FixedOutput = o.FixedOutput || p.values.Has("output")
+	if o.Input > 0 && !k.generated {
+		p.errorf("an input of %d tokens, but the lengths of its prompts are fixed", o.Input)
+	}
+	return k.open(path, o, p)
+}
+
+// split divides a spec into the part before the parameters, and the parameters in the format of a URL query.
+func split(spec string) (first, query string, err error) {
+	name, list, _ := strings.Cut(spec, ":")
+	if list == "" || !slices.ContainsFunc(kinds, func(k kind) bool { return k.name == name && k.path == "" }) {
+		if i := strings.LastIndex(spec, "?"); i >= 0 {
+			return spec[:i], spec[i+1:], nil
+		}
+		return spec, "", nil
+	}
+	for part := range strings.SplitSeq(list, ",") {
+		switch {
+		case strings.Contains(part, "?") || query == "" && !strings.Contains(part, "="):
+			return "", "", fmt.Errorf("dataset %q: %s reads no file; want parameters like %s:output=100", spec, name, name)
+		case strings.Contains(part, "="):
+			query += "&" + strings.TrimSpace(part)
+		default: // the value before is a list
+			query += "," + part
+		}
+	}
+	return name, query[1:], nil
+}
+
+// Separate returns a spec of [Open] without the parameters that are called names, and the values of these
+// parameters. The returned spec has its other parameters after a question mark.
+func Separate(spec string, names ...string) (rest string, values map[string]string, err error) {
+	rest, query, err := split(spec)
+	values = map[string]string{}
+	var others []string
+	for part := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		if _, again := values[name]; again {
+			return "", nil, fmt.Errorf("dataset %q: parameter %s is given twice", spec, name)
+		}
+		if slices.Contains(names, name) {
+			values[name] = value
+		} else if part != "" {
+			others = append(others, part)
+		}
+	}
+	if len(others) > 0 {
+		rest += "?" + strings.Join(others, "&")
+	}
+	return rest, values, err
+}
+
 // Open returns the data set that a spec describes. A spec begins with the name of one of
 // [Kinds]. If the data set is a file, a colon and the file's path follow. If there are
-// parameters, a question mark and the parameters follow, in the format of a URL query:
+// parameters, a question mark and the parameters follow, in the format of a URL query. The
+// parameters of a data set without a file may also follow a colon, separated by commas:
 //
 //	random
+//	random:input=512,output=128
 //	sharegpt:ShareGPT_V3_unfiltered_cleaned_split.json
 //	mooncake:conversation_trace.jsonl?from=10m&for=5m&speed=2
-//	generated-shared-prefix?per-group=32&system=4096
-//	openqa:open_qa.jsonl?repeat=false
+//	generated-shared-prefix:per-group=32,system=4096
+//	openqa:open_qa.jsonl?repeat=false&output=200
 //	jsonl:prompts.jsonl?own-output=true
 //	arithmetic?operations=5&shots=8
 //	mmlu:abstract_algebra_test.csv?subject=abstract+algebra
 //
-// The parameters are fields of the data set's type, with names in lower case.
-// repeat=false sets NoRepeat. Open does not read the file; the methods of the data
-// set read it. An error names the invalid part of the spec and says what is allowed.
+// The parameters input and output are the lengths in o; the output is then fixed. The others are
+// fields of the data set's type, with names in lower case. repeat=false sets NoRepeat. Open does
+// not read the file; the methods of the data set read it. An error names the invalid part of the
+// spec and says what is allowed.
 func Open(spec string, o Options) (Workload, error) {
-	rest, query := spec, ""
-	if i := strings.LastIndex(spec, "?"); i >= 0 {
-		rest, query = spec[:i], spec[i+1:]
+	first, query, err := split(spec)
+	if err != nil {
+		return nil, err
 	}
-	name, path, _ := strings.Cut(rest, ":")
+	name, path, _ := strings.Cut(first, ":")
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
 	if i < 0 {
 		var specs []string
@@ -216,16 +277,10 @@ func Open(spec string, o Options) (Workload, error) {
 		return nil, fmt.Errorf("dataset %q: %w", spec, err)
 	case k.path == "PATH" && path == "":
 		return nil, fmt.Errorf("dataset %q: want the path of a file, %s:PATH", spec, name)
-	case k.path == "" && path != "":
-		return nil, fmt.Errorf("dataset %q: %s reads no file; want no path", spec, name)
-	case o.Input > 0 && !k.generated:
-		p.errorf("an input of %d tokens, but the lengths of its prompts are fixed", o.Input)
 	}
-	w := k.open(path, o, p)
+	w := k.workload(path, o, p)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch {
-		case !p.known[name] && len(p.known) == 0:
-			p.errorf("parameter %s, but %s has no parameters", name, k.name)
 		case !p.known[name]:
 			p.errorf("parameter %s, want one of %s", name, strings.Join(slices.Sorted(maps.Keys(p.known)), ", "))
 		case len(values[name]) > 1:
@@ -288,6 +343,15 @@ func (p *params) count(name string) int {
 		p.errorf("parameter %s=%s, want a whole number from 1 to %d", name, v, mostTokens)
 	}
 	return n
+}
+
+// length sets *dst to the parameter name, if it is set. It is an error if *dst has another value.
+func (p *params) length(name string, dst *int) {
+	n := p.count(name)
+	if n > 0 && *dst > 0 && n != *dst {
+		p.errorf("parameter %s=%d and an %s of %d tokens, want one of them", name, n, name, *dst)
+	}
+	*dst = cmp.Or(n, *dst)
 }
 
 // number returns a positive number, or 0 if the parameter is not set.

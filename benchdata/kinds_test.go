@@ -203,6 +203,10 @@ func TestOpen(t *testing.T) {
 	for spec, want := range map[string]Workload{
 		"random":                       Prompts{Input: 512, Output: 128, Seed: 7},
 		"random?prefix=9":              Prompts{Input: 512, Output: 128, SharedPrefix: 9, Seed: 7},
+		"random:input=9,output=4":      Prompts{Input: 9, Output: 4, Seed: 7},
+		"random?input=9":               Prompts{Input: 9, Output: 128, Seed: 7},
+		"random: prefix=9, output=4":   Prompts{Input: 512, Output: 4, SharedPrefix: 9, Seed: 7},
+		"lines:a,output=4?output=5":    Questions{Format: Lines, Path: "a,output=4", Output: 5, FixedOutput: true, Seed: 7},
 		"random-vllm?ratio=0.5":        Random{Rules: VLLM, Ratio: 0.5, Seed: 7},
 		"sonnet:a:b?prefix=20":         Sonnet{Path: "a:b", Prefix: 20, Seed: 7},
 		"sharegpt-sglang:a?context=40": ShareGPT{Path: "a", Rules: SGLang, Context: 40, Seed: 7},
@@ -216,7 +220,7 @@ func TestOpen(t *testing.T) {
 			Speed: 2, Share: 0.1, MaxTokens: 4096, Seed: 7},
 		"burstgpt:b?model=GPT-4":                             Trace{Format: BurstGPT, Path: "b", Model: "GPT-4", Seed: 7},
 		"generated-shared-prefix?per-group=2&in-order=true":  SharedPrefix{PerGroup: 2, InOrder: true, Seed: 7},
-		"prefix-repetition?prefixes=2&prefix=100&suffix=200": PrefixRepetition{Prefixes: 2, Prefix: 100, Suffix: 200, Seed: 7},
+		"prefix-repetition:prefixes=2,prefix=100,suffix=200": PrefixRepetition{Prefixes: 2, Prefix: 100, Suffix: 200, Seed: 7},
 	} {
 		got, err := Open(spec, Options{Seed: 7})
 		assert.NilError(t, err)
@@ -231,10 +235,10 @@ func TestOpen(t *testing.T) {
 		{"nothing:x", Options{}, `dataset "nothing:x": want one of random, random-vllm, random-sglang, prefix-repetition, generated-shared-prefix, sonnet[:PATH], sharegpt:PATH`},
 		{"openqa", Options{}, "want the path of a file, openqa:PATH"},
 		{"openqa:?min=3", Options{}, "want the path of a file, openqa:PATH"},
-		{"random:x", Options{}, "random reads no file; want no path"},
-		{"openqa:x?speed=2", Options{}, "parameter speed, want one of max, min, repeat"},
-		{"sharegpt:x?speed=2", Options{}, "parameter speed, want one of repeat"},
-		{"sharegpt-sglang:x?repeat=false", Options{}, "parameter repeat, want one of context"},
+		{"random:x", Options{}, "random reads no file; want parameters like random:output=100"},
+		{"openqa:x?speed=2", Options{}, "parameter speed, want one of max, min, output, repeat"},
+		{"sharegpt:x?speed=2", Options{}, "parameter speed, want one of output, repeat"},
+		{"sharegpt-sglang:x?repeat=false", Options{}, "parameter repeat, want one of context, output"},
 		{"sharegpt:x?repeat=never", Options{}, "parameter repeat=never, want true or false"},
 		{"jsonl:x?own-output=true", Options{Output: 5}, "an output of 5 tokens and parameter own-output=true"},
 		{"azure:x?speed=0", Options{}, "parameter speed=0, want a number above 0"},
@@ -244,12 +248,45 @@ func TestOpen(t *testing.T) {
 		{"azure:x?%zz", Options{}, "invalid URL escape"},
 		{"azure:x", Options{Output: 5}, "an output of 5 tokens, but the lengths of a trace are fixed"},
 		{"sharegpt:x", Options{Input: 5}, "an input of 5 tokens, but the lengths of its prompts are fixed"},
+		{"random:prefix=9?output=5", Options{}, "random reads no file; want parameters like random:output=100"},
+		{"random:output=5,output=5", Options{}, "parameter output is given twice"},
+		{"random:output=5,6", Options{}, "parameter output=5,6, want a whole number from 1"},
+		{"random:output=0", Options{}, "parameter output=0, want a whole number from 1"},
+		{"random:batch=4", Options{}, "parameter batch, want one of input, output, prefix"},
+		{"random:input=5", Options{Input: 6}, "parameter input=5 and an input of 6 tokens, want one of them"},
+		{"openqa:x?output=5", Options{Output: 6}, "parameter output=5 and an output of 6 tokens, want one of them"},
+		{"openqa:x?input=5", Options{}, "parameter input, want one of max, min, output, repeat"},
+		{"azure:x?output=5", Options{}, "an output of 5 tokens, but the lengths of a trace are fixed"},
+		{"prefix-repetition:input=5", Options{}, "an input of 5 tokens, want the parameters prefix and suffix"},
 		{"prefix-repetition", Options{Input: 5}, "an input of 5 tokens, want the parameters prefix and suffix"},
 		{"generated-shared-prefix?in-order=maybe", Options{}, "parameter in-order=maybe, want true or false"},
 	} {
 		_, err := Open(tt.spec, tt.o)
 		assert.ErrorContains(t, err, tt.want)
 	}
+}
+
+func TestSeparate(t *testing.T) {
+	for _, tt := range []struct{ spec, rest, values string }{
+		{"", "", "map[]"},
+		{"random", "random", "map[]"},
+		{"random:input=5,output=6", "random", "map[input:5 output:6]"},
+		{"random:prefix=3,batch=1,8,32,input=5", "random?prefix=3", "map[batch:1,8,32 input:5]"},
+		{"random?prefix=3&input=5", "random?prefix=3", "map[input:5]"},
+		{"mooncake:a,b?from=1m&input=5&speed=2", "mooncake:a,b?from=1m&speed=2", "map[input:5]"},
+		{"mooncake:a?from=10m&for=5m", "mooncake:a?from=10m&for=5m", "map[]"},
+		{"sharegpt:", "sharegpt:", "map[]"},
+		{"nothing:input=5", "nothing:input=5", "map[]"},
+	} {
+		rest, values, err := Separate(tt.spec, "input", "output", "batch")
+		assert.NilError(t, err)
+		assert.Equal(t, rest, tt.rest)
+		assert.Equal(t, fmt.Sprint(values), tt.values)
+	}
+	_, _, err := Separate("random:input=5,input=6", "input")
+	assert.Error(t, err, `dataset "random:input=5,input=6": parameter input is given twice`)
+	_, _, err = Separate("random:x", "input")
+	assert.Error(t, err, `dataset "random:x": random reads no file; want parameters like random:output=100`)
 }
 
 // TestReadme checks that README.md lists every kind that has a file.
