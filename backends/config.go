@@ -48,8 +48,7 @@ type Config struct {
 	Template   string          // LLMBENCH_CHAT_TEMPLATE: file of this machine with a chat template
 	TrustCode  bool            // LLMBENCH_TRUST_REMOTE_CODE: run code that comes with the model
 	Offline    bool            // LLMBENCH_OFFLINE: do not ask the Hub
-	Mock       string          // LLMBENCH_MOCK: profile of the mock, a name or a JSON file
-	MockSpeed  float64         // LLMBENCH_MOCK_SPEED: how many times faster than real time the mock runs; 0, which is the speed in the profile
+	Mock       Mock            // LLMBENCH_MOCK: profile and speed of the mock
 	Command    []Program       // LLMBENCH_COMMAND: programs to start; the last one is the server
 	Ready      Readiness       // LLMBENCH_READY: when that server is ready
 	Build      string          // LLMBENCH_BUILD: folder that {out} in the command stands for
@@ -96,11 +95,10 @@ func ReadFrom(r *env.Reader) Config {
 	env.Read(r, &c.Template, "LLMBENCH_CHAT_TEMPLATE", env.Text, "a file of this machine with a chat template")
 	env.Read(r, &c.TrustCode, "LLMBENCH_TRUST_REMOTE_CODE", strconv.ParseBool, "true or false")
 	env.Read(r, &c.Offline, "LLMBENCH_OFFLINE", strconv.ParseBool, "true or false")
-	env.Read(r, &c.Mock, "LLMBENCH_MOCK", env.Text, "a profile's name or a JSON file")
-	env.Read(r, &c.MockSpeed, "LLMBENCH_MOCK_SPEED", env.Positive, "a number above 0")
+	env.Read(r, &c.Mock, "LLMBENCH_MOCK", parseMock, "a profile's name or a JSON file, a speed above 0 like speed=4, or both: default,speed=4")
 	env.Read(r, &c.LogDir, "LLMBENCH_OUT", env.Text, "a folder")
 
-	for _, name := range []string{"LLMBENCH_BACKEND", "LLMBENCH_MOCK", "LLMBENCH_MOCK_SPEED"} {
+	for _, name := range []string{"LLMBENCH_BACKEND", "LLMBENCH_MOCK"} {
 		r.Exclusive(name, "LLMBENCH_URL")
 	}
 	for _, name := range []string{"LLMBENCH_IMAGE", "LLMBENCH_ARGS", "LLMBENCH_GPUS", "LLMBENCH_MODELS_DIR", "LLMBENCH_QUANT", "LLMBENCH_REVISION", "LLMBENCH_CHAT_TEMPLATE", "LLMBENCH_TRUST_REMOTE_CODE", "LLMBENCH_OFFLINE"} {
@@ -143,6 +141,18 @@ func ReadFrom(r *env.Reader) Config {
 		readAWS(r, &c)
 	}
 	return c
+}
+
+// parseMock parses the profile and the speed of the mock.
+func parseMock(v string) (m Mock, err error) {
+	profile, speed, faster := env.CutParameter(v, "speed")
+	if faster {
+		m.Speed, err = env.Positive(speed)
+	}
+	if err == nil && (profile != "" || !faster) {
+		m.Profile, err = env.Text(profile)
+	}
+	return m, err
 }
 
 // readAWS reads the credentials that AWS's own clients take from the environment. As in these clients, a

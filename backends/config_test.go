@@ -34,8 +34,8 @@ func TestParseConfig(t *testing.T) {
 				Args: []string{"--seed", "0", "--x", `{"a": 1}`}, GPUs: "0,1", ModelsDir: folder, Quant: "awq", Revision: "v1", Template: "a.jinja", TrustCode: true, Offline: true, APIKey: env.NewSecret("k")},
 		},
 		{
-			[]string{"LLMBENCH_MOCK=a.json", "LLMBENCH_MOCK_SPEED=2.5", "LLMBENCH_BACKEND=mock", "LLMBENCH_HTTP=2"},
-			Config{Backends: []string{"mock"}, Name: "url", Dialect: dialect.OpenAIChat{}, Mock: "a.json", MockSpeed: 2.5, HTTP: "2"},
+			[]string{"LLMBENCH_MOCK=a.json,speed=2.5", "LLMBENCH_BACKEND=mock", "LLMBENCH_HTTP=2"},
+			Config{Backends: []string{"mock"}, Name: "url", Dialect: dialect.OpenAIChat{}, Mock: Mock{Profile: "a.json", Speed: 2.5}, HTTP: "2"},
 		},
 	} {
 		got, err := ParseConfig(tt.environ)
@@ -97,7 +97,8 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_BACKENDS=mock", "LLMBENCH_BACKENDS: no such variable; the nearest is LLMBENCH_BACKEND"},
 		{"LLMBENCH_BACKEND=vllm,vllm", "LLMBENCH_BACKEND=vllm,vllm: want a comma list of different servers"},
 		{"LLMBENCH_DIALECT=grpc", "LLMBENCH_DIALECT=grpc: want one of openai-chat"},
-		{"LLMBENCH_MOCK_SPEED=0", "LLMBENCH_MOCK_SPEED=0: want a number above 0"},
+		{"LLMBENCH_MOCK=speed=0", "LLMBENCH_MOCK=speed=0: want a profile's name or a JSON file, a speed above 0 like speed=4, or both"},
+		{"LLMBENCH_MOCK= ", "LLMBENCH_MOCK= : want"},
 		{"LLMBENCH_URL=host:8000", `LLMBENCH_URL=[not shown]: URL "host:8000"; want a base URL like http://127.0.0.1:8000`},
 		{"LLMBENCH_URL=http://u:p@host/x", `LLMBENCH_URL=[not shown]: URL "http://host" with a user or a password before the host, which are not shown`},
 		{"LLMBENCH_HEADER=X-Team: a", "LLMBENCH_HEADER: means nothing without LLMBENCH_URL"},
@@ -114,7 +115,7 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_URL=https://x\nLLMBENCH_CLIENT_CERT=/nosuch/c.pem\nLLMBENCH_CLIENT_KEY=/nosuch/k.pem", "LLMBENCH_CLIENT_CERT and LLMBENCH_CLIENT_KEY: open /nosuch/c.pem: no such file or directory; want a certificate and its key in PEM"},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_BACKEND=mock", "LLMBENCH_BACKEND and LLMBENCH_URL: want at most one"},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_MOCK=default", "LLMBENCH_MOCK and LLMBENCH_URL: want at most one"},
-		{"LLMBENCH_URL=http://x\nLLMBENCH_MOCK_SPEED=2", "LLMBENCH_MOCK_SPEED and LLMBENCH_URL: want at most one"},
+		{"LLMBENCH_URL=http://x\nLLMBENCH_MOCK_SPEED=2", "LLMBENCH_MOCK and LLMBENCH_URL: want at most one"},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_SHED_STATUS=429,200", "LLMBENCH_SHED_STATUS=429,200: shed status 200; want statuses from 400 to 599"},
 		{"LLMBENCH_URL=http://x\nLLMBENCH_SHED_STATUS=5xx", "LLMBENCH_SHED_STATUS=5xx: want a comma list of HTTP statuses from 400 to 599, like 429,503,529"},
 		{"LLMBENCH_SHED_STATUS=503", "LLMBENCH_SHED_STATUS: means nothing without LLMBENCH_URL"},
@@ -168,13 +169,13 @@ func TestList(t *testing.T) {
 func FuzzParseConfig(f *testing.F) {
 	f.Add("URL", "http://127.0.0.1:8000")
 	f.Add("BACKEND", "vllm,tgi")
-	f.Add("MOCK_SPEED", "1e308")
+	f.Add("MOCK", "speed=1e308")
 	f.Fuzz(func(t *testing.T, name, value string) {
 		c, err := ParseConfig([]string{"LLMBENCH_" + name + "=" + value})
 		if err != nil {
 			return
 		}
-		assert.Assert(t, c.MockSpeed >= 0, "LLMBENCH_%s=%q: %+v", name, value, c)
+		assert.Assert(t, c.Mock.Speed >= 0, "LLMBENCH_%s=%q: %+v", name, value, c)
 		assert.Assert(t, len(c.Backends) > 0 && c.Name != "" && c.Dialect != nil, "LLMBENCH_%s=%q: %+v", name, value, c)
 	})
 }

@@ -75,7 +75,7 @@ func TestMockProfiles(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")
 		t.Run(name, func(t *testing.T) {
-			c, err := backends.ParseConfig([]string{"LLMBENCH_MOCK=" + name, "LLMBENCH_MOCK_SPEED=1000"})
+			c, err := backends.ParseConfig([]string{"LLMBENCH_MOCK=" + name + ",speed=1000"})
 			assert.NilError(t, err)
 			all, err := backends.FromConfig(c, nil)
 			assert.NilError(t, err)

@@ -26,7 +26,9 @@ func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 		server, known := servers[name]
 		switch {
 		case name == "mock":
-			all = append(all, Named{name, Mock{Profile: c.Mock, Speed: c.MockSpeed, Model: c.Model, Dialect: c.Dialect, Body: []byte(c.Body.Reveal()), HTTP: c.HTTP}})
+			m := c.Mock
+			m.Model, m.Dialect, m.Body, m.HTTP = c.Model, c.Dialect, []byte(c.Body.Reveal()), c.HTTP
+			all = append(all, Named{name, m})
 		case name == processName:
 			all = append(all, Named{c.Name, processFrom(c)})
 		case name == "list":

@@ -27,6 +27,8 @@ type Scenario struct {
 	// reads holds the variables that the scenario reads besides those in common. The scenario is not given the values of
 	// others; see config.
 	reads []string
+	// parameters holds the parameters of a data set that the scenario reads, besides those of package benchdata.
+	parameters []string
 	// fits, if not nil, returns an error that says why the scenario cannot use a data set.
 	fits func(dataset string) error
 	// prepare, if not nil, completes the options and checks them before a server is started.
@@ -41,7 +43,7 @@ var catalogue = []Scenario{
 	{Name: "CodeQA", study: &codeQA, reads: users},
 	{Name: "Concurrency", measure: concurrency, oneForm: true, reads: slices.Concat(users, prompts, []string{"LLMBENCH_SLO"})},
 	{Name: "Decode", study: &decode, reads: users},
-	{Name: "Embeddings", measure: embeddings, items: dialect.Embeddings{}, prepare: prepareItems, reads: slices.Concat(users, []string{"LLMBENCH_BATCH", "LLMBENCH_DIMENSIONS", "LLMBENCH_COSINE"})},
+	{Name: "Embeddings", measure: embeddings, items: dialect.Embeddings{}, prepare: prepareItems, reads: slices.Concat(users, items), parameters: parameters[2:], fits: fitsItems},
 	{Name: "Fairness", measure: fairness, reads: failing},
 	{Name: "Interference", measure: interference, reads: failing},
 	{Name: "LengthGrid", study: &lengthGrid, reads: users},
@@ -51,7 +53,7 @@ var catalogue = []Scenario{
 	{Name: "Prefill", study: &prefill, reads: users},
 	{Name: "PrefixCache", measure: prefixCache, reads: users},
 	{Name: "Reasoning", measure: reasoning, reads: slices.Concat(users, lengths)},
-	{Name: "Rerank", measure: rerank, items: dialect.Rerank{}, prepare: prepareItems, reads: slices.Concat(users, []string{"LLMBENCH_BATCH"})},
+	{Name: "Rerank", measure: rerank, items: dialect.Rerank{}, prepare: prepareItems, reads: slices.Concat(users, items), parameters: []string{"batch"}, fits: fitsItems},
 	{Name: "Routing", measure: routing, reads: users},
 	{Name: "SLO", measure: slo, reads: slices.Concat(prompts, []string{"LLMBENCH_SLO"})},
 	{Name: "Serve", measure: serve, oneForm: true, prepare: prepareServe, reads: slices.Concat(users, prompts, []string{"LLMBENCH_SLO"}, serveOnly)},

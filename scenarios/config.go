@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,29 +45,23 @@ func parseConfig(environ []string) (config, error) {
 // parseOwn reads a config. It adds errors to r.
 func parseOwn(r *env.Reader) config {
 	c := config{Options: Options{
-		Batches:     []int{1, 8, 32},
-		Cosine:      leastCosine,
 		Burstiness:  1,
 		Timeout:     llmbench.DefaultTimeout,
 		IdleTimeout: llmbench.DefaultIdleTimeout,
 		Seed:        1,
 	}}
 	stream := true
-	env.Read(r, &c.Batches, "LLMBENCH_BATCH", env.List(env.AtLeast(1)), "a comma list of different whole numbers, at least 1")
-	env.Read(r, &c.Dimensions, "LLMBENCH_DIMENSIONS", env.AtLeast(1), "a whole number, at least 1")
-	env.Read(r, &c.Cosine, "LLMBENCH_COSINE", env.Share, "a number from 0 to 1")
 	env.Read(r, &c.TokenizerFile, "LLMBENCH_TOKENIZER", env.Text, "a tokenizer.json file, or the URL of a server with /tokenize")
 	env.Read(r, &c.Full, "LLMBENCH_FULL", env.Full, "1, 0 or the name of a published experiment")
 	env.Read(r, &c.Data, "LLMBENCH_DATA", env.Folder, "a folder of this machine")
 	env.Read(r, &c.Answers, "LLMBENCH_ANSWERS", env.Text, "a file of answers, or a new file in a folder of this machine")
 	env.Read(r, &c.Concurrencies, "LLMBENCH_CONCURRENCY", env.List(env.AtLeast(1)), "a comma list of different whole numbers, at least 1")
-	env.Read(r, &c.Rates, "LLMBENCH_RATE", env.List(env.Positive), "a comma list of different rates in requests per second, above 0")
-	env.Read(r, &c.Stages, "LLMBENCH_STAGES", arrivals.ParseStages, "stages like 10:1m,10..50:2m,50..5:1m:exp: a rate, or a ramp from one to another, and a time")
-	env.Read(r, &c.Burstiness, "LLMBENCH_BURSTINESS", env.Positive, "a number above 0")
+	env.Read(r, &c.Options, "LLMBENCH_RATE", c.withRate, "a comma list of different rates in requests per second, above 0, or stages like 10:1m,10..50:2m,50..5:1m:exp (a rate, or a ramp from one to another, and a time); burstiness=NUMBER, above 0, may follow")
 	env.Read(r, &c.Requests, "LLMBENCH_REQUESTS", env.AtLeast(1), "a whole number, at least 1")
 	env.Read(r, &c.Input, "LLMBENCH_INPUT", env.AtLeast(1), "a whole number of tokens, at least 1")
 	env.Read(r, &c.Output, "LLMBENCH_OUTPUT", env.AtLeast(1), "a whole number of tokens, at least 1")
-	env.Read(r, &c.Dataset, "LLMBENCH_DATASET", env.Text, "a data set like random or sharegpt:PATH")
+	env.Read(r, &c.Batches, "LLMBENCH_BATCH", env.List(env.AtLeast(1)), "a comma list of different whole numbers, at least 1")
+	env.Read(r, &c.Options, "LLMBENCH_DATASET", c.withDataset, "a data set like random:input=512,output=128 or sharegpt:PATH")
 	env.Read(r, &c.Mix, "LLMBENCH_MIX", parseMix, "models and weights above 0, like base=3,sql=1")
 	env.Read(r, &stream, "LLMBENCH_STREAM", strconv.ParseBool, "true or false")
 	env.Read(r, &c.Warmup, "LLMBENCH_WARMUP", env.AtLeast(0), "a whole number, at least 0")
@@ -78,16 +73,19 @@ func parseOwn(r *env.Reader) config {
 	env.Read(r, &c.Cancel, "LLMBENCH_CANCEL", llmbench.ParseCancel, "a share and a number of deltas or a time, like 0.1:50 or 0.1:2s")
 	env.Read(r, &c.Seed, "LLMBENCH_SEED", env.Uint64, "a whole number, at least 0")
 	c.NoStream = !stream
+	if len(c.Batches) == 0 {
+		c.Batches = []int{1, 8, 32}
+	}
+	if !strings.Contains(r.Value("LLMBENCH_DATASET"), "cosine=") {
+		c.Cosine = leastCosine
+	}
 	if r.IsSet("LLMBENCH_WARMUP") && c.Warmup == 0 {
 		c.Warmup = -1
 	}
 
 	r.Exclusive("LLMBENCH_CONCURRENCY", "LLMBENCH_RATE")
-	r.Exclusive("LLMBENCH_CONCURRENCY", "LLMBENCH_STAGES")
-	r.Exclusive("LLMBENCH_RATE", "LLMBENCH_STAGES")
-	r.Exclusive("LLMBENCH_REQUESTS", "LLMBENCH_STAGES")
-	if !r.IsSet("LLMBENCH_STAGES") {
-		r.Requires("LLMBENCH_BURSTINESS", "LLMBENCH_RATE")
+	if len(c.Stages) > 0 && c.Requests > 0 {
+		r.Errorf("LLMBENCH_REQUESTS=%d and LLMBENCH_RATE=%s: want at most one of them, because stages determine the number of requests", c.Requests, r.Value("LLMBENCH_RATE"))
 	}
 	if c.NoStream && c.Limits.NeedsStream() {
 		r.Errorf("LLMBENCH_SLO=%v: with LLMBENCH_STREAM=false only e2e can be judged", c.Limits)
@@ -96,6 +94,34 @@ func parseOwn(r *env.Reader) config {
 		r.Errorf("LLMBENCH_CANCEL=%v: with LLMBENCH_STREAM=false there are no deltas; want a time", c.Cancel)
 	}
 	return c
+}
+
+// withRate returns o with what LLMBENCH_RATE has: rates or stages, and at most the burstiness after them.
+func (o Options) withRate(v string) (Options, error) {
+	v, burstiness, set := env.CutParameter(v, "burstiness")
+	var err, errShape error
+	if strings.Contains(v, ":") {
+		o.Stages, err = arrivals.ParseStages(v)
+	} else {
+		o.Rates, err = env.List(env.Positive)(v)
+	}
+	if set {
+		o.Burstiness, errShape = env.Positive(burstiness)
+	}
+	return o, cmp.Or(err, errShape)
+}
+
+// withDataset returns o with the data set in LLMBENCH_DATASET and its parameters. Fields that are already set must not differ
+// from them.
+func (o Options) withDataset(v string) (Options, error) {
+	var err error
+	if o.Dataset, err = env.Text(v); err != nil {
+		return o, err
+	}
+	if o, err = o.separated(); err != nil {
+		return o, env.Reason(err.Error())
+	}
+	return o, nil
 }
 
 // parseMix parses different models with their weights, such as base=3,sql=1. The name of a model may contain an equals

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -25,7 +26,7 @@ func TestParseConfig(t *testing.T) {
 	}{
 		{[]string{"PATH=/bin", "LLMBENCH_RATE="}, usual},
 		{
-			[]string{"LLMBENCH_RATE=0.5, 32", "LLMBENCH_BURSTINESS=0.7", "LLMBENCH_REQUESTS=100", "LLMBENCH_OUTPUT=20", "LLMBENCH_DATASET=sharegpt:a:b.json",
+			[]string{"LLMBENCH_RATE=0.5, 32, burstiness=0.7", "LLMBENCH_REQUESTS=100", "LLMBENCH_OUTPUT=20", "LLMBENCH_DATASET=sharegpt:a:b.json",
 				"LLMBENCH_STREAM=true", "LLMBENCH_WARMUP=0", "LLMBENCH_TIMEOUT=1m", "LLMBENCH_IDLE_TIMEOUT=5s", "LLMBENCH_MAX_FAIL=0.25", "LLMBENCH_MAX_SHED=0.5", "LLMBENCH_SLO=ttft=1s", "LLMBENCH_SEED=9"},
 			Options{
 				Batches: []int{1, 8, 32}, Cosine: leastCosine, Rates: []float64{0.5, 32}, Burstiness: 0.7, Requests: 100, Output: 20,
@@ -33,7 +34,7 @@ func TestParseConfig(t *testing.T) {
 				Limits: sample.SLO{TTFT: time.Second}, Seed: 9,
 			},
 		},
-		{[]string{"LLMBENCH_STAGES=10:1m,10..50:30s:exp", "LLMBENCH_BURSTINESS=2"}, with(func(c *Options) {
+		{[]string{"LLMBENCH_RATE=10:1m,10..50:30s:exp,burstiness=2"}, with(func(c *Options) {
 			c.Burstiness = 2
 			c.Stages = []arrivals.Stage{{For: time.Minute, Rate: 10}, {For: 30 * time.Second, Rate: 10, Ramp: arrivals.Exponential, To: 50}}
 		})},
@@ -45,6 +46,10 @@ func TestParseConfig(t *testing.T) {
 		})},
 		{[]string{"LLMBENCH_SEED=18446744073709551615"}, with(func(c *Options) { c.Seed = 1<<64 - 1 })},
 		{[]string{"LLMBENCH_INPUT=10", "LLMBENCH_OUTPUT=20"}, with(func(c *Options) { c.Input, c.Output = 10, 20 })},
+		{[]string{"LLMBENCH_DATASET=random:input=10,output=20", "LLMBENCH_OUTPUT=20"}, with(func(c *Options) { c.Dataset, c.Input, c.Output = "random", 10, 20 })},
+		{[]string{"LLMBENCH_DATASET=prefix-repetition:prefixes=2,output=20,suffix=3"}, with(func(c *Options) { c.Dataset, c.Output = "prefix-repetition?prefixes=2&suffix=3", 20 })},
+		{[]string{"LLMBENCH_DATASET=sharegpt:a,b?output=20&repeat=false"}, with(func(c *Options) { c.Dataset, c.Output = "sharegpt:a,b?repeat=false", 20 })},
+		{[]string{"LLMBENCH_DATASET=random:batch=1,4,dimensions=8,cosine=0"}, with(func(c *Options) { c.Dataset, c.Batches, c.Dimensions, c.Cosine = "random", []int{1, 4}, 8, 0 })},
 		{[]string{"LLMBENCH_DATASET=sharegpt:x"}, with(func(c *Options) { c.Dataset = "sharegpt:x" })},
 	} {
 		got, err := parseConfig(tt.environ)
@@ -73,9 +78,10 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_CONCURRENCY=8,8", "LLMBENCH_CONCURRENCY=8,8: want"},
 		{"LLMBENCH_RATE=-1", "LLMBENCH_RATE=-1: want"},
 		{"LLMBENCH_RATE=NaN", "LLMBENCH_RATE=NaN: want"},
-		{"LLMBENCH_STAGES=10", "LLMBENCH_STAGES=10: want stages like 10:1m,"},
-		{"LLMBENCH_STAGES=10:1m\nLLMBENCH_RATE=1", "LLMBENCH_RATE and LLMBENCH_STAGES: want at most one"},
-		{"LLMBENCH_STAGES=10:1m\nLLMBENCH_REQUESTS=7", "LLMBENCH_REQUESTS and LLMBENCH_STAGES: want at most one"},
+		{"LLMBENCH_RATE=10:1m,1", "LLMBENCH_RATE=10:1m,1: want a comma list of different rates in requests per second, above 0, or stages like 10:1m,"},
+		{"LLMBENCH_RATE=1,burstiness=2,3", "LLMBENCH_RATE=1,burstiness=2,3: want"},
+		{"LLMBENCH_RATE=burstiness=2", "LLMBENCH_RATE=burstiness=2: want"},
+		{"LLMBENCH_RATE=10:1m\nLLMBENCH_REQUESTS=7", "LLMBENCH_REQUESTS=7 and LLMBENCH_RATE=10:1m: want at most one of them, because stages determine the number of requests"},
 		{"LLMBENCH_CANCEL=0.1", "LLMBENCH_CANCEL=0.1: want a share and a number of deltas or a time, like 0.1:50"},
 		{"LLMBENCH_CANCEL=0.1:9\nLLMBENCH_STREAM=false", "LLMBENCH_CANCEL=0.1:9: with LLMBENCH_STREAM=false there are no deltas"},
 		{"LLMBENCH_MIX=sql", "LLMBENCH_MIX=sql: want models and weights above 0, like base=3,sql=1"},
@@ -83,11 +89,16 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_MIX=sql=0", "LLMBENCH_MIX=sql=0: want models"},
 		{"LLMBENCH_MIX==1", "LLMBENCH_MIX==1: want models"},
 		{"LLMBENCH_MIX=sql=1,", "LLMBENCH_MIX=sql=1,: want models"},
-		{"LLMBENCH_BURSTINESS=0", "LLMBENCH_BURSTINESS=0: want a number above 0"},
+		{"LLMBENCH_RATE=1,burstiness=0", "LLMBENCH_RATE=1,burstiness=0: want"},
 		{"LLMBENCH_REQUESTS=0", "LLMBENCH_REQUESTS=0: want"},
 		{"LLMBENCH_INPUT=1.5", "LLMBENCH_INPUT=1.5: want"},
 		{"LLMBENCH_OUTPUT=-2", "LLMBENCH_OUTPUT=-2: want"},
-		{"LLMBENCH_DATASET= ", "LLMBENCH_DATASET= : want a data set like random or sharegpt:PATH"},
+		{"LLMBENCH_DATASET= ", "LLMBENCH_DATASET= : want a data set like random:input=512,output=128 or sharegpt:PATH"},
+		{"LLMBENCH_DATASET=random:input=5\nLLMBENCH_INPUT=6", "LLMBENCH_DATASET=random:input=5: parameter input=5, but Input (LLMBENCH_INPUT) is 6: want one of them"},
+		{"LLMBENCH_DATASET=random:batch=5,7\nLLMBENCH_BATCH=6", "LLMBENCH_DATASET=random:batch=5,7: parameter batch=5,7, but Batches (LLMBENCH_BATCH) is [6]: want one of them"},
+		{"LLMBENCH_DATASET=random:output=0", "LLMBENCH_DATASET=random:output=0: parameter output=0, want a whole number, at least 1"},
+		{"LLMBENCH_DATASET=random:cosine=2", "LLMBENCH_DATASET=random:cosine=2: parameter cosine=2, want a number from 0 to 1"},
+		{"LLMBENCH_DATASET=random:512", `LLMBENCH_DATASET=random:512: dataset "random:512": random reads no file; want parameters like random:output=100`},
 		{"LLMBENCH_STREAM=maybe", "LLMBENCH_STREAM=maybe: want true or false"},
 		{"LLMBENCH_WARMUP=-1", "LLMBENCH_WARMUP=-1: want"},
 		{"LLMBENCH_TIMEOUT=10", "LLMBENCH_TIMEOUT=10: want a duration like 10m"},
@@ -98,12 +109,34 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_FULL= ", "LLMBENCH_FULL= : want 1, 0 or the name of a published experiment"},
 		{"LLMBENCH_DATA=config.go", "LLMBENCH_DATA=config.go: want a folder of this machine"},
 		{"LLMBENCH_RATE=1\nLLMBENCH_CONCURRENCY=1", "LLMBENCH_CONCURRENCY and LLMBENCH_RATE: want at most one"},
-		{"LLMBENCH_BURSTINESS=2", "LLMBENCH_BURSTINESS: means nothing without LLMBENCH_RATE"},
 		{"LLMBENCH_STREAM=false\nLLMBENCH_SLO=ttft=1s", "only e2e can be judged"},
 		{"LLMBENCH_INPUT=x\nLLMBENCH_OUTPUT=y", "LLMBENCH_INPUT=x: want a whole number of tokens, at least 1\nLLMBENCH_OUTPUT=y: want"},
 	} {
 		_, err := parseConfig(strings.Split(tt.environ, "\n"))
 		assert.ErrorContains(t, err, tt.want)
+	}
+}
+
+// TestOldVariables checks that an old variable has the effect of the value that its hint names. Equal options give equal
+// names and configuration lines.
+func TestOldVariables(t *testing.T) {
+	for _, tt := range []struct{ old, now string }{
+		{"LLMBENCH_STAGES=10:1m,10..50:30s:exp", "LLMBENCH_RATE=10:1m,10..50:30s:exp"},
+		{"LLMBENCH_BURSTINESS=0.5\nLLMBENCH_RATE=2,4", "LLMBENCH_RATE=2,4,burstiness=0.5"},
+		{"LLMBENCH_BURSTINESS=0.5\nLLMBENCH_STAGES=10:1m", "LLMBENCH_RATE=10:1m,burstiness=0.5"},
+		{"LLMBENCH_DIMENSIONS=8", "LLMBENCH_DATASET=random:dimensions=8"},
+		{"LLMBENCH_COSINE=0\nLLMBENCH_DIMENSIONS=8", "LLMBENCH_DATASET=random:dimensions=8,cosine=0"},
+	} {
+		old, now := strings.Split(tt.old, "\n"), strings.Split(tt.now, "\n")
+		got, err := parseConfig(old)
+		assert.NilError(t, err)
+		want, err := parseConfig(now)
+		assert.NilError(t, err)
+		assert.DeepEqual(t, got.Options, want.Options)
+		for _, hint := range env.NewReader(old).Hints() {
+			assert.Assert(t, strings.HasSuffix(hint, ": set "+tt.now), hint)
+		}
+		assert.Equal(t, len(env.NewReader(old).Hints()), strings.Count(tt.old, "LLMBENCH_")-strings.Count(tt.old, "LLMBENCH_RATE"))
 	}
 }
 

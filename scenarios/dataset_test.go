@@ -127,7 +127,7 @@ func TestServeFewerRequests(t *testing.T) {
 		defer cancel()
 		cmd := exec.CommandContext(ctx, self, "-test.run=^$", "-test.bench=^BenchmarkServe$", "-test.benchtime=2x")
 		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })
-		cmd.Env = append(cmd.Env, "LLMBENCH_DATASET="+tt.dataset, "LLMBENCH_REQUESTS=16", "LLMBENCH_MOCK_SPEED=1000", "LLMBENCH_CLIENT_BOUND=report")
+		cmd.Env = append(cmd.Env, "LLMBENCH_DATASET="+tt.dataset, "LLMBENCH_REQUESTS=16", "LLMBENCH_MOCK=speed=1000", "LLMBENCH_CLIENT_BOUND=report")
 		if !strings.HasPrefix(tt.dataset, "azure") {
 			cmd.Env = append(cmd.Env, "LLMBENCH_CONCURRENCY=2")
 		}

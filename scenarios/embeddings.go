@@ -35,6 +35,14 @@ func prepareItems(o Options, c config) (Options, error) {
 	return o, nil
 }
 
+// fitsItems returns an error unless a data set is random words.
+func fitsItems(dataset string) error {
+	if dataset != "random" {
+		return fmt.Errorf("dataset %q: want random", dataset)
+	}
+	return nil
+}
+
 // embeddings measures vectors of random texts.
 func embeddings(b *testing.B, s server) { measureItems(b, s, dialect.Embeddings{}) }
 
@@ -155,7 +163,7 @@ func (a item) differs(b item, least float64) error {
 		return fmt.Errorf("vectors of %d and %d dimensions", len(a.vector), len(b.vector))
 	}
 	if c := cosine(a.vector, b.vector); !(c >= least) {
-		return fmt.Errorf("the cosine between the vectors is %.6f; want at least %v (LLMBENCH_COSINE)", c, least)
+		return fmt.Errorf("the cosine between the vectors is %.6f; want at least %v (cosine in LLMBENCH_DATASET)", c, least)
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func TestItemDiffers(t *testing.T) {
 	}{
 		{a, turned(0), ""},
 		{a, turned(2), ""},
-		{a, turned(3), "the cosine between the vectors is 0.998630; want at least 0.999 (LLMBENCH_COSINE)"},
+		{a, turned(3), "the cosine between the vectors is 0.998630; want at least 0.999 (cosine in LLMBENCH_DATASET)"},
 		{a, turned(180), "the cosine between the vectors is -1.000000; want"},
 		{a, item{vector: []float32{1}}, "vectors of 2 and 1 dimensions"},
 		{item{score: 0.5}, item{score: 0.505}, ""},

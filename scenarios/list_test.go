@@ -262,7 +262,7 @@ func TestServers(t *testing.T) {
 	assert.Equal(t, all[0].Name, "y")
 	for environ, want := range map[string]string{
 		"LLMBENCH_TOKENIZER=t.json": "LLMBENCH_TOKENIZER: means nothing without LLMBENCH_URL",
-		"LLMBENCH_MOCK_SPEED=0":     "LLMBENCH_MOCK_SPEED=0: want",
+		"LLMBENCH_MOCK=speed=0":     "LLMBENCH_MOCK=speed=0: want",
 	} {
 		_, _, err := servers([]string{environ})
 		assert.ErrorContains(t, err, want)

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -72,23 +73,23 @@ type Options struct {
 	// Batches are the numbers of inputs, or documents, of a request; each is measured: LLMBENCH_BATCH, by
 	// default 1, 8 and 32.
 	Batches []int
-	// Dimensions is the length of the vectors to ask for; 0 means LLMBENCH_DIMENSIONS, by default the
-	// model's own length.
+	// Dimensions is the length of the vectors to ask for; 0 means the parameter dimensions of LLMBENCH_DATASET,
+	// by default the model's own length.
 	Dimensions int
-	// Cosine is the least cosine, from 0 to 1, between the vectors of two equal inputs: LLMBENCH_COSINE, by
-	// default 0.999. If two such vectors differ more, the benchmark fails.
+	// Cosine is the least cosine, from 0 to 1, between the vectors of two equal inputs: the parameter cosine of
+	// LLMBENCH_DATASET, by default 0.999. If two such vectors differ more, the benchmark fails.
 	Cosine float64
 
 	// The fields below are for Serve. Dataset also applies to Accuracy, Concurrency, Sweep, SLO and Trace. Input and
 	// Output also apply to these scenarios except Trace, and to scenarios with random prompts of one length, such as MultiTurn.
 
-	// Rates are the rates of open loops in requests per second, each of which is measured: LLMBENCH_RATE.
-	// Stages describe an open loop whose rate changes: LLMBENCH_STAGES. At most one of Concurrencies, Rates
-	// and Stages may be set.
+	// Rates are the rates of open loops in requests per second, each of which is measured. Stages describe an
+	// open loop whose rate changes. LLMBENCH_RATE has either. At most one of Concurrencies, Rates and Stages may
+	// be set.
 	Rates  []float64
 	Stages []arrivals.Stage
-	// Burstiness is the shape parameter of the gamma distribution of an open loop's arrivals:
-	// LLMBENCH_BURSTINESS, by default 1, which is Poisson.
+	// Burstiness is the shape parameter of the gamma distribution of an open loop's arrivals: burstiness in
+	// LLMBENCH_RATE, by default 1, which is Poisson.
 	Burstiness float64
 	// Dataset is a data set that [benchdata.Open] knows: LLMBENCH_DATASET, by default "random", or what the scenario
 	// sends without one.
@@ -96,9 +97,9 @@ type Options struct {
 	// Mix divides the requests among models or LoRA adapters by weight, and reports units of each model:
 	// LLMBENCH_MIX, by default none. See [benchdata.Mix].
 	Mix []benchdata.Share
-	// Input and Output are the lengths of prompts and answers in tokens: LLMBENCH_INPUT and
-	// LLMBENCH_OUTPUT. 0 means the scenario's own lengths for random words (Serve: 512 and 128), and the data set's own
-	// lengths otherwise.
+	// Input and Output are the lengths of prompts and answers in tokens: LLMBENCH_INPUT and LLMBENCH_OUTPUT, or the
+	// parameters input and output of Dataset. 0 means the scenario's own lengths for random words (Serve: 512 and 128),
+	// and the data set's own lengths otherwise.
 	Input, Output int
 	// NoStream requests whole answers instead of streams: LLMBENCH_STREAM=false.
 	NoStream bool
@@ -145,6 +146,41 @@ func (o Options) check() error {
 // repeats reports whether all contains two equal elements.
 func repeats[T cmp.Ordered](all []T) bool {
 	return len(slices.Compact(slices.Sorted(slices.Values(all)))) < len(all)
+}
+
+// parameters are the names of the parameters of a data set that have fields of Options.
+var parameters = []string{"input", "output", "batch", "dimensions", "cosine"}
+
+// separated returns o with these parameters of the data set in their fields. So equal loads have equal names and configuration
+// lines.
+func (o Options) separated() (Options, error) {
+	const numbers = "a whole number, at least 1"
+	rest, values, err := benchdata.Separate(o.Dataset, parameters...)
+	o.Dataset = rest
+	return o, cmp.Or(err,
+		parameter(&o.Input, values, "input", "Input (LLMBENCH_INPUT)", env.AtLeast(1), numbers),
+		parameter(&o.Output, values, "output", "Output (LLMBENCH_OUTPUT)", env.AtLeast(1), numbers),
+		parameter(&o.Batches, values, "batch", "Batches (LLMBENCH_BATCH)", env.List(env.AtLeast(1)), "different whole numbers, at least 1"),
+		parameter(&o.Dimensions, values, "dimensions", "Dimensions", env.AtLeast(1), numbers),
+		parameter(&o.Cosine, values, "cosine", "Cosine", env.Share, "a number from 0 to 1"))
+}
+
+// parameter sets the field *dst to the value called name. It is an error if the field already has another value.
+func parameter[T any](dst *T, values map[string]string, name, field string, parse func(string) (T, error), allowed string) error {
+	text, set := values[name]
+	if !set {
+		return nil
+	}
+	x, err := parse(text)
+	if err != nil {
+		return fmt.Errorf("parameter %s=%s, want %s", name, text, allowed)
+	}
+	var zero T
+	if had := fmt.Sprint(*dst); had != fmt.Sprint(zero) && had != fmt.Sprint(x) {
+		return fmt.Errorf("parameter %s=%s, but %s is %s: want one of them", name, text, field, had)
+	}
+	*dst = x
+	return nil
 }
 
 // withEnvironment returns o completed with environment variables.

@@ -80,7 +80,7 @@ func TestReadmeExperiment(t *testing.T) {
 	}
 	run := exec.CommandContext(ctx, self, args...)
 	run.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })
-	run.Env = append(run.Env, "LLMBENCH_FULL=D11", "LLMBENCH_MOCK=vllm-qwen2-7b-t4", "LLMBENCH_MOCK_SPEED=1000", "LLMBENCH_CLIENT_BOUND=report")
+	run.Env = append(run.Env, "LLMBENCH_FULL=D11", "LLMBENCH_MOCK=vllm-qwen2-7b-t4,speed=1000", "LLMBENCH_CLIENT_BOUND=report")
 	results, err := run.CombinedOutput()
 	assert.NilError(t, err, "%s", results)
 	file := filepath.Join(t.TempDir(), "mine.txt")

@@ -10,6 +10,7 @@ var (
 	failing   = []string{"LLMBENCH_MAX_FAIL", "LLMBENCH_MAX_SHED"}
 	users     = slices.Concat(failing, []string{"LLMBENCH_CONCURRENCY", "LLMBENCH_REQUESTS"})
 	lengths   = []string{"LLMBENCH_INPUT", "LLMBENCH_OUTPUT"}
+	items     = []string{"LLMBENCH_BATCH", "LLMBENCH_DATASET"}
 	prompts   = slices.Concat(lengths, []string{"LLMBENCH_DATASET"})
-	serveOnly = []string{"LLMBENCH_RATE", "LLMBENCH_STAGES", "LLMBENCH_BURSTINESS", "LLMBENCH_MIX", "LLMBENCH_STREAM", "LLMBENCH_WARMUP", "LLMBENCH_CANCEL"}
+	serveOnly = []string{"LLMBENCH_RATE", "LLMBENCH_MIX", "LLMBENCH_STREAM", "LLMBENCH_WARMUP", "LLMBENCH_CANCEL"}
 )

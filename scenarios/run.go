@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +74,12 @@ func (sc Scenario) resolve(o Options) (Options, config, []cell, error) {
 	if err != nil {
 		return o, c, nil, err
 	}
+	if err = sc.takesDataset(o.Dataset); err == nil {
+		o, err = o.separated()
+	}
+	if err != nil {
+		return o, c, nil, fmt.Errorf("LLMBENCH_DATASET: %w", err)
+	}
 	o = o.withEnvironment(c)
 	if sc.prepare != nil {
 		o, err = sc.prepare(o, c)
@@ -98,11 +105,23 @@ func (sc Scenario) checkDataset(o Options) error {
 	if o.Dataset == "" || !slices.Contains(sc.reads, "LLMBENCH_DATASET") {
 		return nil
 	}
-	if _, err := (server{options: o}).dataset(0, 0); err != nil || sc.fits == nil {
-		return err
+	_, err := (server{options: o}).dataset(0, 0)
+	return err
+}
+
+// takesDataset returns an error if the scenario reads data sets, but not this one, or not one of its parameters.
+func (sc Scenario) takesDataset(dataset string) error {
+	if dataset == "" || !slices.Contains(sc.reads, "LLMBENCH_DATASET") {
+		return nil
 	}
-	if err := sc.fits(o.Dataset); err != nil {
-		return fmt.Errorf("LLMBENCH_DATASET: %w", err)
+	rest, own, err := benchdata.Separate(dataset, parameters...)
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if lengths := sc.items == nil && (name == "input" || name == "output"); !lengths && !slices.Contains(sc.parameters, name) {
+			return fmt.Errorf("dataset %q: %s does not read the parameter %s", dataset, sc.Name, name)
+		}
 	}
-	return nil
+	if err != nil || sc.fits == nil {
+		return nil // whoever opens it reports the error
+	}
+	return sc.fits(rest)
 }

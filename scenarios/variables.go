@@ -30,8 +30,8 @@ func (sc Scenario) takes(name string, value func(name string) string) error {
 	switch {
 	case !slices.Contains(sc.reads, name):
 		return fmt.Errorf("%s does not read it; it is for %s", sc.Name, readers(name))
-	case name == "LLMBENCH_DATASET" && sc.fits != nil:
-		return sc.fits(value(name))
+	case name == "LLMBENCH_DATASET":
+		return sc.takesDataset(value(name))
 	case sc.Name == "Accuracy" && slices.Contains(lengths, name) && (value("LLMBENCH_DATASET") == "" || sc.fits(value("LLMBENCH_DATASET")) != nil):
 		return errors.New("Accuracy reads it only for a data set with answers in LLMBENCH_DATASET, such as needle")
 	case sc.study != nil && full != "" && full != "0" && slices.Contains([]string{"LLMBENCH_CONCURRENCY", "LLMBENCH_REQUESTS"}, name):
@@ -65,7 +65,7 @@ func (sc Scenario) config() (config, error) {
 	if err := env.Check(environ); err != nil {
 		return config{}, err
 	}
-	var notes []string
+	var unread, notes []string
 	r := env.NewReader(environ)
 	for _, name := range loadVariables() {
 		value := r.Value(name)
@@ -76,19 +76,19 @@ func (sc Scenario) config() (config, error) {
 		if why == nil {
 			continue
 		}
-		environ = slices.DeleteFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
+		unread = append(unread, name)
 		if taken, without := selected(name, r.Value); len(taken) > 0 {
 			notes = append(notes, fmt.Sprintf("%s=%s is read by %s, and not by %s, which run without it", name, value, strings.Join(taken, ", "), strings.Join(without, ", ")))
 		} else {
 			r.Errorf("%s=%s: %w", name, value, why)
 		}
 	}
-	if err := r.Err(); err != nil {
-		return config{}, err
+	for _, name := range unread {
+		r.Unset(name)
 	}
-	c, err := parseConfig(environ)
+	c := parseOwn(r)
 	c.notes = notes
-	return c, err
+	return c, r.Err()
 }
 
 // selected divides the scenarios whose benchmarks the process runs: taken are the scenarios that take a load variable,

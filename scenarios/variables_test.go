@@ -21,10 +21,10 @@ import (
 
 // valuesOf has a value of each load variable.
 var valuesOf = map[string]string{
-	"LLMBENCH_ANSWERS": "answers", "LLMBENCH_BATCH": "2", "LLMBENCH_BURSTINESS": "2", "LLMBENCH_CANCEL": "0.1:2s", "LLMBENCH_CONCURRENCY": "3",
-	"LLMBENCH_COSINE": "0.5", "LLMBENCH_DATASET": "random-vllm", "LLMBENCH_DIMENSIONS": "8", "LLMBENCH_INPUT": "33", "LLMBENCH_MAX_FAIL": "0.5",
+	"LLMBENCH_ANSWERS": "answers", "LLMBENCH_BATCH": "2", "LLMBENCH_CANCEL": "0.1:2s", "LLMBENCH_CONCURRENCY": "3",
+	"LLMBENCH_DATASET": "random-vllm", "LLMBENCH_INPUT": "33", "LLMBENCH_MAX_FAIL": "0.5",
 	"LLMBENCH_MAX_SHED": "0.5", "LLMBENCH_MIX": "a=1", "LLMBENCH_OUTPUT": "7", "LLMBENCH_RATE": "2", "LLMBENCH_REQUESTS": "64", "LLMBENCH_SLO": "e2e=1s",
-	"LLMBENCH_STAGES": "10:1m", "LLMBENCH_STREAM": "false", "LLMBENCH_WARMUP": "1",
+	"LLMBENCH_STREAM": "false", "LLMBENCH_WARMUP": "1",
 }
 
 // TestEveryVariableIsRead checks that the table of scenarios has exactly the variables that parseOwn knows.
@@ -53,11 +53,10 @@ func TestVariables(t *testing.T) {
 				value = "azure:../benchdata/testdata/kinds/azure.csv"
 			} else if name == "LLMBENCH_DATASET" && sc.Name == "Accuracy" {
 				value = "needle"
+			} else if name == "LLMBENCH_DATASET" && sc.items != nil {
+				value = "random:batch=2"
 			}
 			t.Setenv(name, value)
-			if name == "LLMBENCH_BURSTINESS" {
-				t.Setenv("LLMBENCH_RATE", "2")
-			}
 			if sc.Name == "Accuracy" && slices.Contains(lengths, name) {
 				_, err := sc.config()
 				assert.ErrorContains(t, err, name+"="+value+": Accuracy reads it only for a data set with answers in LLMBENCH_DATASET, such as needle")
@@ -73,11 +72,11 @@ func TestVariables(t *testing.T) {
 			}
 			assert.Equal(t, len(with.notes), 0)
 			t.Setenv(name, "")
-			t.Setenv("LLMBENCH_RATE", "")
 			t.Setenv("LLMBENCH_DATASET", "")
 		}
 	}
-	for dataset, scenarios := range map[string]string{"random": "Trace Accuracy", "sharegpt:x": "Trace Accuracy", "arithmetic": "Trace", "mooncake:x": "Accuracy"} {
+	for dataset, scenarios := range map[string]string{"random": "Trace Accuracy", "sharegpt:x": "Trace Accuracy Embeddings", "arithmetic": "Trace", "mooncake:x": "Accuracy",
+		"random:dimensions=8": "Rerank Serve Sweep", "random:cosine=0.5": "Rerank Serve SLO", "random:batch=8": "Serve Trace", "random:batch=8,output=3": "Embeddings Rerank Serve"} {
 		t.Setenv("LLMBENCH_DATASET", dataset)
 		for name := range strings.FieldsSeq(scenarios) {
 			assert.ErrorContains(t, scenario(name).Check(Options{}), "LLMBENCH_DATASET="+dataset+": ")
@@ -143,7 +142,7 @@ func TestVariablesMeasured(t *testing.T) {
 		defer cancel()
 		cmd := exec.CommandContext(ctx, self, "-test.run=^$", "-test.bench=^Benchmark"+c.bench+"$", "-test.benchtime=1x")
 		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })
-		cmd.Env = append(append(cmd.Env, "LLMBENCH_MOCK_SPEED=10", "LLMBENCH_CLIENT_BOUND=report"), strings.Fields(c.environ)...)
+		cmd.Env = append(append(cmd.Env, "LLMBENCH_MOCK=speed=10", "LLMBENCH_CLIENT_BOUND=report"), strings.Fields(c.environ)...)
 		out, err := cmd.Output()
 		assert.Equal(t, cmd.ProcessState.ExitCode(), c.status, "%s %s: %v\n%s", c.bench, c.environ, err, out)
 		for _, want := range c.want {
@@ -153,4 +152,40 @@ func TestVariablesMeasured(t *testing.T) {
 		assert.Equal(t, strings.Count(string(out), "is read by Serve, and not by Decode"), map[bool]int{true: 1, false: 0}[strings.HasPrefix(c.bench, "(Decode")], "%s", out)
 		assert.Equal(t, strings.Contains(string(out), "\nUnit "), c.status == 0, "%s", out)
 	}
+}
+
+// TestOldNamesMeasured runs a benchmark of this binary with old variables and with the new ones. Both runs have the same names and
+// configuration lines, and each old variable is told once.
+func TestOldNamesMeasured(t *testing.T) {
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	run := func(environ string) (lines, stderr string) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, self, "-test.run=^$", "-test.bench=^Benchmark(Serve|Embeddings)$", "-test.benchtime=1x", "-test.count=2")
+		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LLMBENCH_") })
+		cmd.Env = append(append(cmd.Env, "LLMBENCH_CLIENT_BOUND=report", "LLMBENCH_SALT=1"), strings.Fields(environ)...)
+		var told strings.Builder
+		cmd.Stderr = &told
+		out, err := cmd.Output()
+		assert.NilError(t, err, "%s%s", out, &told)
+		for line := range strings.Lines(string(out)) {
+			if name, _, _ := strings.Cut(line, " "); strings.HasPrefix(line, "Benchmark") {
+				lines += name + "\n"
+			} else if regexp.MustCompile(`^[a-z-]+: `).MatchString(line) {
+				lines += line
+			}
+		}
+		return lines, told.String()
+	}
+	old, told := run("LLMBENCH_STAGES=500:20ms LLMBENCH_BURSTINESS=2 LLMBENCH_MOCK_SPEED=1000 LLMBENCH_DIMENSIONS=8 LLMBENCH_BATCH=2 LLMBENCH_INPUT=20")
+	now, nothing := run("LLMBENCH_RATE=500:20ms,burstiness=2 LLMBENCH_MOCK=speed=1000 LLMBENCH_DATASET=random:dimensions=8 LLMBENCH_BATCH=2 LLMBENCH_INPUT=20")
+	assert.Equal(t, old, now)
+	for _, want := range []string{"burstiness: 2\n", "mock-speed: 1000\n", "asked-dimensions: 8\n", "/workload=random-20x128/stream=true/stages=500_20ms/rate=500", "/batch=2/concurrency=1"} {
+		assert.Assert(t, strings.Contains(old, want), "no %q in\n%s", want, old)
+	}
+	for _, hint := range []string{"LLMBENCH_STAGES is now part of LLMBENCH_RATE: set LLMBENCH_RATE=500:20ms,burstiness=2", "LLMBENCH_MOCK_SPEED is now part of LLMBENCH_MOCK: set LLMBENCH_MOCK=speed=1000"} {
+		assert.Equal(t, strings.Count(told, "# "+hint+"\n"), 1, told)
+	}
+	assert.Assert(t, !strings.Contains(nothing, "is now part of"), nothing)
 }

@@ -122,20 +122,14 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestVariables checks that each variable in a document exists, and that
-// llmbench/VARIABLES.md describes all.
+// TestVariables checks that each variable in a document exists.
 func TestVariables(t *testing.T) {
 	for file, text := range documents(t) {
 		for _, name := range find(`(LLMBENCH_[A-Z_]*[A-Z])`, text) {
-			if file != changelog && !slices.Contains(env.Names(), name) {
+			old := env.Old()[name] != "" && file == "llmbench/VARIABLES.md"
+			if file != changelog && !old && !slices.Contains(env.Names(), name) {
 				t.Errorf("%s: %s is no variable", file, name)
 			}
-		}
-	}
-	described := read(t, "llmbench/VARIABLES.md")
-	for _, name := range env.Names() {
-		if !strings.Contains(described, "`"+name+"` ") && !strings.Contains(described, "`"+name+"`,") {
-			t.Errorf("llmbench/VARIABLES.md does not describe %s", name)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 // prefix begins the name of every variable.
 const prefix = "LLMBENCH_"
 
-// names holds every variable that some package of this module reads.
+// names holds every variable that some package of this module reads, except for testNames.
 var names = []string{
 	// Which server is measured.
 	"LLMBENCH_BACKEND",
@@ -48,7 +48,6 @@ var names = []string{
 	"LLMBENCH_BUILD",
 	"LLMBENCH_TEMPLATES",
 	"LLMBENCH_MOCK",
-	"LLMBENCH_MOCK_SPEED",
 
 	// What every benchmark writes and how results are judged.
 	"LLMBENCH_OUT",
@@ -57,10 +56,10 @@ var names = []string{
 	"LLMBENCH_SALT",
 	"LLMBENCH_PRIORITY",
 	"LLMBENCH_PROGRESS",
+	"LLMBENCH_CACHE",
 
 	// Several processes that measure together.
 	"LLMBENCH_SHARD",
-	"LLMBENCH_SHARDS",
 	"LLMBENCH_RENDEZVOUS",
 	"LLMBENCH_RENDEZVOUS_TOKEN",
 	"LLMBENCH_RENDEZVOUS_TIMEOUT",
@@ -71,12 +70,8 @@ var names = []string{
 	"LLMBENCH_DATA",
 	"LLMBENCH_ANSWERS",
 	"LLMBENCH_BATCH",
-	"LLMBENCH_DIMENSIONS",
-	"LLMBENCH_COSINE",
 	"LLMBENCH_CONCURRENCY",
 	"LLMBENCH_RATE",
-	"LLMBENCH_STAGES",
-	"LLMBENCH_BURSTINESS",
 	"LLMBENCH_REQUESTS",
 	"LLMBENCH_INPUT",
 	"LLMBENCH_OUTPUT",
@@ -91,13 +86,10 @@ var names = []string{
 	"LLMBENCH_SLO",
 	"LLMBENCH_CANCEL",
 	"LLMBENCH_SEED",
-
-	// What the tests of this module need.
-	"LLMBENCH_REQUIRE",
-	"LLMBENCH_DEBIAN_MIRROR",
-	"LLMBENCH_CACHE",
-	"LLMBENCH_EXTRA_CASES",
 }
+
+// testNames holds the variables that only tests of this module read.
+var testNames = []string{"LLMBENCH_REQUIRE", "LLMBENCH_DEBIAN_MIRROR", "LLMBENCH_EXTRA_CASES"}
 
 // others holds the variables of other programs that this module reads.
 var others = []string{
@@ -108,8 +100,8 @@ var others = []string{
 	"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_BEARER_TOKEN_BEDROCK",
 }
 
-// Names returns the names of all variables, sorted.
-func Names() []string { return slices.Sorted(slices.Values(names)) }
+// Names returns the names of all variables, sorted. They do not include the names in [Old].
+func Names() []string { return slices.Sorted(slices.Values(slices.Concat(names, testNames))) }
 
 // Nearest returns the name in names that is the fewest edits away from name, so that an error can suggest
 // it. It ignores upper and lower case. It compares only the first 100 bytes of name, because the time that
@@ -143,7 +135,7 @@ func edits(a, b string) int {
 }
 
 // known reports whether name is in the list.
-func known(name string) bool { return slices.Contains(names, name) }
+func known(name string) bool { return slices.Contains(names, name) || slices.Contains(testNames, name) }
 
 // ours reports whether a variable belongs to this module.
 func ours(name string) bool { return strings.HasPrefix(name, prefix) }

@@ -2,6 +2,7 @@ package env
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,25 +18,31 @@ const root = "../.."
 
 var variable = regexp.MustCompile(`LLMBENCH_[A-Z][A-Z_]*`)
 
-// TestDocumentedNames checks that the tables of variables have every name, and that no document has a name
-// that does not exist.
+// TestDocumentedNames checks that the tables of variables have every name: VARIABLES.md the names for users and
+// the old names, and CONTRIBUTING.md the names for tests. No document may have a name that does not exist, and
+// only VARIABLES.md and the changelog may have an old one.
 func TestDocumentedNames(t *testing.T) {
-	documented := map[string]bool{} // in a table
-	documents := 0
-	for path, text := range files(t, ".md") {
-		documents++
+	documented := map[string][]string{} // names in tables, by document
+	documents := files(t, ".md")
+	for path, text := range documents {
 		for line := range strings.Lines(text) {
-			for _, name := range variable.FindAllString(line, -1) {
-				assert.Assert(t, known(name), "%s has %s, which does not exist", path, name)
-				if path == "llmbench/VARIABLES.md" && strings.HasPrefix(line, "| `LLMBENCH_") {
-					documented[name] = true
-				}
+			all := variable.FindAllString(line, -1)
+			for _, name := range all {
+				old := Old()[name] != "" && (path == "llmbench/VARIABLES.md" || path == "CHANGELOG.md")
+				assert.Assert(t, known(name) || old, "%s has %s, which does not exist", path, name)
+			}
+			if strings.HasPrefix(line, "| `LLMBENCH_") {
+				documented[path] = append(documented[path], all...)
 			}
 		}
 	}
-	assert.Assert(t, documents > 0)
-	for _, name := range Names() {
-		assert.Assert(t, documented[name], "no table of llmbench/VARIABLES.md has %s", name)
+	for path, want := range map[string][]string{
+		"llmbench/VARIABLES.md": slices.Concat(names, slices.Collect(maps.Keys(Old()))),
+		"CONTRIBUTING.md":       testNames,
+	} {
+		for _, name := range want {
+			assert.Assert(t, slices.Contains(documented[path], name), "no table of %s has %s", path, name)
+		}
 	}
 }
 

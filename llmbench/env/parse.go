@@ -31,6 +31,18 @@ func List[T comparable](parse func(string) (T, error)) func(string) ([]T, error)
 	}
 }
 
+// CutParameter removes the parameter key from the end of a comma-separated list, and returns its value: of
+// 20,40,burstiness=0.5 and the key burstiness, the rest is 20,40 and the value is 0.5. If the last element is
+// another one, CutParameter returns v and false.
+func CutParameter(v, key string) (rest, value string, found bool) {
+	i := strings.LastIndexByte(v, ',')
+	name, value, found := strings.Cut(v[i+1:], "=")
+	if !found || strings.TrimSpace(name) != key {
+		return v, "", false
+	}
+	return v[:max(i, 0)], strings.TrimSpace(value), true
+}
+
 // OneOf returns a parser that accepts the given values and no other.
 func OneOf[T ~string](allowed ...T) func(string) (T, error) {
 	return func(v string) (T, error) {

@@ -11,27 +11,41 @@ import (
 // may use it.
 type Reader struct {
 	values map[string]string // the variables that are set
+	hints  []string
 	errs   []error
 }
 
 // NewReader returns a reader of an environment in the form of [os.Environ]. If the name of a variable
-// begins with LLMBENCH_ but is unknown, the reader has an error.
+// begins with LLMBENCH_ but is unknown, the reader has an error. The value of an old variable is part of the
+// value of the variable that [Old] names. If both have values for the same setting, and the values differ,
+// the reader has an error.
 func NewReader(environ []string) *Reader {
 	r := &Reader{values: map[string]string{}}
+	all, set := Old(), map[string]string{}
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		switch {
 		case slices.Contains(others, name):
 			r.values[name] = value
 		case !ours(name):
+		case all[name] != "":
+			set[name] = value
 		case !known(name):
 			r.Errorf("%s: no such variable; the nearest is %s", name, Nearest(name, Names()))
 		case value != "":
 			r.values[name] = value
 		}
 	}
+	r.fold(set)
 	return r
 }
+
+// Hints returns a text for each old variable that is set: which variable has its value now, and to what that
+// variable has to be set.
+func (r *Reader) Hints() []string { return r.hints }
+
+// Unset makes a variable count as not set.
+func (r *Reader) Unset(name string) { delete(r.values, name) }
 
 // A Reason is an error of a parser that says what is wrong with a value and what is allowed. The text of a
 // Reason is shown to the user, so it must not contain any part of a value that may be secret.

@@ -41,7 +41,7 @@ func New(d *Data, o Options) (*Report, error) {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("%d of %d benchmarks have no records, so that nobody can tell whether their requests keep %v.", without, len(d.Rows), o.SLO))
 	}
 	if n := len(slices.DeleteFunc(slices.Clone(d.Rows), func(r *results.Row) bool { return !r.SpedUp() })); n > 0 {
-		a.Warnings = append(a.Warnings, fmt.Sprintf("%d of %d benchmarks are of a simulated server whose time runs faster (LLMBENCH_MOCK_SPEED), so that no SLO is judged of them.", n, len(d.Rows)))
+		a.Warnings = append(a.Warnings, fmt.Sprintf("%d of %d benchmarks are of a simulated server whose time runs faster (speed in LLMBENCH_MOCK), so that no SLO is judged of them.", n, len(d.Rows)))
 	}
 	r.Answer, r.Warnings, r.Notes = a.Sentences, a.Warnings, a.Notes
 	for _, f := range a.Measured {

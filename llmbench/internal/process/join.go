@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 )
 
@@ -27,9 +28,9 @@ func RandomSalt() uint64 { return randomSalt() }
 // folders, or are secret. If such a difference changes requests, it is still noticed, because the shards
 // also compare their requests.
 var agreed = []string{
-	"LLMBENCH_BACKEND", "LLMBENCH_NAME", "LLMBENCH_MODEL", "LLMBENCH_DIALECT", "LLMBENCH_MOCK", "LLMBENCH_MOCK_SPEED",
-	"LLMBENCH_UNITS", "LLMBENCH_CLIENT_BOUND", "LLMBENCH_SALT", "LLMBENCH_FULL", "LLMBENCH_CONCURRENCY", "LLMBENCH_RATE", "LLMBENCH_STAGES",
-	"LLMBENCH_BURSTINESS", "LLMBENCH_REQUESTS", "LLMBENCH_INPUT", "LLMBENCH_OUTPUT", "LLMBENCH_STREAM", "LLMBENCH_WARMUP", "LLMBENCH_TIMEOUT",
+	"LLMBENCH_BACKEND", "LLMBENCH_NAME", "LLMBENCH_MODEL", "LLMBENCH_DIALECT", "LLMBENCH_MOCK",
+	"LLMBENCH_UNITS", "LLMBENCH_CLIENT_BOUND", "LLMBENCH_SALT", "LLMBENCH_FULL", "LLMBENCH_CONCURRENCY", "LLMBENCH_RATE",
+	"LLMBENCH_REQUESTS", "LLMBENCH_INPUT", "LLMBENCH_OUTPUT", "LLMBENCH_STREAM", "LLMBENCH_WARMUP", "LLMBENCH_TIMEOUT",
 	"LLMBENCH_IDLE_TIMEOUT", "LLMBENCH_MAX_FAIL", "LLMBENCH_MAX_SHED", "LLMBENCH_CANCEL", "LLMBENCH_SLO", "LLMBENCH_SEED",
 }
 
@@ -47,11 +48,12 @@ func (p *process) join(ctx context.Context, c shard.Config, log io.Writer) error
 		return fmt.Errorf("LLMBENCH_SHARD: %w", err)
 	}
 	facts := []shard.Fact{{Name: "the test binary's SHA-256", Value: hashOfFile(program)}}
+	r := env.NewReader(os.Environ())
 	for _, name := range agreed {
-		facts = append(facts, shard.Fact{Name: name, Value: os.Getenv(name)})
+		facts = append(facts, shard.Fact{Name: name, Value: r.Value(name)})
 	}
 	for _, name := range agreedFiles {
-		facts = append(facts, shard.Fact{Name: "the SHA-256 of the file " + name, Value: hashOfFile(os.Getenv(name))})
+		facts = append(facts, shard.Fact{Name: "the SHA-256 of the file " + name, Value: hashOfFile(r.Value(name))})
 	}
 	for _, name := range []string{"test.benchtime", "test.count", "test.cpu"} {
 		if f := flag.Lookup(name); f != nil {

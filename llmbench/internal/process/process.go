@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/resultline"
@@ -82,6 +83,9 @@ func Main(m *testing.M, attach attach) int {
 			return 2
 		}
 		fmt.Println("# " + text) // the pattern may be for another package
+	}
+	for _, hint := range env.NewReader(os.Environ()).Hints() {
+		fmt.Fprintln(os.Stderr, "#", hint)
 	}
 	cfg, err := ReadConfig()
 	if err != nil {

@@ -26,7 +26,7 @@ func ReadFrom(r *env.Reader) Config {
 	env.Read(r, &c.Addr, "LLMBENCH_RENDEZVOUS", hostPort, "host:port, where shard 0 listens and the others dial")
 	env.ReadHidden(r, &c.Token, "LLMBENCH_RENDEZVOUS_TOKEN", env.Text, "a text that is not blank")
 	env.Read(r, &c.Timeout, "LLMBENCH_RENDEZVOUS_TIMEOUT", env.Duration, "a duration above 0, such as 2m")
-	for _, name := range []string{"LLMBENCH_SHARD", "LLMBENCH_SHARDS", "LLMBENCH_RENDEZVOUS_TOKEN", "LLMBENCH_RENDEZVOUS_TIMEOUT"} {
+	for _, name := range []string{"LLMBENCH_SHARD", "LLMBENCH_RENDEZVOUS_TOKEN", "LLMBENCH_RENDEZVOUS_TIMEOUT"} {
 		r.Requires(name, "LLMBENCH_RENDEZVOUS")
 	}
 	if c.Addr == "" {

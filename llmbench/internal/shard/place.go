@@ -7,33 +7,38 @@ import (
 )
 
 // launchers has, for each kind of launcher, the variables that tell a process its number and the number of
-// processes.
+// processes. Kubernetes tells only the number of the process.
 var launchers = []struct{ index, count string }{
-	{"JOB_COMPLETION_INDEX", "LLMBENCH_SHARDS"},      // https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode
+	{"JOB_COMPLETION_INDEX", ""},                     // https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode
 	{"SLURM_PROCID", "SLURM_NTASKS"},                 // https://slurm.schedmd.com/srun.html
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, // https://www.open-mpi.org/faq/?category=running#mpi-environmental-variables
 }
 
 // sources names the variables that Place reads, for errors.
-const sources = "LLMBENCH_SHARD=i/n, or JOB_COMPLETION_INDEX and LLMBENCH_SHARDS, SLURM_PROCID and SLURM_NTASKS, or OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"
+const sources = "LLMBENCH_SHARD=i/n, or LLMBENCH_SHARD=/n and JOB_COMPLETION_INDEX, or SLURM_PROCID and SLURM_NTASKS, or OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE"
 
 // Place returns which shard this process is, and how many there are. Both come from LLMBENCH_SHARD or, if it
 // is not set, from the first launcher whose variables are set. The function get returns the value of a
 // variable, or "".
 //
-// The form of LLMBENCH_SHARD is INDEX/COUNT, such as 3/4, or INDEX+1/COUNT: 2+1/4 is shard 3 of 4, too. The
-// second form is for Kubernetes, whose files can write an index before "+1/4" but cannot add 1 to it. In this
-// way, shard 0 can be in another Job than the other shards.
+// The form of LLMBENCH_SHARD is INDEX/COUNT, such as 3/4, INDEX+1/COUNT or /COUNT: 2+1/4 is shard 3 of 4, too.
+// The second form is for Kubernetes, whose files can write an index before "+1/4" but cannot add 1 to it. In
+// this way, shard 0 can be in another Job than the other shards. In the third form, the index is the number
+// that the launcher tells.
 func Place(get func(name string) string) (Part, error) {
-	if text := get("LLMBENCH_SHARD"); text != "" {
-		index, count, _ := strings.Cut(text, "/")
+	text := get("LLMBENCH_SHARD")
+	index, count, _ := strings.Cut(text, "/")
+	if index != "" {
 		index, after := strings.CutSuffix(index, "+1")
 		return parsePart("LLMBENCH_SHARD="+text, index, count, after)
 	}
 	for _, l := range launchers {
-		index, count := get(l.index), get(l.count)
+		index, name, count := get(l.index), "LLMBENCH_SHARD", count
+		if text == "" {
+			name, count = l.count, get(l.count)
+		}
 		if index != "" && count != "" {
-			return parsePart(fmt.Sprintf("%s=%s and %s=%s", l.index, index, l.count, count), index, count, false)
+			return parsePart(fmt.Sprintf("%s=%s and %s=%s", l.index, index, name, get(name)), index, count, false)
 		}
 	}
 	return Part{}, fmt.Errorf("nothing says which shard this process is: want %s", sources)

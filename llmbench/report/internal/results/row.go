@@ -89,7 +89,7 @@ func Stated(rows []*Row, none string, keys ...string) (values []string) {
 }
 
 // SpedUp reports whether the row comes from a simulated server whose time runs faster or slower
-// than the time of the server that it imitates (LLMBENCH_MOCK_SPEED).
+// than the time of the server that it imitates (speed in LLMBENCH_MOCK).
 func (r *Row) SpedUp() bool {
 	speed := r.Setting("mock-speed")
 	return speed != "" && speed != "1"
