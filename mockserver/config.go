@@ -204,23 +204,23 @@ func (c Config) Validate() error {
 		value time.Duration
 	}{{"ttft", c.TTFT}, {"per_prompt_token", c.PerPromptToken}, {"per_token", c.PerToken}} {
 		if f.value < 0 {
-			return fmt.Errorf("%s: %v, want 0s or more", f.name, f.value)
+			return fmt.Errorf("%s: %v: want 0s or more", f.name, f.value)
 		}
 	}
 	if c.Slots < 0 {
-		return fmt.Errorf("slots: %d, want 0 (no limit) or more", c.Slots)
+		return fmt.Errorf("slots: %d: want 0 (no limit) or more", c.Slots)
 	}
 	if c.OutputTokens < 0 {
-		return fmt.Errorf("output_tokens: %d, want 0 (run to max_tokens) or more", c.OutputTokens)
+		return fmt.Errorf("output_tokens: %d: want 0 (run to max_tokens) or more", c.OutputTokens)
 	}
 	if !(c.Jitter >= 0 && c.Jitter <= 1) { // NaN is neither
-		return fmt.Errorf("jitter: %v, want 0 to 1", c.Jitter)
+		return fmt.Errorf("jitter: %v: want 0 to 1", c.Jitter)
 	}
 	if !(c.Speed >= 0) || math.IsInf(c.Speed, 0) {
-		return fmt.Errorf("speed: %v, want a factor above 0, or 0 for 1", c.Speed)
+		return fmt.Errorf("speed: %v: want a factor above 0, or 0 for 1", c.Speed)
 	}
 	if c.RetryAfter < 0 {
-		return fmt.Errorf("retry_after: %v, want 0s or more", c.RetryAfter)
+		return fmt.Errorf("retry_after: %v: want 0s or more", c.RetryAfter)
 	}
 	if err := cmp.Or(c.Flavor.Validate(), c.validateEngine(), c.validateLoRA()); err != nil {
 		return err
@@ -244,7 +244,7 @@ func (c Config) Validate() error {
 func (c Config) validateEngine() error {
 	if c.Engine == nil {
 		if c.FullStatus != 0 {
-			return fmt.Errorf("full_status: %d without an engine, want 0: the queue has no limit", c.FullStatus)
+			return fmt.Errorf("full_status: %d without an engine: want 0: the queue has no limit", c.FullStatus)
 		}
 		return nil
 	}
@@ -260,7 +260,7 @@ func (c Config) validateEngine() error {
 		}
 	}
 	if c.FullStatus != 0 && c.FullStatus != http.StatusTooManyRequests && c.FullStatus != http.StatusServiceUnavailable {
-		return fmt.Errorf("full_status: %d, want 429, 503 or 0 for 503", c.FullStatus)
+		return fmt.Errorf("full_status: %d: want 429, 503 or 0 for 503", c.FullStatus)
 	}
 	if err := c.Engine.Validate(); err != nil {
 		return fmt.Errorf("engine.%w", err)
@@ -272,11 +272,11 @@ func (c Config) validateEngine() error {
 func (c Config) validateLoRA() error {
 	for i, name := range c.LoRA {
 		if name == "" || strings.ContainsAny(name, ", ") || name == c.Model || slices.Contains(c.LoRA[:i], name) {
-			return fmt.Errorf("lora[%d]: %q, want different names without commas and spaces, none of which is the model's", i, name)
+			return fmt.Errorf("lora[%d]: %q: want different names without commas and spaces, none of which is the model's", i, name)
 		}
 	}
 	if c.MaxLoRA < 0 || c.MaxLoRA > 0 && len(c.LoRA) == 0 {
-		return fmt.Errorf("max_lora: %d with %d adapters, want 0 (all) or more, and adapters in lora", c.MaxLoRA, len(c.LoRA))
+		return fmt.Errorf("max_lora: %d with %d adapters: want 0 (all) or more, and adapters in lora", c.MaxLoRA, len(c.LoRA))
 	}
 	return nil
 }

@@ -68,12 +68,12 @@ func TestLoad(t *testing.T) {
 		{`{"shape":{"lf":true}}`, `unknown field "lf"`},
 		{`{"faults":[{"how":"reset"}]}`, `unknown field "how"`},
 		{`{"engine":{"max_batch":8,"step_ms":20}}`, `unknown field "step_ms"`},
-		{`{"engine":{"max_batch":0}}`, "engine.max_batch: 0, want 1 to"},
-		{`{"points":[],"engine":{"max_batch":0}}`, "engine.max_batch: 0, want 1 to"},
+		{`{"engine":{"max_batch":0}}`, "engine.max_batch: 0: want 1 to"},
+		{`{"points":[],"engine":{"max_batch":0}}`, "engine.max_batch: 0: want 1 to"},
 		{`{"points":[],"speed":1}`, `unknown field "speed"`},
 		{`{"ttft":"soon"}`, `duration "soon": want a string with a unit`},
 		{`{"ttft":20}`, `duration 20: want a string with a unit`},
-		{`{"ttft":"-1s"}`, "ttft: -1s, want 0s or more"},
+		{`{"ttft":"-1s"}`, "ttft: -1s: want 0s or more"},
 	} {
 		file := write(tt.text)
 		if _, err := Load(file); err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), file) {
@@ -82,7 +82,7 @@ func TestLoad(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"h100":         `, vllm-qwen2-7b-t4, `,
-		"../h100":      `profile "../h100": not known, want `,
+		"../h100":      `profile "../h100": not known: want `,
 		"missing.json": "missing.json: no such file",
 	} {
 		if _, err := Load(name); err == nil || !strings.Contains(err.Error(), want) {
@@ -98,27 +98,27 @@ func TestValidate(t *testing.T) {
 	}{
 		{Config{}, ""},
 		{Default(), ""},
-		{Config{TTFT: -1}, "ttft: -1ns, want 0s or more"},
-		{Config{PerPromptToken: -1}, "per_prompt_token: -1ns, want 0s or more"},
-		{Config{PerToken: -1}, "per_token: -1ns, want 0s or more"},
-		{Config{Slots: -1}, "slots: -1, want 0 (no limit) or more"},
-		{Config{OutputTokens: -1}, "output_tokens: -1, want 0 (run to max_tokens) or more"},
-		{Config{Jitter: 1.1}, "jitter: 1.1, want 0 to 1"},
-		{Config{Jitter: math.NaN()}, "jitter: NaN, want 0 to 1"},
+		{Config{TTFT: -1}, "ttft: -1ns: want 0s or more"},
+		{Config{PerPromptToken: -1}, "per_prompt_token: -1ns: want 0s or more"},
+		{Config{PerToken: -1}, "per_token: -1ns: want 0s or more"},
+		{Config{Slots: -1}, "slots: -1: want 0 (no limit) or more"},
+		{Config{OutputTokens: -1}, "output_tokens: -1: want 0 (run to max_tokens) or more"},
+		{Config{Jitter: 1.1}, "jitter: 1.1: want 0 to 1"},
+		{Config{Jitter: math.NaN()}, "jitter: NaN: want 0 to 1"},
 		{Config{Engine: &engine.Profile{MaxBatch: 1}, FullStatus: 429}, ""},
-		{Config{Engine: &engine.Profile{}}, "engine.max_batch: 0, want 1 to 1073741824"},
-		{Config{Engine: &engine.Profile{MaxBatch: 1, Step: -2}}, "engine.step_us: -2, want 0 to 1e+12 microseconds"},
+		{Config{Engine: &engine.Profile{}}, "engine.max_batch: 0: want 1 to 1073741824"},
+		{Config{Engine: &engine.Profile{MaxBatch: 1, Step: -2}}, "engine.step_us: -2: want 0 to 1e+12 microseconds"},
 		{Config{Engine: &engine.Profile{MaxBatch: 1}, Slots: 3}, "slots: set together with engine, which has its own times and limits: want only one of the two"},
-		{Config{Engine: &engine.Profile{MaxBatch: 1}, FullStatus: 200}, "full_status: 200, want 429, 503 or 0 for 503"},
-		{Config{FullStatus: 429}, "full_status: 429 without an engine, want 0: the queue has no limit"},
-		{Config{Speed: -1}, "speed: -1, want a factor above 0, or 0 for 1"},
-		{Config{Speed: math.NaN()}, "speed: NaN, want a factor above 0, or 0 for 1"},
-		{Config{Speed: math.Inf(1)}, "speed: +Inf, want a factor above 0, or 0 for 1"},
-		{Config{Shape: shape.Shape{TokensPerChunk: -1}}, "shape.tokens_per_chunk: -1, want 0 (one) or more"},
-		{Config{Shape: shape.Shape{Usage: "always"}}, `shape.usage: "always", want asked, last, never, null or each`},
-		{Config{Faults: []fault.Fault{{Kind: fault.Reset, Every: 1, At: 0}, {Kind: "flood", Every: 1, At: 0}}}, `faults[1].kind: "flood", want one of http-400, http-401, `},
-		{Config{Faults: []fault.Fault{{Kind: fault.Reset, Every: 0, At: 0}}}, "faults[0].every: 0, want 1 or more; or set share instead"},
-		{Config{Faults: []fault.Fault{{Kind: fault.Reset, Every: 1, At: -1}}}, "faults[0].at: -1, want 0 or more"},
+		{Config{Engine: &engine.Profile{MaxBatch: 1}, FullStatus: 200}, "full_status: 200: want 429, 503 or 0 for 503"},
+		{Config{FullStatus: 429}, "full_status: 429 without an engine: want 0: the queue has no limit"},
+		{Config{Speed: -1}, "speed: -1: want a factor above 0, or 0 for 1"},
+		{Config{Speed: math.NaN()}, "speed: NaN: want a factor above 0, or 0 for 1"},
+		{Config{Speed: math.Inf(1)}, "speed: +Inf: want a factor above 0, or 0 for 1"},
+		{Config{Shape: shape.Shape{TokensPerChunk: -1}}, "shape.tokens_per_chunk: -1: want 0 (one) or more"},
+		{Config{Shape: shape.Shape{Usage: "always"}}, `shape.usage: "always": want asked, last, never, null or each`},
+		{Config{Faults: []fault.Fault{{Kind: fault.Reset, Every: 1, At: 0}, {Kind: "flood", Every: 1, At: 0}}}, `faults[1].kind: "flood": want one of http-400, http-401, `},
+		{Config{Faults: []fault.Fault{{Kind: fault.Reset, Every: 0, At: 0}}}, "faults[0].every: 0: want 1 or more; or set share instead"},
+		{Config{Faults: []fault.Fault{{Kind: fault.Reset, Every: 1, At: -1}}}, "faults[0].at: -1: want 0 or more"},
 	} {
 		got := ""
 		if err := tt.cfg.Validate(); err != nil {

@@ -20,7 +20,7 @@ type Fleet struct{ replicas []*Server }
 // NewFleet returns a fleet with one server for each configuration. The error names the replica, from 1.
 func NewFleet(replicas ...Config) (*Fleet, error) {
 	if len(replicas) == 0 {
-		return nil, errors.New("mockserver: fleet: no replicas, want at least one")
+		return nil, errors.New("mockserver: fleet: no replicas: want at least one")
 	}
 	f := &Fleet{}
 	for i, cfg := range replicas {

@@ -237,7 +237,7 @@ func TestFormatErrors(t *testing.T) {
 	for body, want := range map[string]string{
 		`"tools":[{"type":"function"}],"tool_choice":"required"`:                            "tools: want functions with names",
 		`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"name":"g"}`:  "tools: want functions with names, and a tool_choice that names one of them",
-		`"response_format":{"type":"xml"}`:                                                  `response_format.type: \"xml\", want text, json_object or json_schema`,
+		`"response_format":{"type":"xml"}`:                                                  `response_format.type: \"xml\": want text, json_object or json_schema`,
 		`"response_format":{"type":"json_schema","json_schema":{"schema":{"pattern":"a"}}}`: "response_format: unsupported schema",
 		`"tools":7`: "cannot unmarshal number",
 	} {

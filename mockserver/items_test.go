@@ -113,22 +113,22 @@ func TestVectors(t *testing.T) {
 // TestItemRefusals checks the errors of requests that are refused.
 func TestItemRefusals(t *testing.T) {
 	for _, tt := range []struct{ path, body, message string }{
-		{"/v1/embeddings", `{}`, "input: missing, want a string or an array of strings"},
-		{"/v1/embeddings", `{"input":[]}`, "input: 0 inputs, want 1 to 2048"},
-		{"/v1/embeddings", `{"input":["a",""]}`, "input[1]: empty, want at least one character"},
+		{"/v1/embeddings", `{}`, "input: missing: want a string or an array of strings"},
+		{"/v1/embeddings", `{"input":[]}`, "input: 0 inputs: want 1 to 2048"},
+		{"/v1/embeddings", `{"input":["a",""]}`, "input[1]: empty: want at least one character"},
 		{"/v1/embeddings", `{"input":[[]]}`, "input: want a string or an array of strings"},
-		{"/v1/embeddings", `{"input":"a","dimensions":0}`, "dimensions: 0, want 1 to 384"},
-		{"/v1/embeddings", `{"input":"a","dimensions":385}`, "dimensions: 385, want 1 to 384"},
-		{"/v1/embeddings", `{"input":"a","encoding_format":"int8"}`, `encoding_format: \"int8\", want float or base64`},
+		{"/v1/embeddings", `{"input":"a","dimensions":0}`, "dimensions: 0: want 1 to 384"},
+		{"/v1/embeddings", `{"input":"a","dimensions":385}`, "dimensions: 385: want 1 to 384"},
+		{"/v1/embeddings", `{"input":"a","encoding_format":"int8"}`, `encoding_format: \"int8\": want float or base64`},
 		{"/embed", `{"inputs":3}`, "inputs: want a string or an array of strings"},
 		{"/api/embed", `{}`, "input: missing"},
-		{"/v1/rerank", `{"documents":["a"]}`, "query: missing or empty, want a string"},
-		{"/v2/rerank", `{"query":"q"}`, "documents: 0, want 1 to 2048"},
+		{"/v1/rerank", `{"documents":["a"]}`, "query: missing or empty: want a string"},
+		{"/v2/rerank", `{"query":"q"}`, "documents: 0: want 1 to 2048"},
 		{"/v2/rerank", `{"query":"q","documents":[3]}`, "documents[0]: want a string or an object with a text"},
-		{"/v2/rerank", `{"query":"q","documents":["a"],"top_n":0}`, "top_n: 0, want at least 1"},
+		{"/v2/rerank", `{"query":"q","documents":["a"],"top_n":0}`, "top_n: 0: want at least 1"},
 		{"/classify", `{}`, "input: missing"},
-		{"/score", `{"text_2":["a"]}`, "text_1: missing or empty, want a string"},
-		{"/rerank", `{"query":"q"}`, "texts: 0, want 1 to 2048"},
+		{"/score", `{"text_2":["a"]}`, "text_1: missing or empty: want a string"},
+		{"/rerank", `{"query":"q"}`, "texts: 0: want 1 to 2048"},
 	} {
 		if w := call(mustNew(t, Config{}), "POST", tt.path, tt.body); w.Code != 400 || !strings.Contains(w.Body.String(), tt.message) {
 			t.Errorf("%s %s = %d %s, want 400 and %q", tt.path, tt.body, w.Code, w.Body, tt.message)

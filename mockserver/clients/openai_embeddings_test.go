@@ -66,7 +66,7 @@ func TestOpenAIEmbeddingsErrors(t *testing.T) {
 	var refused *openai.Error
 	assert.Assert(t, errors.As(err, &refused), "%v", err)
 	assert.Equal(t, refused.StatusCode, 400)
-	assert.Equal(t, refused.Message, "input[0]: empty, want at least one character")
+	assert.Equal(t, refused.Message, "input[0]: empty: want at least one character")
 	assert.Equal(t, refused.Param, "input")
 	params.Input = openai.EmbeddingNewParamsInputUnion{OfString: openai.String("a")}
 	for _, kind := range []fault.Kind{fault.HTTP429, fault.Truncate, fault.FIN, fault.Reset} {

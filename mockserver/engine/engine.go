@@ -72,11 +72,11 @@ func (e *Engine) Submit(at time.Duration, j Job) (*Sequence, error) {
 	e.Advance(at)
 	switch {
 	case j.Prompt < 0 || j.Prompt > maxTokens:
-		return nil, fmt.Errorf("engine: prompt: %d, want 0 to %d tokens", j.Prompt, maxTokens)
+		return nil, fmt.Errorf("engine: prompt: %d: want 0 to %d tokens", j.Prompt, maxTokens)
 	case j.Output < 1 || j.Output > maxTokens:
-		return nil, fmt.Errorf("engine: output: %d, want 1 to %d tokens", j.Output, maxTokens)
+		return nil, fmt.Errorf("engine: output: %d: want 1 to %d tokens", j.Output, maxTokens)
 	case len(j.Prefix)*e.kv.blockSize > j.Prompt:
-		return nil, fmt.Errorf("engine: prefix: %d names of %d tokens each, want no more than the prompt of %d", len(j.Prefix), e.kv.blockSize, j.Prompt)
+		return nil, fmt.Errorf("engine: prefix: %d names of %d tokens each: want no more than the prompt of %d", len(j.Prefix), e.kv.blockSize, j.Prompt)
 	case j.Prompt+j.Output > e.MaxTokens():
 		return nil, &TooLongError{j.Prompt, j.Output, e.MaxTokens()}
 	case e.p.MaxQueue > 0 && len(e.running)+e.queue.len() >= e.p.MaxBatch+e.p.MaxQueue:

@@ -178,8 +178,8 @@ func TestRefusals(t *testing.T) {
 	for i, want := range []string{
 		"", "", "engine: the queue is full",
 		"engine: a prompt of 9 and an output of 8 tokens: want at most 16 together",
-		"engine: prompt: -1, want 0 to 1073741824 tokens", "engine: output: 0, want 1 to 1073741824 tokens",
-		"engine: prefix: 3 names of 4 tokens each, want no more than the prompt of 8", "",
+		"engine: prompt: -1: want 0 to 1073741824 tokens", "engine: output: 0: want 1 to 1073741824 tokens",
+		"engine: prefix: 3 names of 4 tokens each: want no more than the prompt of 8", "",
 	} {
 		text := ""
 		if got.errs[i] != nil {

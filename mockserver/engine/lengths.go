@@ -51,13 +51,13 @@ func (l Lengths) Validate() error {
 	for i, p := range l {
 		switch {
 		case !(p[0] >= 0 && p[0] <= 1):
-			return fmt.Errorf("[%d][0]: %v, want a share, 0 to 1", i, p[0])
+			return fmt.Errorf("[%d][0]: %v: want a share, 0 to 1", i, p[0])
 		case !(p[1] >= 1 && p[1] <= maxTokens):
-			return fmt.Errorf("[%d][1]: %v, want 1 to %d tokens", i, p[1], maxTokens)
+			return fmt.Errorf("[%d][1]: %v: want 1 to %d tokens", i, p[1], maxTokens)
 		case i > 0 && p[0] < l[i-1][0]:
-			return fmt.Errorf("[%d][0]: %v, want at least %v, as in the point before", i, p[0], l[i-1][0])
+			return fmt.Errorf("[%d][0]: %v: want at least %v, as in the point before", i, p[0], l[i-1][0])
 		case i > 0 && p[1] < l[i-1][1]:
-			return fmt.Errorf("[%d][1]: %v, want at least %v, as in the point before", i, p[1], l[i-1][1])
+			return fmt.Errorf("[%d][1]: %v: want at least %v, as in the point before", i, p[1], l[i-1][1])
 		}
 	}
 	return nil

@@ -108,7 +108,7 @@ func (p Profile) Validate() error {
 		{"prefill_us", p.Prefill}, {"prefill_per_token_us", p.PrefillPerToken},
 	} {
 		if !(f.value >= 0 && f.value <= maxMicros) { // NaN is neither
-			return fmt.Errorf("%s: %v, want 0 to %g microseconds", f.name, f.value, maxMicros)
+			return fmt.Errorf("%s: %v: want 0 to %g microseconds", f.name, f.value, maxMicros)
 		}
 	}
 	for _, f := range []struct {
@@ -125,16 +125,16 @@ func (p Profile) Validate() error {
 		{"draft", p.Draft, 0, maxDraft},
 	} {
 		if f.value < f.least || f.value > f.most {
-			return fmt.Errorf("%s: %d, want %d to %d", f.name, f.value, f.least, f.most)
+			return fmt.Errorf("%s: %d: want %d to %d", f.name, f.value, f.least, f.most)
 		}
 	}
 	switch {
 	case p.PrefillGap > 0 && p.PrefillChunk > 0:
-		return fmt.Errorf("prefill_gap: %d and prefill_chunk: %d are both set, want only one", p.PrefillGap, p.PrefillChunk)
+		return fmt.Errorf("prefill_gap: %d and prefill_chunk: %d are both set: want only one", p.PrefillGap, p.PrefillChunk)
 	case !(p.Watermark >= 0 && p.Watermark < 1):
-		return fmt.Errorf("watermark: %v, want 0 to below 1", p.Watermark)
+		return fmt.Errorf("watermark: %v: want 0 to below 1", p.Watermark)
 	case !(p.AcceptRate >= 0 && p.AcceptRate <= 1):
-		return fmt.Errorf("accept_rate: %v, want 0 to 1", p.AcceptRate)
+		return fmt.Errorf("accept_rate: %v: want 0 to 1", p.AcceptRate)
 	}
 	if err := p.Output.Validate(); err != nil {
 		return fmt.Errorf("output%w", err)

@@ -45,22 +45,22 @@ func (f Fault) LineSize() int64 { return cmp.Or(f.Size, DefaultLine) }
 // of the first invalid field and gives the field's value and what is allowed.
 func (f Fault) Validate() error {
 	if f.Kind.traits() == nil {
-		return fmt.Errorf("kind: %q, want one of %s", f.Kind, strings.Join(kinds(), ", "))
+		return fmt.Errorf("kind: %q: want one of %s", f.Kind, strings.Join(kinds(), ", "))
 	}
 	if !(f.Share >= 0 && f.Share <= 1) { // NaN is neither
-		return fmt.Errorf("share: %v, want 0 to 1", f.Share)
+		return fmt.Errorf("share: %v: want 0 to 1", f.Share)
 	}
 	switch {
 	case f.Share > 0 && f.Every != 0:
-		return fmt.Errorf("every: %d and share: %v are both set, want only one", f.Every, f.Share)
+		return fmt.Errorf("every: %d and share: %v are both set: want only one", f.Every, f.Share)
 	case f.Share == 0 && f.Every < 1:
-		return fmt.Errorf("every: %d, want 1 or more; or set share instead", f.Every)
+		return fmt.Errorf("every: %d: want 1 or more; or set share instead", f.Every)
 	case f.At < 0:
-		return fmt.Errorf("at: %d, want 0 or more", f.At)
+		return fmt.Errorf("at: %d: want 0 or more", f.At)
 	case f.Above < 0:
-		return fmt.Errorf("above: %d, want 0 or more requests in flight", f.Above)
+		return fmt.Errorf("above: %d: want 0 or more requests in flight", f.Above)
 	case f.Size < 0 || f.Size > MaxLine:
-		return fmt.Errorf("size: %d, want 0 (64 MiB) to %d", f.Size, MaxLine)
+		return fmt.Errorf("size: %d: want 0 (64 MiB) to %d", f.Size, MaxLine)
 	}
 	return nil
 }

@@ -46,11 +46,11 @@ func (f *Fault) set(text string) error {
 	switch key {
 	case "every":
 		if f.Every, err = strconv.Atoi(value); err == nil && f.Every < 1 {
-			return fmt.Errorf("every: %d, want 1 or more", f.Every)
+			return fmt.Errorf("every: %d: want 1 or more", f.Every)
 		}
 	case "share":
 		if f.Share, err = strconv.ParseFloat(value, 64); err == nil && !(f.Share > 0 && f.Share <= 1) { // NaN is neither
-			return fmt.Errorf("share: %v, want above 0 and up to 1", f.Share)
+			return fmt.Errorf("share: %v: want above 0 and up to 1", f.Share)
 		}
 	case "seed":
 		f.Seed, err = strconv.ParseUint(value, 10, 64)
@@ -64,7 +64,7 @@ func (f *Fault) set(text string) error {
 		return fmt.Errorf("%q: want every, share, seed, above, at or size", text)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %q, want a number", key, value)
+		return fmt.Errorf("%s: %q: want a number", key, value)
 	}
 	return nil
 }

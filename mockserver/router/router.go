@@ -29,14 +29,14 @@ type Router struct {
 // mockserver.Fleet.Listen. The router calls the policy under a lock.
 func New(p Policy, replicas ...string) (*Router, error) {
 	if len(replicas) == 0 {
-		return nil, errors.New("router: no replicas, want at least one URL")
+		return nil, errors.New("router: no replicas: want at least one URL")
 	}
 	r := &Router{policy: p, open: make([]int, len(replicas))}
 	transport := newTransport()
 	for _, text := range replicas {
 		to, err := url.Parse(text)
 		if err != nil || to.Host == "" {
-			return nil, fmt.Errorf("router: replica %q, want a URL like http://127.0.0.1:8000", text)
+			return nil, fmt.Errorf("router: replica %q: want a URL like http://127.0.0.1:8000", text)
 		}
 		r.replicas = append(r.replicas, &httputil.ReverseProxy{
 			Rewrite:       func(p *httputil.ProxyRequest) { p.SetURL(to) },

@@ -25,7 +25,7 @@ func number(name, doc string, field func(*Shape) *int) setting {
 	return setting{name, "N", doc, func(s *Shape, value string) error {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 0 || n > math.MaxInt32 {
-			return fmt.Errorf("%q, want a number, 0 or more", value)
+			return fmt.Errorf("%q: want a number, 0 or more", value)
 		}
 		*field(s) = n
 		return nil
@@ -61,7 +61,7 @@ var settings = []setting{
 	flag("split-utf8", "each write in two parts, split inside a character; the text is not ASCII", func(s *Shape) { s.Split = SplitUTF8 }),
 	{"split-pause", "DURATION", "the time between the two parts (5ms)", func(s *Shape, value string) (err error) {
 		if s.SplitPause, err = time.ParseDuration(value); err != nil {
-			return fmt.Errorf("%q, want a duration with a unit, as in 5ms", value)
+			return fmt.Errorf("%q: want a duration with a unit, as in 5ms", value)
 		}
 		return nil
 	}},
@@ -132,5 +132,5 @@ func (s *Shape) set(text string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("shape %q: not known, want one of %s", name, strings.Join(names, ", "))
+	return fmt.Errorf("shape %q: not known: want one of %s", name, strings.Join(names, ", "))
 }

@@ -229,17 +229,17 @@ func (s Shape) Validate() error {
 		{"reasoning_tokens", s.ReasoningTokens, "half"},
 	} {
 		if f.value < 0 {
-			return fmt.Errorf("%s: %d, want 0 (%s) or more", f.name, f.value, f.zero)
+			return fmt.Errorf("%s: %d: want 0 (%s) or more", f.name, f.value, f.zero)
 		}
 	}
 	if s.SplitPause < 0 {
-		return fmt.Errorf("split_pause: %v, want 0s (5ms) or more", s.SplitPause)
+		return fmt.Errorf("split_pause: %v: want 0s (5ms) or more", s.SplitPause)
 	}
 	if s.StepChunks && s.TokensPerChunk > 0 {
-		return fmt.Errorf("step_chunks: true and tokens_per_chunk: %d are both set, want only one", s.TokensPerChunk)
+		return fmt.Errorf("step_chunks: true and tokens_per_chunk: %d are both set: want only one", s.TokensPerChunk)
 	}
 	if s.CRLF && s.CR {
-		return fmt.Errorf("cr and crlf are both true, want only one")
+		return fmt.Errorf("cr and crlf are both true: want only one")
 	}
 	return cmp.Or(
 		oneOf("reasoning", s.Reasoning, "reasoning", "reasoning_content"),
@@ -267,5 +267,5 @@ func oneOf[T ~string](name string, value T, allowed ...T) error {
 		}
 		list.WriteString(string(a))
 	}
-	return fmt.Errorf("%s: %q, want %s", name, value, list.String())
+	return fmt.Errorf("%s: %q: want %s", name, value, list.String())
 }

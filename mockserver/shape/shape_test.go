@@ -22,13 +22,13 @@ func TestSet(t *testing.T) {
 	want := Shape{CRLF: true, Ping: true, TokensPerChunk: 4, Split: SplitUTF8, SplitPause: 2 * time.Millisecond, Usage: UsageNull}
 	assert.Equal(t, got, want)
 	for list, want := range map[string]string{
-		"":                     `shape "": not known, want one of lf, crlf, `,
-		"crlf,curly":           `shape "curly": not known, want one of lf, `,
+		"":                     `shape "": not known: want one of lf, crlf, `,
+		"crlf,curly":           `shape "curly": not known: want one of lf, `,
 		"crlf=1":               `shape "crlf=1": want crlf`,
-		"tokens-per-chunk=-1":  `shape tokens-per-chunk: "-1", want a number, 0 or more`,
-		"split-pause=5":        `shape split-pause: "5", want a duration with a unit`,
+		"tokens-per-chunk=-1":  `shape tokens-per-chunk: "-1": want a number, 0 or more`,
+		"split-pause=5":        `shape split-pause: "5": want a duration with a unit`,
 		"events-per-write":     `shape "events-per-write": want events-per-write=N`,
-		"reasoning-tokens=1e3": `shape reasoning-tokens: "1e3", want a number`,
+		"reasoning-tokens=1e3": `shape reasoning-tokens: "1e3": want a number`,
 	} {
 		var s Shape
 		assert.ErrorContains(t, s.Set(list), want)
@@ -53,15 +53,15 @@ func TestValidate(t *testing.T) {
 		shape Shape
 		want  string
 	}{
-		{Shape{TokensPerChunk: -1}, "tokens_per_chunk: -1, want 0 (one) or more"},
-		{Shape{EventsPerWrite: -1}, "events_per_write: -1, want 0 (one) or more"},
-		{Shape{ReasoningTokens: -1}, "reasoning_tokens: -1, want 0 (half) or more"},
-		{Shape{SplitPause: -1}, "split_pause: -1ns, want 0s (5ms) or more"},
-		{Shape{CRLF: true, CR: true}, "cr and crlf are both true, want only one"},
-		{Shape{StepChunks: true, TokensPerChunk: 2}, "step_chunks: true and tokens_per_chunk: 2 are both set, want only one"},
-		{Shape{Reasoning: "thinking"}, `reasoning: "thinking", want reasoning or reasoning_content`},
-		{Shape{Role: "first"}, `role: "first", want empty, null, bare, never or each`},
-		{Shape{Usage: "always"}, `usage: "always", want asked, last, never, null or each`},
+		{Shape{TokensPerChunk: -1}, "tokens_per_chunk: -1: want 0 (one) or more"},
+		{Shape{EventsPerWrite: -1}, "events_per_write: -1: want 0 (one) or more"},
+		{Shape{ReasoningTokens: -1}, "reasoning_tokens: -1: want 0 (half) or more"},
+		{Shape{SplitPause: -1}, "split_pause: -1ns: want 0s (5ms) or more"},
+		{Shape{CRLF: true, CR: true}, "cr and crlf are both true: want only one"},
+		{Shape{StepChunks: true, TokensPerChunk: 2}, "step_chunks: true and tokens_per_chunk: 2 are both set: want only one"},
+		{Shape{Reasoning: "thinking"}, `reasoning: "thinking": want reasoning or reasoning_content`},
+		{Shape{Role: "first"}, `role: "first": want empty, null, bare, never or each`},
+		{Shape{Usage: "always"}, `usage: "always": want asked, last, never, null or each`},
 	} {
 		assert.Error(t, c.shape.Validate(), c.want)
 	}

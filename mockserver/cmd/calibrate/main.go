@@ -91,14 +91,14 @@ func fitting(w io.Writer, p profiles.Profile) {
 // usage returns an error if the flags or arguments are invalid.
 func (o *options) usage(fs *flag.FlagSet) error {
 	if fs.NArg() == 0 {
-		return errors.New("no file, want one or more; see -help")
+		return errors.New("no file: want one or more; see -help")
 	}
 	if o.requests < 0 {
-		return fmt.Errorf("-requests %d, want 0 or more", o.requests)
+		return fmt.Errorf("-requests %d: want 0 or more", o.requests)
 	}
 	for pair := range strings.SplitSeq(o.match, ",") {
 		if k, _, ok := strings.Cut(pair, "="); o.match != "" && (!ok || k == "") {
-			return fmt.Errorf("-match %q, want key=value, or several with commas between them", o.match)
+			return fmt.Errorf("-match %q: want key=value, or several with commas between them", o.match)
 		}
 	}
 	var wrong error
@@ -198,7 +198,7 @@ func (o *options) observed(files []string) (profiles.Profile, error) {
 		return p, err
 	}
 	if len(p.Points) < 2 {
-		return p, fmt.Errorf("%s: %d load points, want 2 or more", strings.Join(files, ", "), len(p.Points))
+		return p, fmt.Errorf("%s: %d load points: want 2 or more", strings.Join(files, ", "), len(p.Points))
 	}
 	return p, nil
 }

@@ -75,20 +75,20 @@ func TestBadUsage(t *testing.T) {
 		status int
 		want   string
 	}{
-		{nil, 2, "no file, want one or more"},
-		{[]string{"-new", "x", "-requests", "-1", "x"}, 2, "-requests -1, want 0 or more"},
-		{[]string{"-new", "x", "-match", "backend", "x"}, 2, `-match "backend", want key=value`},
+		{nil, 2, "no file: want one or more"},
+		{[]string{"-new", "x", "-requests", "-1", "x"}, 2, "-requests -1: want 0 or more"},
+		{[]string{"-new", "x", "-match", "backend", "x"}, 2, `-match "backend": want key=value`},
 		{[]string{"-vary", "step_us", "x"}, 2, "-vary without -new"},
 		{[]string{"-new", "x", "-check", "x"}, 2, "-check with -new"},
 		{[]string{"-new", "x", write("f.jsonl", "{\n")}, 1, "f.jsonl:1: want the line about the benchmark"},
 		{[]string{"-speed", "1", "x"}, 2, "flag provided but not defined"},
 		{[]string{"-help"}, 0, "usage: calibrate [flags] profile.json...\n       calibrate -new name [flags] results.txt|records.jsonl...\n\n  -check"},
 		{[]string{filepath.Join(dir, "none.json")}, 1, "none.json: no such file"},
-		{[]string{write("a.json", `{"engine":{"max_batch":0}}`)}, 1, "engine.max_batch: 0, want 1 to"},
-		{[]string{write("b.json", `{"name":"b","engine":{"max_batch":1}}`)}, 1, "profile b: points: none, want one or more"},
-		{[]string{"-new", "x", write("c.txt", results(1))}, 1, "1 load points, want 2 or more"},
-		{[]string{"-new", "x", "-engine", `{"max_batch":0}`, write("e.txt", results(1, 2))}, 1, "engine.max_batch: 0, want 1 to"},
-		{[]string{"-new", "x", "-vary", "speed", write("d.txt", results(1, 2))}, 1, `-vary: "speed", want one of step_us`},
+		{[]string{write("a.json", `{"engine":{"max_batch":0}}`)}, 1, "engine.max_batch: 0: want 1 to"},
+		{[]string{write("b.json", `{"name":"b","engine":{"max_batch":1}}`)}, 1, "profile b: points: none: want one or more"},
+		{[]string{"-new", "x", write("c.txt", results(1))}, 1, "1 load points: want 2 or more"},
+		{[]string{"-new", "x", "-engine", `{"max_batch":0}`, write("e.txt", results(1, 2))}, 1, "engine.max_batch: 0: want 1 to"},
+		{[]string{"-new", "x", "-vary", "speed", write("d.txt", results(1, 2))}, 1, `-vary: "speed": want one of step_us`},
 	} {
 		var stdout, stderr bytes.Buffer
 		if status := run(tt.args, &stdout, &stderr); status != tt.status || !strings.Contains(stderr.String(), tt.want) {

@@ -173,7 +173,7 @@ func parse(args []string, stdout, stderr io.Writer) (options, error) {
 	if o.cert != "" || o.key != "" {
 		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
 		if err != nil {
-			return o, fmt.Errorf("-cert=%s -key=%s: %w; want a certificate and its key in PEM", o.cert, o.key, err)
+			return o, fmt.Errorf("-cert=%s -key=%s: %w: want a certificate and its key in PEM", o.cert, o.key, err)
 		}
 		o.tls = &tls.Config{Certificates: []tls.Certificate{pair}}
 	}

@@ -116,7 +116,7 @@ func (o *options) usage(fs *flag.FlagSet) (err error) {
 		least, most int
 	}{{"requests", o.requests, 1, mostRequests}, {"repeat", o.repeat, 1, mostRequests}, {"input", o.input, 0, 1 << 30}, {"output", o.output, 0, 1 << 30}} {
 		if f.value < f.least || f.value > f.most {
-			return fmt.Errorf("-%s %d, want %d to %d", f.name, f.value, f.least, f.most)
+			return fmt.Errorf("-%s %d: want %d to %d", f.name, f.value, f.least, f.most)
 		}
 	}
 	for _, pair := range [][2]string{ // the second flag would have no effect if the first is set
@@ -130,7 +130,7 @@ func (o *options) usage(fs *flag.FlagSet) (err error) {
 		return errors.New("-repeat without -trace")
 	}
 	if kind, path, _ := strings.Cut(o.trace, ":"); o.trace != "" && (!slices.Contains(traces, kind) || path == "") {
-		return fmt.Errorf("-trace %q, want azure:PATH or mooncake:PATH", o.trace)
+		return fmt.Errorf("-trace %q: want azure:PATH or mooncake:PATH", o.trace)
 	}
 	if _, err := newRouter(o.router); err != nil {
 		return fmt.Errorf("-%w", err)
@@ -162,7 +162,7 @@ func (o *options) simulate(stdout, stderr io.Writer) error {
 		return err
 	}
 	if c.Engine == nil {
-		return fmt.Errorf("profile %s: has a fixed rate, want a profile with an engine", o.profile)
+		return fmt.Errorf("profile %s: has a fixed rate: want a profile with an engine", o.profile)
 	}
 	p := *c.Engine
 	if o.change != "" {
@@ -241,7 +241,7 @@ func numbers(flag, list string, whole bool, most float64) ([]float64, error) {
 			if whole {
 				kind = "whole numbers"
 			}
-			return nil, fmt.Errorf("-%s %q: %q, want %s above 0, to %v", flag, list, text, kind, most)
+			return nil, fmt.Errorf("-%s %q: %q: want %s above 0, to %v", flag, list, text, kind, most)
 		}
 		all = append(all, n)
 	}

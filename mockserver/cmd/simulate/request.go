@@ -39,7 +39,7 @@ func (l lengths) job(i int) (engine.Job, error) {
 		j.Output = l.profile.DrawOutput(uint64(i))
 	}
 	if j.Output == 0 {
-		return j, errors.New("output: 0 and the profile has no distribution of lengths, want 1 or more")
+		return j, errors.New("output: 0 and the profile has no distribution of lengths: want 1 or more")
 	}
 	return j, nil
 }
@@ -88,7 +88,7 @@ func trace(spec string, repeat, block int) requests {
 				}
 				n++
 				if err == nil && (r.at < last-begin || r.at > longest) {
-					err = fmt.Errorf("trace %s: request %d arrives at %v, want %v (the arrival before) to %v", path, n, r.at, last-begin, longest)
+					err = fmt.Errorf("trace %s: request %d arrives at %v: want %v (the arrival before) to %v", path, n, r.at, last-begin, longest)
 				}
 				r.at += begin
 				last = max(last, r.at)
@@ -134,7 +134,7 @@ func azure(r io.Reader, yield func(request, error) bool) {
 			return
 		}
 		if prompt < 0 || output < 0 {
-			yield(request{}, fmt.Errorf("line %d: %d prompt and %d output tokens, want 0 or more", n, prompt, output))
+			yield(request{}, fmt.Errorf("line %d: %d prompt and %d output tokens: want 0 or more", n, prompt, output))
 			return
 		}
 		if first.IsZero() {
@@ -171,11 +171,11 @@ func mooncake(r io.Reader, block int, yield func(request, error) bool) {
 			return
 		}
 		if q.Input < 0 || q.Output < 0 {
-			yield(request{}, fmt.Errorf("line %d: input_length %d and output_length %d, want 0 or more", n, q.Input, q.Output))
+			yield(request{}, fmt.Errorf("line %d: input_length %d and output_length %d: want 0 or more", n, q.Input, q.Output))
 			return
 		}
 		if most := float64(longest.Milliseconds()); q.Timestamp < 0 || q.Timestamp > most {
-			yield(request{}, fmt.Errorf("line %d: timestamp: %v, want 0 to %v milliseconds", n, q.Timestamp, most))
+			yield(request{}, fmt.Errorf("line %d: timestamp: %v: want 0 to %v milliseconds", n, q.Timestamp, most))
 			return
 		}
 		j := engine.Job{Prompt: q.Input, Output: max(q.Output, 1)}

@@ -18,7 +18,7 @@ func newRouter(name string) (router.Policy, error) {
 	case "prefix-hash":
 		return &router.PrefixHash{}, nil
 	}
-	return nil, fmt.Errorf("router: %q, want round-robin, least-outstanding, prefix or prefix-hash", name)
+	return nil, fmt.Errorf("router: %q: want round-robin, least-outstanding, prefix or prefix-hash", name)
 }
 
 // prefixAware chooses the replica that most recently got the longest prefix of the prompt, and so probably has

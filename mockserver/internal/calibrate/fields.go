@@ -42,7 +42,7 @@ func fieldNamed(name string) (field, error) {
 		}
 		names = append(names, f.name)
 	}
-	return field{}, fmt.Errorf("%q, want one of %s", name, strings.Join(names, ", "))
+	return field{}, fmt.Errorf("%q: want one of %s", name, strings.Join(names, ", "))
 }
 
 // Field returns the value of the field with this JSON name. If a fit cannot vary a field of that name, the

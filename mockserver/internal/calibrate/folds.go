@@ -118,7 +118,7 @@ func Fit(p profiles.Profile) (profiles.Profile, error) {
 		return p, err
 	}
 	if len(p.Points) == 0 {
-		return p, fmt.Errorf("profile %s: points: none, want one or more", p.Name)
+		return p, fmt.Errorf("profile %s: points: none: want one or more", p.Name)
 	}
 	p.Folds = nil
 	for _, held := range m.split() {

@@ -32,7 +32,7 @@ func Merge(all []Sample) ([]profiles.Workload, []profiles.Point, error) {
 	outputs := map[key][]float64{}
 	for _, s := range all {
 		if s.Server != all[0].Server {
-			return nil, nil, fmt.Errorf("samples of %q and of %q, want one server: choose with -match", all[0].Server, s.Server)
+			return nil, nil, fmt.Errorf("samples of %q and of %q: want one server: choose with -match", all[0].Server, s.Server)
 		}
 		at := key{s.Point.Workload, s.Point.Concurrency}
 		groups[at] = append(groups[at], s.Point)

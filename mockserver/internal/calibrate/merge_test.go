@@ -48,7 +48,7 @@ func TestResults(t *testing.T) {
 	if err != nil || all[0].Point.Requests != 100 {
 		t.Fatalf("Results with 100 requests: %+v, %v", all, err)
 	}
-	if _, _, err := Merge(all); err == nil || err.Error() != `samples of "backend=llamacpp" and of "backend=mock", want one server: choose with -match` {
+	if _, _, err := Merge(all); err == nil || err.Error() != `samples of "backend=llamacpp" and of "backend=mock": want one server: choose with -match` {
 		t.Errorf("Merge of two servers: %v, want an error that names both", err)
 	}
 }
@@ -117,22 +117,22 @@ func TestBadFiles(t *testing.T) {
 		{"{}\n", "r.jsonl:1: want the line about the benchmark"},
 		{request, "r.jsonl:1: want the line about the benchmark"},
 		{header, "r.jsonl: no request succeeded"},
-		{header + request + request[:40], "r.jsonl: the benchmark failed, want one that ended ok: the run was cut"},
-		{strings.Replace(header, `"concurrency":2`, `"concurrency":0`, 1) + request, `concurrency: "0", want 1 to 100000`},
-		{strings.Replace(header, `"start"`, `"arrivals":"llmbench.Poisson{Rate:2}","start"`, 1) + request, "r.jsonl:1: arrivals: poisson rate=2, want a closed loop"},
-		{strings.Replace(header, `"start"`, `"arrivals":{"process":"replay"},"start"`, 1) + request, "r.jsonl:1: arrivals: replay, want a closed loop"},
+		{header + request + request[:40], "r.jsonl: the benchmark failed: want one that ended ok: the run was cut"},
+		{strings.Replace(header, `"concurrency":2`, `"concurrency":0`, 1) + request, `concurrency: "0": want 1 to 100000`},
+		{strings.Replace(header, `"start"`, `"arrivals":"llmbench.Poisson{Rate:2}","start"`, 1) + request, "r.jsonl:1: arrivals: poisson rate=2: want a closed loop"},
+		{strings.Replace(header, `"start"`, `"arrivals":{"process":"replay"},"start"`, 1) + request, "r.jsonl:1: arrivals: replay: want a closed loop"},
 		{with("100,", "NaN,"), "r.jsonl:3: want a request's record: "},
-		{with(`"output_tokens":10`, `"output_tokens":0`), "r.jsonl:3: output_tokens: 0, want 1 to 1073741824"},
-		{with(`"prompt_tokens":10`, `"prompt_tokens":2000000000`), "r.jsonl:3: prompt_tokens: 2000000000, want 0 to 1073741824"},
+		{with(`"output_tokens":10`, `"output_tokens":0`), "r.jsonl:3: output_tokens: 0: want 1 to 1073741824"},
+		{with(`"prompt_tokens":10`, `"prompt_tokens":2000000000`), "r.jsonl:3: prompt_tokens: 2000000000: want 0 to 1073741824"},
 		{with(`"first_ns":100,"last_ns":1000,"end_ns":1100,"gaps_ns":[900]`, `"first_ns":-200000,"last_ns":1000,"end_ns":1100,"gaps_ns":[201000]`), "r.jsonl:3: an instant of -200000 ns"},
-		{with(`"first_ns":100,"last_ns":1000,"end_ns":1100,"gaps_ns":[900]`, `"first_ns":0,"last_ns":900,"end_ns":1100,"gaps_ns":[900]`), "r.jsonl:3: start_ns 0 and first_ns 0, want the first delta later"},
-		{with(`"first_ns":100,"last_ns":1000,"end_ns":1100,"gaps_ns":[900]`, `"end_ns":0`), "r.jsonl:3: start_ns 0 and end_ns 0, want the end later"},
+		{with(`"first_ns":100,"last_ns":1000,"end_ns":1100,"gaps_ns":[900]`, `"first_ns":0,"last_ns":900,"end_ns":1100,"gaps_ns":[900]`), "r.jsonl:3: start_ns 0 and first_ns 0: want the first delta later"},
+		{with(`"first_ns":100,"last_ns":1000,"end_ns":1100,"gaps_ns":[900]`, `"end_ns":0`), "r.jsonl:3: start_ns 0 and end_ns 0: want the end later"},
 		{with(`"outcome":"ok"`, `"outcome":"fine"`), `r.jsonl:3: outcome "fine"`},
 		{with(`"pass":0`, `"pass":1000000`), "r.jsonl:3: pass 1000000 after pass 0"},
-		{header + request + `{"end":{"outcome":"failed","why":"pass 0: interrupted"}}` + "\n", "r.jsonl: the benchmark failed, want one that ended ok: pass 0: interrupted"},
+		{header + request + `{"end":{"outcome":"failed","why":"pass 0: interrupted"}}` + "\n", "r.jsonl: the benchmark failed: want one that ended ok: pass 0: interrupted"},
 		{header + `{"end":{"outcome":"ok"}}` + "\n" + request, "r.jsonl:3: a line after the line about the end"},
-		{strings.Replace(header, `"stream"`, `"ends":true,"stream"`, 1) + request, "r.jsonl: the benchmark failed, want one that ended ok: the run was cut"},
-		{failures, "r.jsonl: 2 of 52 requests failed, want 1 % at most"},
+		{strings.Replace(header, `"stream"`, `"ends":true,"stream"`, 1) + request, "r.jsonl: the benchmark failed: want one that ended ok: the run was cut"},
+		{failures, "r.jsonl: 2 of 52 requests failed: want 1 % at most"},
 	} {
 		_, _, err := Records(strings.NewReader(tt.text), "r.jsonl", nil)
 		if err == nil || !strings.HasPrefix(err.Error(), "r.jsonl:") || !strings.Contains(err.Error(), tt.want) {
@@ -143,13 +143,13 @@ func TestBadFiles(t *testing.T) {
 	for _, tt := range []struct{ old, new, want string }{
 		{"3 req/s", "NaN req/s", "r.txt:2: req/s is NaN: want a finite number"},
 		{"3 req/s", "+Inf req/s", "r.txt:2: req/s is +Inf: want a finite number"},
-		{"3 req/s", "-3 req/s", "r.txt:2: -3 req/s, want 0 or more"},
-		{"3 req/s", "0 req/s", "r.txt:2: 0 req/s, want above 0"},
-		{"9 in-tok/req", "", "r.txt:2: no in-tok/req, want how many tokens there were"},
-		{"5 out-tok/req", "0 out-tok/req", "r.txt:2: 0 out-tok/req, want 1 to 1073741824"},
-		{"3 req/s", "2 fail-% 3 req/s", "r.txt:2: 2 % of the requests failed, want 1 at most"},
-		{"concurrency=2-2", "concurrency=0-2", `r.txt:2: X/concurrency=0: concurrency: "0", want 1 to 100000`},
-		{"concurrency=2-2", "concurrency=all-2", `r.txt:2: X/concurrency=all: concurrency: "all", want 1 to 100000`},
+		{"3 req/s", "-3 req/s", "r.txt:2: -3 req/s: want 0 or more"},
+		{"3 req/s", "0 req/s", "r.txt:2: 0 req/s: want above 0"},
+		{"9 in-tok/req", "", "r.txt:2: no in-tok/req: want how many tokens there were"},
+		{"5 out-tok/req", "0 out-tok/req", "r.txt:2: 0 out-tok/req: want 1 to 1073741824"},
+		{"3 req/s", "2 fail-% 3 req/s", "r.txt:2: 2 % of the requests failed: want 1 at most"},
+		{"concurrency=2-2", "concurrency=0-2", `r.txt:2: X/concurrency=0: concurrency: "0": want 1 to 100000`},
+		{"concurrency=2-2", "concurrency=all-2", `r.txt:2: X/concurrency=all: concurrency: "all": want 1 to 100000`},
 		{"3 req/s", "3", "r.txt:2: missing units"},
 		{"3 req/s", "3 req/s " + strings.Repeat("x", 1<<20), "r.txt:1: bufio.Scanner: token too long"},
 	} {

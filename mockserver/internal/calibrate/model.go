@@ -44,7 +44,7 @@ func newModel(p profiles.Profile) (*model, error) {
 	}
 	for i, pt := range p.Points {
 		if _, ok := m.workloads[pt.Workload]; !ok {
-			return nil, fmt.Errorf("profile %s: points[%d].workload: %q, want one of fit.workloads", p.Name, i, pt.Workload)
+			return nil, fmt.Errorf("profile %s: points[%d].workload: %q: want one of fit.workloads", p.Name, i, pt.Workload)
 		}
 		if err := checkPoint(pt, m.workloads[pt.Workload]); err != nil {
 			return nil, fmt.Errorf("profile %s: points[%d].%w", p.Name, i, err)
@@ -77,7 +77,7 @@ func (m *model) takeFields() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.p.Fit.Start)) {
 		if v := m.p.Fit.Start[name]; !(v > 0 && v <= 1e9) {
-			return fmt.Errorf("start.%s: %v, want above 0, to 1e9", name, v)
+			return fmt.Errorf("start.%s: %v: want above 0, to 1e9", name, v)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.p.Fit.Same)) {
@@ -98,11 +98,11 @@ func (m *model) takeFields() error {
 		}
 		m.choose = &f
 		if len(c.Values) == 0 {
-			return errors.New("choose.values: none, want one or more")
+			return errors.New("choose.values: none: want one or more")
 		}
 		for i, v := range c.Values {
 			if !(v > 0 && v <= 1e9) {
-				return fmt.Errorf("choose.values[%d]: %v, want above 0, to 1e9", i, v)
+				return fmt.Errorf("choose.values[%d]: %v: want above 0, to 1e9", i, v)
 			}
 		}
 	}
@@ -113,13 +113,13 @@ func (m *model) takeFields() error {
 func checkWorkload(w profiles.Workload) error {
 	switch {
 	case w.Client != "evalscope" && w.Client != "closed":
-		return fmt.Errorf("client: %q, want evalscope or closed", w.Client)
+		return fmt.Errorf("client: %q: want evalscope or closed", w.Client)
 	case !(w.TimeoutSeconds >= 0 && w.TimeoutSeconds <= 1e6):
-		return fmt.Errorf("timeout_s: %v, want 0 to 1e6", w.TimeoutSeconds)
+		return fmt.Errorf("timeout_s: %v: want 0 to 1e6", w.TimeoutSeconds)
 	case !(w.WindowSeconds >= 0 && w.WindowSeconds <= 1e6):
-		return fmt.Errorf("window_s: %v, want 0 to 1e6", w.WindowSeconds)
+		return fmt.Errorf("window_s: %v: want 0 to 1e6", w.WindowSeconds)
 	case !(w.Spread >= 0 && w.Spread <= 1):
-		return fmt.Errorf("spread: %v, want 0 to 1", w.Spread)
+		return fmt.Errorf("spread: %v: want 0 to 1", w.Spread)
 	}
 	if err := w.Lengths.Validate(); err != nil {
 		return fmt.Errorf("lengths%w", err)
@@ -139,23 +139,23 @@ func checkPoint(p profiles.Point, w profiles.Workload) error {
 		{"runaway_tokens", float64(p.RunawayTokens), 0, mostTokens},
 	} {
 		if !(f.value >= f.least && f.value <= f.most) {
-			return fmt.Errorf("%s: %v, want %v to %v", f.name, f.value, f.least, f.most)
+			return fmt.Errorf("%s: %v: want %v to %v", f.name, f.value, f.least, f.most)
 		}
 	}
 	for _, j := range p.Runaway {
 		if j < 0 || j >= p.Requests {
-			return fmt.Errorf("runaway: %d, want the index of one of the %d requests, 0 to %d", j, p.Requests, p.Requests-1)
+			return fmt.Errorf("runaway: %d: want the index of one of the %d requests, 0 to %d", j, p.Requests, p.Requests-1)
 		}
 	}
 	if n := len(p.Asked); n != 0 && n != 2 {
-		return fmt.Errorf("asked: %d numbers, want the lengths of prompts and outputs", n)
+		return fmt.Errorf("asked: %d numbers: want the lengths of prompts and outputs", n)
 	}
 	if err := p.Lengths.Validate(); err != nil {
 		return fmt.Errorf("lengths%w", err)
 	}
 	for _, u := range units(w) {
 		if v, ok := p.Values[u]; ok && !(v > 0) {
-			return fmt.Errorf("values: %v %s, want above 0", v, u)
+			return fmt.Errorf("values: %v %s: want above 0", v, u)
 		}
 	}
 	return nil
@@ -165,7 +165,7 @@ func checkPoint(p profiles.Point, w profiles.Workload) error {
 func (m *model) checkHeld(held []int) error {
 	for k, i := range held {
 		if i < 0 || i >= len(m.p.Points) {
-			return fmt.Errorf("[%d]: %d, want 0 to %d, of %d points", k, i, len(m.p.Points)-1, len(m.p.Points))
+			return fmt.Errorf("[%d]: %d: want 0 to %d, of %d points", k, i, len(m.p.Points)-1, len(m.p.Points))
 		}
 	}
 	return nil
@@ -223,7 +223,7 @@ func (m *model) predict(e engine.Profile, i int, train []int, seed uint64) (map[
 	}
 	ld := m.load(i, train)
 	if ld.output == 0 {
-		return nil, fmt.Errorf("profile %s: %s at %d: all points of the workload are held out; want one that is not, because the output lengths come from it", m.p.Name, pt.Workload, pt.Concurrency)
+		return nil, fmt.Errorf("profile %s: %s at %d: all points of the workload are held out: want one that is not, because the output lengths come from it", m.p.Name, pt.Workload, pt.Concurrency)
 	}
 	lengths := lengthsOf.draw(pt.Requests, ld.output, seed)
 	jobs := make([]engine.Job, pt.Requests)

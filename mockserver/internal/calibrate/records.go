@@ -28,7 +28,7 @@ func Records(r io.Reader, file string, match []string) (Sample, bool, error) {
 		return Sample{}, false, nil
 	}
 	if head.Arrivals != nil {
-		return Sample{}, false, fmt.Errorf("%s:1: arrivals: %v, want a closed loop", file, head.Arrivals)
+		return Sample{}, false, fmt.Errorf("%s:1: arrivals: %v: want a closed loop", file, head.Arrivals)
 	}
 	n.concurrency = strconv.Itoa(head.Concurrency)
 	s, err := n.sample()
@@ -40,7 +40,7 @@ func Records(r io.Reader, file string, match []string) (Sample, bool, error) {
 		return Sample{}, false, err
 	}
 	if why := run.Failed(); why != "" {
-		return Sample{}, false, fmt.Errorf("%s: the benchmark failed, want one that ended ok: %s", file, why)
+		return Sample{}, false, fmt.Errorf("%s: the benchmark failed: want one that ended ok: %s", file, why)
 	}
 	if err := s.takeRun(run, file); err != nil {
 		return Sample{}, false, err
@@ -55,7 +55,7 @@ func Records(r io.Reader, file string, match []string) (Sample, bool, error) {
 // the file.
 func (s *Sample) takeRun(requests *records.Run, file string) error {
 	if requests.Len() > mostRequests {
-		return fmt.Errorf("%s: %d requests, want %d at most", file, requests.Len(), mostRequests)
+		return fmt.Errorf("%s: %d requests: want %d at most", file, requests.Len(), mostRequests)
 	}
 	passes := make([]run, requests.Passes())
 	failures := 0
@@ -72,7 +72,7 @@ func (s *Sample) takeRun(requests *records.Run, file string) error {
 		passes[q.Pass].requests = append(passes[q.Pass].requests, asSent(q))
 	}
 	if 100*failures > tolerated*requests.Len() {
-		return fmt.Errorf("%s: %d of %d requests failed, want %d %% at most", file, failures, requests.Len(), tolerated)
+		return fmt.Errorf("%s: %d of %d requests failed: want %d %% at most", file, failures, requests.Len(), tolerated)
 	}
 	if err := s.average(passes); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
@@ -87,13 +87,13 @@ func check(q *records.Request) error {
 	case !q.OK():
 		return nil
 	case q.End <= q.Start:
-		return fmt.Errorf("start_ns %d and end_ns %d, want the end later", q.Start, q.End)
+		return fmt.Errorf("start_ns %d and end_ns %d: want the end later", q.Start, q.End)
 	case q.PromptTokens > mostTokens:
-		return fmt.Errorf("prompt_tokens: %d, want 0 to %d", q.PromptTokens, mostTokens)
+		return fmt.Errorf("prompt_tokens: %d: want 0 to %d", q.PromptTokens, mostTokens)
 	case q.OutputTokens < 1 || q.OutputTokens > mostTokens:
-		return fmt.Errorf("output_tokens: %d, want 1 to %d", q.OutputTokens, mostTokens)
+		return fmt.Errorf("output_tokens: %d: want 1 to %d", q.OutputTokens, mostTokens)
 	case q.Deltas > 0 && q.First <= q.Start:
-		return fmt.Errorf("start_ns %d and first_ns %d, want the first delta later", q.Start, q.First)
+		return fmt.Errorf("start_ns %d and first_ns %d: want the first delta later", q.Start, q.First)
 	}
 	return nil
 }

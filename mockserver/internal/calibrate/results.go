@@ -47,7 +47,7 @@ func (s *Sample) take(values []benchfile.Value, requests int) (err error) {
 	}
 	for _, v := range values {
 		if v.Value < 0 {
-			return fmt.Errorf("%v %s, want 0 or more", v.Value, v.Unit)
+			return fmt.Errorf("%v %s: want 0 or more", v.Value, v.Unit)
 		}
 		s.Point.Values[v.Unit] = v.Value
 	}
@@ -58,7 +58,7 @@ func (s *Sample) take(values []benchfile.Value, requests int) (err error) {
 		return err
 	}
 	if failed := s.Point.Values[sample.FailShare] + s.Point.Values[sample.ShedShare]; failed > tolerated {
-		return fmt.Errorf("%v %% of the requests failed, want %d at most", failed, tolerated)
+		return fmt.Errorf("%v %% of the requests failed: want %d at most", failed, tolerated)
 	}
 	return s.positive()
 }
@@ -68,10 +68,10 @@ func (s *Sample) take(values []benchfile.Value, requests int) (err error) {
 func (s Sample) tokens(unit string, least float64) (float64, error) {
 	v, ok := s.Point.Values[unit]
 	if !ok {
-		return 0, fmt.Errorf("no %s, want how many tokens there were", unit)
+		return 0, fmt.Errorf("no %s: want how many tokens there were", unit)
 	}
 	if v < least || v > mostTokens {
-		return 0, fmt.Errorf("%v %s, want %v to %d", v, unit, least, mostTokens)
+		return 0, fmt.Errorf("%v %s: want %v to %d", v, unit, least, mostTokens)
 	}
 	return v, nil
 }
@@ -80,7 +80,7 @@ func (s Sample) tokens(unit string, least float64) (float64, error) {
 func (s Sample) positive() error {
 	for _, u := range units(profiles.Workload{Client: "closed"}) {
 		if v, ok := s.Point.Values[u]; ok && v <= 0 {
-			return fmt.Errorf("%v %s, want above 0", v, u)
+			return fmt.Errorf("%v %s: want above 0", v, u)
 		}
 	}
 	return nil
@@ -125,7 +125,7 @@ func (n name) has(match []string) bool {
 func (n name) sample() (Sample, error) {
 	c, err := strconv.Atoi(n.concurrency)
 	if err != nil || c < 1 || c > mostConcurrency {
-		return Sample{}, fmt.Errorf("%s: concurrency: %q, want 1 to %d", n.WithoutProcs(), n.concurrency, mostConcurrency)
+		return Sample{}, fmt.Errorf("%s: concurrency: %q: want 1 to %d", n.WithoutProcs(), n.concurrency, mostConcurrency)
 	}
 	return Sample{Server: n.server, Point: profiles.Point{Workload: n.workload, Concurrency: c, Values: map[string]float64{}}}, nil
 }

@@ -161,7 +161,7 @@ func Names() []string {
 func Load(name string) (Profile, error) {
 	data, err := files.ReadFile(name + ".json")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
-		return Profile{}, fmt.Errorf("profile %q: not known, want %s", name, strings.Join(Names(), ", "))
+		return Profile{}, fmt.Errorf("profile %q: not known: want %s", name, strings.Join(Names(), ", "))
 	}
 	if err != nil {
 		return Profile{}, err

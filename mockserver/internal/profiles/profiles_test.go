@@ -20,8 +20,8 @@ func TestEmbedded(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"name":"x","engine":{"max_batch":0}}`:                 "profile x: engine.max_batch: 0, want 1 to",
-		`{"name":"x","engine":{"max_batch":1,"step_us":-1}}`:    "profile x: engine.step_us: -1, want 0 to",
+		`{"name":"x","engine":{"max_batch":0}}`:                 "profile x: engine.max_batch: 0: want 1 to",
+		`{"name":"x","engine":{"max_batch":1,"step_us":-1}}`:    "profile x: engine.step_us: -1: want 0 to",
 		`{"name":"x","engine":{"max_batch":1},"speed":2}`:       `unknown field "speed"`,
 		`{"name":"x","engine":{"max_batch":1,"step_ms":2}}`:     `unknown field "step_ms"`,
 		`{"name":"x","engine":{"max_batch":1}} {"name":"more"}`: "profile x: data after the profile",
@@ -31,7 +31,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("Parse(%s): %v, want %q", text, err, want)
 		}
 	}
-	if _, err := Load("h100"); err == nil || !strings.HasPrefix(err.Error(), `profile "h100": not known, want `) {
+	if _, err := Load("h100"); err == nil || !strings.HasPrefix(err.Error(), `profile "h100": not known: want `) {
 		t.Errorf("Load(h100): %v, want an error with the names of all profiles", err)
 	}
 }

@@ -34,7 +34,7 @@ func decodeAnthropic(in Input) (Request, *Error) {
 	var fail *Error
 	r.Prompt, fail = in.countChat(w.System, w.Messages)
 	if fail == nil && w.MaxTokens == nil {
-		fail = BadRequest("max_tokens", "max_tokens: missing, want 1 to %d", MaxTokens)
+		fail = BadRequest("max_tokens", "max_tokens: missing: want 1 to %d", MaxTokens)
 	}
 	return r.planned(limits{name: "max_tokens", max: w.MaxTokens, stops: w.StopSequences}, in, in.anthropicScript, fail)
 }
@@ -74,7 +74,7 @@ func (in Input) anthropicScript() (*script, *Error) {
 	case f == nil:
 		return nil, nil
 	case f.Type != "json_schema":
-		return nil, BadRequest("output_config.format", "output_config.format.type: %q, want json_schema", f.Type)
+		return nil, BadRequest("output_config.format", "output_config.format.type: %q: want json_schema", f.Type)
 	}
 	return newScript("output_config.format", "", f.Schema)
 }

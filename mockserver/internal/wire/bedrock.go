@@ -136,7 +136,7 @@ var awsExceptions = map[int]string{
 func awsError(e *Error) string {
 	message := e.message
 	if e.maxContext > 0 {
-		message = fmt.Sprintf("Input is too long for requested model: %d tokens, want at most %d.", e.prompt, e.maxContext)
+		message = fmt.Sprintf("Input is too long for requested model: %d tokens: want at most %d.", e.prompt, e.maxContext)
 	}
 	exception := cmp.Or(awsExceptions[e.Status], "ValidationException")
 	if e.Status == http.StatusForbidden { // of a signature

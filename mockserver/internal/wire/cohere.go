@@ -58,7 +58,7 @@ func (in Input) cohereScript() (*script, *Error) {
 		return newScript("tools", f.Name, f.Parameters)
 	case "", "NONE":
 	default:
-		return nil, BadRequest("tool_choice", "tool_choice: %q, want REQUIRED or NONE", w.ToolChoice)
+		return nil, BadRequest("tool_choice", "tool_choice: %q: want REQUIRED or NONE", w.ToolChoice)
 	}
 	switch w.ResponseFormat.Type {
 	case "", "text":
@@ -66,7 +66,7 @@ func (in Input) cohereScript() (*script, *Error) {
 	case "json_object":
 		return newScript("response_format", "", w.ResponseFormat.Schema)
 	}
-	return nil, BadRequest("response_format", "response_format.type: %q, want text or json_object", w.ResponseFormat.Type)
+	return nil, BadRequest("response_format", "response_format.type: %q: want text or json_object", w.ResponseFormat.Type)
 }
 
 // cohereError returns the body of an error. https://docs.cohere.com/v2/reference/errors

@@ -118,5 +118,5 @@ func (f *schemaFormat) script(field string) (*script, *Error) {
 		}
 		return newScript(field, "", f.Schema)
 	}
-	return nil, BadRequest(field, "%s.type: %q, want text, json_object or json_schema", field, f.Type)
+	return nil, BadRequest(field, "%s.type: %q: want text, json_object or json_schema", field, f.Type)
 }

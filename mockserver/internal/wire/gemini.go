@@ -86,7 +86,7 @@ func decodeGemini(in Input) (Request, *Error) {
 	r := Request{chat: true}
 	var fail *Error
 	if len(w.Contents) == 0 {
-		fail = BadRequest("contents", "contents: missing or empty, want at least one")
+		fail = BadRequest("contents", "contents: missing or empty: want at least one")
 	}
 	if w.System != nil { // first, because a prompt begins with the system's instruction
 		r.Prompt += w.System.count(in)

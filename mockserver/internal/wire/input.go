@@ -40,7 +40,7 @@ type Message struct {
 // of their texts. The chat template adds none. The error names the field.
 func (in Input) CountMessages(field string, messages []Message) (int, *Error) {
 	if len(messages) == 0 {
-		return 0, BadRequest(field, "%s: missing or empty, want at least one", field)
+		return 0, BadRequest(field, "%s: missing or empty: want at least one", field)
 	}
 	n := 0
 	for i, m := range messages {
@@ -87,7 +87,7 @@ func (in Input) countChat(system json.RawMessage, messages []Message) (int, *Err
 // names the field.
 func (in Input) CountPrompt(field string, raw json.RawMessage) (int, string, *Error) {
 	if absent(raw) {
-		return 0, "", BadRequest(field, "%s: missing, want a string or an array of token ids", field)
+		return 0, "", BadRequest(field, "%s: missing: want a string or an array of token ids", field)
 	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

@@ -53,18 +53,18 @@ func (q *items) addAll(in Input, field string, raw json.RawMessage) *Error {
 	var texts []string
 	switch {
 	case absent(raw):
-		return BadRequest(field, "%s: missing, want a string or an array of strings", field)
+		return BadRequest(field, "%s: missing: want a string or an array of strings", field)
 	case json.Unmarshal(raw, &text) == nil:
 		texts = []string{text}
 	case json.Unmarshal(raw, &texts) != nil:
 		return BadRequest(field, "%s: want a string or an array of strings", field)
 	}
 	if len(texts) < 1 || len(texts) > maxInputs {
-		return BadRequest(field, "%s: %d inputs, want 1 to %d", field, len(texts), maxInputs)
+		return BadRequest(field, "%s: %d inputs: want 1 to %d", field, len(texts), maxInputs)
 	}
 	for i, t := range texts {
 		if t == "" {
-			return BadRequest(field, "%s[%d]: empty, want at least one character", field, i)
+			return BadRequest(field, "%s[%d]: empty: want at least one character", field, i)
 		}
 		q.add(in, t)
 	}
@@ -98,7 +98,7 @@ func (q *items) setLength(dimensions *int) *Error {
 		return nil
 	}
 	if q.length = *dimensions; q.length < 1 || q.length > vectorLength {
-		return BadRequest("dimensions", "dimensions: %d, want 1 to %d", q.length, vectorLength)
+		return BadRequest("dimensions", "dimensions: %d: want 1 to %d", q.length, vectorLength)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func decodeEmbeddings(in Input, q *items) *Error {
 		return BadBody(err)
 	}
 	if w.Encoding != nil && *w.Encoding != "float" && *w.Encoding != "base64" {
-		return BadRequest("encoding_format", "encoding_format: %q, want float or base64", *w.Encoding)
+		return BadRequest("encoding_format", "encoding_format: %q: want float or base64", *w.Encoding)
 	}
 	q.base64 = w.Encoding != nil && *w.Encoding == "base64"
 	if fail := q.setLength(w.Dimensions); fail != nil || q.addIDs(in, w.Input) {
@@ -185,7 +185,7 @@ func decodeRerank(in Input, q *items) *Error {
 	q.documents = w.Return
 	if w.Top != nil {
 		if q.top = *w.Top; q.top < 1 {
-			return BadRequest("top_n", "top_n: %d, want at least 1", q.top)
+			return BadRequest("top_n", "top_n: %d: want at least 1", q.top)
 		}
 	}
 	return q.rank(in, w.Query, "documents", texts)
@@ -214,7 +214,7 @@ func decodeScore(in Input, q *items) *Error {
 		return BadBody(err)
 	}
 	if w.Text1 == "" {
-		return BadRequest("text_1", "text_1: missing or empty, want a string")
+		return BadRequest("text_1", "text_1: missing or empty: want a string")
 	}
 	q.query, q.unsorted = w.Text1, true
 	return q.addAll(in, "text_2", w.Text2)
@@ -237,9 +237,9 @@ func decodeClassify(in Input, q *items) *Error {
 func (q *items) rank(in Input, query, field string, texts []string) *Error {
 	switch {
 	case query == "":
-		return BadRequest("query", "query: missing or empty, want a string")
+		return BadRequest("query", "query: missing or empty: want a string")
 	case len(texts) < 1 || len(texts) > maxInputs:
-		return BadRequest(field, "%s: %d, want 1 to %d", field, len(texts), maxInputs)
+		return BadRequest(field, "%s: %d: want 1 to %d", field, len(texts), maxInputs)
 	}
 	q.query = query
 	for _, t := range texts {

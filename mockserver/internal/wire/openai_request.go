@@ -37,7 +37,7 @@ func decodeOpenAI(chat bool, in Input) (Request, *Error) {
 		r.usageEach = r.usage && w.StreamOptions.ContinuousUsageStats
 	}
 	if w.N != nil && *w.N != 1 {
-		return Request{}, BadRequest("n", "n: %d, want 1", *w.N)
+		return Request{}, BadRequest("n", "n: %d: want 1", *w.N)
 	}
 	l := limits{name: "max_tokens", max: w.MaxTokens, minName: "min_tokens", min: w.MinTokens, ignoreEOS: w.IgnoreEOS, stops: w.Stop}
 	if w.MaxCompletionTokens != nil {

@@ -163,10 +163,10 @@ func (r *Request) plan(l limits, in Input) *Error {
 		least = 0
 	}
 	if limit < least || limit > MaxTokens {
-		return BadRequest(l.name, "%s: %d, want %d to %d", l.name, limit, least, MaxTokens)
+		return BadRequest(l.name, "%s: %d: want %d to %d", l.name, limit, least, MaxTokens)
 	}
 	if l.min < 0 || l.min > limit {
-		return BadRequest(l.minName, "%s: %d, want 0 to %s, which is %d", l.minName, l.min, l.name, limit)
+		return BadRequest(l.minName, "%s: %d: want 0 to %s, which is %d", l.minName, l.min, l.name, limit)
 	}
 	stops, fail := decodeStop(l.stops)
 	if fail != nil {
@@ -226,10 +226,10 @@ func decodeStop(raw json.RawMessage) ([]string, *Error) {
 		return nil, BadRequest("stop", "stop: want a string or an array of strings")
 	}
 	if len(stops) > maxStops {
-		return nil, BadRequest("stop", "stop: %d strings, want at most %d", len(stops), maxStops)
+		return nil, BadRequest("stop", "stop: %d strings: want at most %d", len(stops), maxStops)
 	}
 	if slices.Contains(stops, "") {
-		return nil, BadRequest("stop", "stop: empty string, want at least one character")
+		return nil, BadRequest("stop", "stop: empty string: want at least one character")
 	}
 	return stops, nil
 }

@@ -35,7 +35,7 @@ func decodeResponses(in Input) (Request, *Error) {
 	var fail *Error
 	switch {
 	case absent(w.Input):
-		fail = BadRequest("input", "input: missing, want a string or an array of items")
+		fail = BadRequest("input", "input: missing: want a string or an array of items")
 	case json.Unmarshal(w.Input, &text) == nil:
 		r.Prompt, r.text = in.PromptTokens.Words(text), text
 	case json.Unmarshal(w.Input, &messages) == nil:

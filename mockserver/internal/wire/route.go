@@ -147,5 +147,5 @@ func (f Flavor) Validate() error {
 	if _, known := flavors[f]; known || f == "" {
 		return nil
 	}
-	return fmt.Errorf("flavor: %q, want %s, %s, %s, %s or %s", f, FlavorTGI, FlavorSGLang, FlavorLMDeploy, FlavorVLLM, FlavorMindIE)
+	return fmt.Errorf("flavor: %q: want %s, %s, %s, %s or %s", f, FlavorTGI, FlavorSGLang, FlavorLMDeploy, FlavorVLLM, FlavorMindIE)
 }

@@ -39,7 +39,7 @@ func decodeTGI(in Input) (Request, *Error) {
 	var fail *Error
 	var text string
 	if absent(w.Inputs) || json.Unmarshal(w.Inputs, &text) != nil {
-		fail = BadRequest("inputs", "inputs: missing or not a string, want a string")
+		fail = BadRequest("inputs", "inputs: missing or not a string: want a string")
 	}
 	r.Prompt, r.text = in.PromptTokens.Words(text), text
 	r, fail = r.planned(l, in, nil, fail)

@@ -39,7 +39,7 @@ func decodeTriton(in Input) (Request, *Error) {
 	var r Request
 	var fail *Error
 	if w.TextInput == nil {
-		fail = BadRequest("text_input", "text_input: missing, want a string")
+		fail = BadRequest("text_input", "text_input: missing: want a string")
 	} else {
 		r.Prompt, r.text = in.PromptTokens.Words(*w.TextInput), *w.TextInput
 	}
