@@ -73,7 +73,7 @@ func (a Answered) Requests(n int) ([]llmbench.Request, error) {
 	case SetGSM8K, SetMMLU:
 		return readFile(string(a.Set), a.Path, func(s *source) ([]llmbench.Request, error) { return a.read(s, n) })
 	}
-	return nil, fmt.Errorf("answered: field Set is %q, must be %s, %s, %s or %s", a.Set, SetArithmetic, SetNeedle, SetGSM8K, SetMMLU)
+	return nil, fmt.Errorf("answered: field Set is %q: want %s, %s, %s or %s", a.Set, SetArithmetic, SetNeedle, SetGSM8K, SetMMLU)
 }
 
 // Read is like Requests for a file that is read from r.

@@ -71,9 +71,9 @@ func (b Bodies) Read(r io.Reader, n int) ([]llmbench.Request, error) {
 func (b Bodies) read(s *source, n int) ([]llmbench.Request, error) {
 	switch {
 	case n < 1:
-		return nil, fmt.Errorf("%d requests, must be at least 1", n)
+		return nil, fmt.Errorf("%d requests: want at least 1", n)
 	case b.Output < 0 || b.Output > mostTokens:
-		return nil, fmt.Errorf("field Output is %d tokens, must be from 1 to %d, or 0 for the bodies' own", b.Output, mostTokens)
+		return nil, fmt.Errorf("field Output is %d tokens: want from 1 to %d, or 0 for the bodies' own", b.Output, mostTokens)
 	}
 	sample := newSampler(n, b.Seed, b.Seed != 0)
 	tok := orWords(b.Tokenizer)
@@ -129,7 +129,7 @@ func (b Bodies) body(d *jsontext.Decoder) (llmbench.Request, error) {
 		return r, err
 	}
 	if problem == nil && len(r.Messages) == 0 {
-		problem = errors.New(`there are no "messages", must be an array with at least one message`)
+		problem = errors.New(`there are no "messages": want an array with at least one message`)
 	}
 	if problem == nil {
 		r.MaxTokens, problem = b.limit(limits)
@@ -151,7 +151,7 @@ func (b Bodies) limit(limits item) (int, error) {
 		}
 		n, err := limits.tokens(name)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("%q is 0, must be at least 1", name)
+			err = fmt.Errorf("%q is 0: want at least 1", name)
 		}
 		return n, err
 	}
@@ -162,7 +162,7 @@ func (b Bodies) limit(limits item) (int, error) {
 func bodyMessages(v jsontext.Value) ([]llmbench.Message, error) {
 	var all []map[string]jsontext.Value
 	if err := json.Unmarshal(v, &all, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-		return nil, errors.New(`"messages" must be an array of objects`)
+		return nil, errors.New(`"messages": want an array of objects`)
 	}
 	messages := make([]llmbench.Message, len(all))
 	for i, m := range all {
@@ -173,7 +173,7 @@ func bodyMessages(v jsontext.Value) ([]llmbench.Message, error) {
 		}
 		role, err := item(m).text("role")
 		if err == nil && !slices.Contains([]string{"system", "developer", "user", "assistant"}, role) {
-			err = fmt.Errorf(`"role" is %q, must be system, developer, user or assistant`, role)
+			err = fmt.Errorf(`"role" is %q: want system, developer, user or assistant`, role)
 		}
 		var content string
 		if err == nil {
@@ -194,13 +194,13 @@ func bodyContent(m item) (string, error) {
 	}
 	var parts []map[string]jsontext.Value
 	if err := json.Unmarshal(m["content"], &parts, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-		return "", errors.New(`"content" must be a string or an array of parts`)
+		return "", errors.New(`"content": want a string or an array of parts`)
 	}
 	var text strings.Builder
 	for i, p := range parts {
 		kind, err := item(p).text("type")
 		if err == nil && kind != "text" {
-			err = fmt.Errorf(`"type" is %q, must be text`, kind)
+			err = fmt.Errorf(`"type" is %q: want text`, kind)
 		}
 		var part string
 		if err == nil {

@@ -46,10 +46,10 @@ func (c Continuation) Read(r io.Reader, n int) ([]llmbench.Request, error) {
 
 func (c Continuation) read(s *source, n int) ([]llmbench.Request, error) {
 	if n < 1 {
-		return nil, fmt.Errorf("%d requests, must be at least 1", n)
+		return nil, fmt.Errorf("%d requests: want at least 1", n)
 	}
 	if c.Chars < 1 || c.Ask < 1 || c.Output < 1 {
-		return nil, fmt.Errorf("fields Chars, Ask and Output are %d, %d and %d, must be at least 1", c.Chars, c.Ask, c.Output)
+		return nil, fmt.Errorf("fields Chars, Ask and Output are %d, %d and %d: want at least 1", c.Chars, c.Ask, c.Output)
 	}
 	tok := orWords(c.Tokenizer)
 	salt := salter{salt: c.Salt, tok: tok, byRune: true}

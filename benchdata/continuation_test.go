@@ -46,7 +46,7 @@ func TestContinuation(t *testing.T) {
 	}
 	for _, c := range []Continuation{{Ask: 1, Output: 1}, {Chars: 1, Output: 1}, {Chars: 1, Ask: 1}} {
 		_, err := c.Read(strings.NewReader("text"), 1)
-		assert.ErrorContains(t, err, "must be at least 1")
+		assert.ErrorContains(t, err, "want at least 1")
 	}
 	_, err = c.Requests(0)
 	assert.ErrorContains(t, err, "0 requests")

@@ -46,7 +46,7 @@ func (f conversationFormat) readConversation(d *jsontext.Decoder) (conversation,
 	best := len(f.turns)
 	err := members(d, "the record", func(name string) (err error) {
 		if f.images && name == "image" && d.PeekKind() == '"' {
-			return errors.New(`member "image" cannot be sent; want only text`)
+			return errors.New(`member "image" cannot be sent: want only text`)
 		}
 		rank := slices.Index(f.turns, name)
 		if rank < 0 || rank > best {
@@ -57,7 +57,7 @@ func (f conversationFormat) readConversation(d *jsontext.Decoder) (conversation,
 		return err
 	})
 	if err == nil && best == len(f.turns) && !f.optional {
-		err = fmt.Errorf("there is no %q, must be an array of turns", f.turns[0])
+		err = fmt.Errorf("there is no %q: want an array of turns", f.turns[0])
 	}
 	return c, err
 }
@@ -73,7 +73,7 @@ func (f conversationFormat) readTurns(d *jsontext.Decoder, name string) (convers
 	for ; d.PeekKind() != ']'; c.turns++ {
 		if c.turns >= 2 || d.PeekKind() != '{' {
 			if c.turns < 2 && invalid == nil && d.PeekKind() != 0 {
-				invalid = fmt.Errorf("turn %d is a JSON %s, must be an object", c.turns, kindName(d.PeekKind()))
+				invalid = fmt.Errorf("turn %d is a JSON %s: want an object", c.turns, kindName(d.PeekKind()))
 			}
 			if err := d.SkipValue(); err != nil {
 				return c, err
@@ -114,7 +114,7 @@ func (f conversationFormat) readTurn(d *jsontext.Decoder) (text string, problem,
 		best = rank
 		if kind := d.PeekKind(); kind != '"' {
 			if kind != 0 {
-				problem = fmt.Errorf("%q is a JSON %s, must be a string", name, kindName(kind))
+				problem = fmt.Errorf("%q is a JSON %s: want a string", name, kindName(kind))
 			}
 			return d.SkipValue()
 		}
@@ -126,7 +126,7 @@ func (f conversationFormat) readTurn(d *jsontext.Decoder) (text string, problem,
 		return nil
 	})
 	if best == len(f.texts) {
-		problem = fmt.Errorf("there is no %q, must be a string", f.texts[0])
+		problem = fmt.Errorf("there is no %q: want a string", f.texts[0])
 	}
 	return text, problem, err
 }

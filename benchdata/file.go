@@ -82,7 +82,7 @@ func newSource(r io.Reader) (*source, error) {
 		return nil, errors.New("the file is empty")
 	case bytes.HasPrefix(begin, []byte{0xfe, 0xff}) || bytes.HasPrefix(begin, []byte{0xff, 0xfe}):
 		s.close()
-		return nil, errors.New("the file is UTF-16, must be UTF-8")
+		return nil, errors.New("the file is UTF-16: want UTF-8")
 	case bytes.Equal(begin, []byte{0xef, 0xbb, 0xbf}):
 		b.Discard(3)
 	}
@@ -117,7 +117,7 @@ func readFile[T any](kind, path string, read func(*source) (T, error)) (T, error
 	}
 	defer f.Close()
 	if i, err := f.Stat(); err == nil && i.IsDir() {
-		return none, fmt.Errorf("%s %s: is a folder, must be a file", kind, path)
+		return none, fmt.Errorf("%s %s: is a folder: want a file", kind, path)
 	}
 	got, err := readText(f, read)
 	if at, ok := errors.AsType[*lineError](err); ok {

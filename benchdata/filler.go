@@ -42,9 +42,9 @@ const (
 func (f Filler) Requests(n int) ([]llmbench.Request, error) {
 	switch {
 	case n < 1:
-		return nil, fmt.Errorf("filler: %d requests, must be at least 1", n)
+		return nil, fmt.Errorf("filler: %d requests: want at least 1", n)
 	case f.Input < 1 || f.Output < 1 || f.Template < 0:
-		return nil, fmt.Errorf("filler: Input, Output and Template are %d, %d and %d tokens, must be at least 1, 1 and 0", f.Input, f.Output, f.Template)
+		return nil, fmt.Errorf("filler: Input, Output and Template are %d, %d and %d tokens: want at least 1, 1 and 0", f.Input, f.Output, f.Template)
 	}
 	tok := orWords(f.Tokenizer)
 	requests := make([]llmbench.Request, n)
@@ -61,7 +61,7 @@ func (f Filler) Requests(n int) ([]llmbench.Request, error) {
 		target := f.Input - f.Template
 		least := tok.Count(text(0))
 		if least > target {
-			return nil, fmt.Errorf("filler: Input is %d tokens, must be at least %d, the length of letters, request and Template", f.Input, least+f.Template)
+			return nil, fmt.Errorf("filler: Input is %d tokens: want at least %d, the length of letters, request and Template", f.Input, least+f.Template)
 		}
 		// Search for the largest number of words that fit: low words fit, high words do not.
 		low, high := 0, 1

@@ -46,5 +46,5 @@ func TestFiller(t *testing.T) {
 		assert.ErrorContains(t, err, "filler: ")
 	}
 	_, err = Filler{Input: math.MaxInt32, Output: 1}.Requests(0)
-	assert.Error(t, err, "filler: 0 requests, must be at least 1")
+	assert.Error(t, err, "filler: 0 requests: want at least 1")
 }

@@ -31,7 +31,7 @@ func begin(d *jsontext.Decoder, want jsontext.Kind, what string) error {
 	switch kind := d.PeekKind(); kind {
 	case want, 0, ']', '}': // ReadToken returns an error for the last three
 	default:
-		return fmt.Errorf("%s is a JSON %s, must be an %s", what, kindName(kind), kindName(want))
+		return fmt.Errorf("%s is a JSON %s: want an %s", what, kindName(kind), kindName(want))
 	}
 	_, err := d.ReadToken()
 	if err == io.EOF {

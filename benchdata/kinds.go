@@ -144,7 +144,7 @@ func question(f QuestionFormat) kind {
 			NoRepeat: !p.bool("repeat", true), Seed: o.Seed, Salt: o.Salt, Tokenizer: o.Tokenizer}
 		if f == CustomVLLM {
 			if q.OwnOutput = p.bool("own-output", false); q.OwnOutput && o.Output > 0 {
-				p.errorf("an output of %d tokens and parameter own-output=true, want one of them", o.Output)
+				p.errorf("an output of %d tokens and parameter own-output=true: want one of them", o.Output)
 			}
 		}
 		return q
@@ -203,7 +203,7 @@ func split(spec string) (first, query string, err error) {
 	for part := range strings.SplitSeq(list, ",") {
 		switch {
 		case strings.Contains(part, "?") || query == "" && !strings.Contains(part, "="):
-			return "", "", fmt.Errorf("dataset %q: %s reads no file; want parameters like %s:output=100", spec, name, name)
+			return "", "", fmt.Errorf("dataset %q: %s reads no file: want parameters like %s:output=100", spec, name, name)
 		case strings.Contains(part, "="):
 			query += "&" + strings.TrimSpace(part)
 		default: // the value before is a list
@@ -282,7 +282,7 @@ func Open(spec string, o Options) (Workload, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch {
 		case !p.known[name]:
-			p.errorf("parameter %s, want one of %s", name, strings.Join(slices.Sorted(maps.Keys(p.known)), ", "))
+			p.errorf("parameter %s: want one of %s", name, strings.Join(slices.Sorted(maps.Keys(p.known)), ", "))
 		case len(values[name]) > 1:
 			p.errorf("parameter %s is given twice", name)
 		}
@@ -327,7 +327,7 @@ func (p *params) bool(name string, unset bool) bool {
 	}
 	b, err := strconv.ParseBool(v)
 	if err != nil {
-		p.errorf("parameter %s=%s, want true or false", name, v)
+		p.errorf("parameter %s=%s: want true or false", name, v)
 	}
 	return b
 }
@@ -340,7 +340,7 @@ func (p *params) count(name string) int {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > mostTokens {
-		p.errorf("parameter %s=%s, want a whole number from 1 to %d", name, v, mostTokens)
+		p.errorf("parameter %s=%s: want a whole number from 1 to %d", name, v, mostTokens)
 	}
 	return n
 }
@@ -349,7 +349,7 @@ func (p *params) count(name string) int {
 func (p *params) length(name string, dst *int) {
 	n := p.count(name)
 	if n > 0 && *dst > 0 && n != *dst {
-		p.errorf("parameter %s=%d and an %s of %d tokens, want one of them", name, n, name, *dst)
+		p.errorf("parameter %s=%d and an %s of %d tokens: want one of them", name, n, name, *dst)
 	}
 	*dst = cmp.Or(n, *dst)
 }
@@ -362,7 +362,7 @@ func (p *params) number(name string) float64 {
 	}
 	x, err := strconv.ParseFloat(v, 64)
 	if err != nil || !(x > 0 && x < 1e9) {
-		p.errorf("parameter %s=%s, want a number above 0", name, v)
+		p.errorf("parameter %s=%s: want a number above 0", name, v)
 	}
 	return x
 }
@@ -375,7 +375,7 @@ func (p *params) duration(name string) time.Duration {
 	}
 	d, err := time.ParseDuration(v)
 	if err != nil || d <= 0 {
-		p.errorf("parameter %s=%s, want a duration like 10m, above 0", name, v)
+		p.errorf("parameter %s=%s: want a duration like 10m, above 0", name, v)
 	}
 	return d
 }
@@ -384,6 +384,6 @@ func (p *params) duration(name string) time.Duration {
 // instead.
 func (p *params) noInput(o Options, parts string) {
 	if o.Input > 0 {
-		p.errorf("an input of %d tokens, want the parameters %s", o.Input, parts)
+		p.errorf("an input of %d tokens: want the parameters %s", o.Input, parts)
 	}
 }

@@ -169,12 +169,12 @@ func TestKindsMalformed(t *testing.T) {
 			assert.Equal(t, strings.Count(err.Error(), "\n"), 0, "%v", err)
 		}
 		fails(filepath.Join(dir, "none"), "no such file")
-		fails(dir, "is a folder, must be a file")
+		fails(dir, "is a folder: want a file")
 		file := filepath.Join(dir, "file")
 		for _, tt := range []struct{ text, want string }{
 			{"", "the file is empty"},
 			{"\ufeff", ""},
-			{"\xfe\xff\x00{", "the file is UTF-16, must be UTF-8"},
+			{"\xfe\xff\x00{", "the file is UTF-16: want UTF-8"},
 			{"\x1f\x8b\x08\x00", ""},
 			{"\x28\xb5\x2f\xfd\xff\xff", ""},
 		} {
@@ -235,31 +235,31 @@ func TestOpen(t *testing.T) {
 		{"nothing:x", Options{}, `dataset "nothing:x": want one of random, random-vllm, random-sglang, prefix-repetition, generated-shared-prefix, sonnet[:PATH], sharegpt:PATH`},
 		{"openqa", Options{}, "want the path of a file, openqa:PATH"},
 		{"openqa:?min=3", Options{}, "want the path of a file, openqa:PATH"},
-		{"random:x", Options{}, "random reads no file; want parameters like random:output=100"},
-		{"openqa:x?speed=2", Options{}, "parameter speed, want one of max, min, output, repeat"},
-		{"sharegpt:x?speed=2", Options{}, "parameter speed, want one of output, repeat"},
-		{"sharegpt-sglang:x?repeat=false", Options{}, "parameter repeat, want one of context, output"},
-		{"sharegpt:x?repeat=never", Options{}, "parameter repeat=never, want true or false"},
+		{"random:x", Options{}, "random reads no file: want parameters like random:output=100"},
+		{"openqa:x?speed=2", Options{}, "parameter speed: want one of max, min, output, repeat"},
+		{"sharegpt:x?speed=2", Options{}, "parameter speed: want one of output, repeat"},
+		{"sharegpt-sglang:x?repeat=false", Options{}, "parameter repeat: want one of context, output"},
+		{"sharegpt:x?repeat=never", Options{}, "parameter repeat=never: want true or false"},
 		{"jsonl:x?own-output=true", Options{Output: 5}, "an output of 5 tokens and parameter own-output=true"},
-		{"azure:x?speed=0", Options{}, "parameter speed=0, want a number above 0"},
+		{"azure:x?speed=0", Options{}, "parameter speed=0: want a number above 0"},
 		{"azure:x?speed=1&speed=2", Options{}, "parameter speed is given twice"},
-		{"azure:x?from=9", Options{}, "parameter from=9, want a duration like 10m"},
-		{"azure:x?max-tokens=-9", Options{}, "parameter max-tokens=-9, want a whole number"},
+		{"azure:x?from=9", Options{}, "parameter from=9: want a duration like 10m"},
+		{"azure:x?max-tokens=-9", Options{}, "parameter max-tokens=-9: want a whole number"},
 		{"azure:x?%zz", Options{}, "invalid URL escape"},
 		{"azure:x", Options{Output: 5}, "an output of 5 tokens, but the lengths of a trace are fixed"},
 		{"sharegpt:x", Options{Input: 5}, "an input of 5 tokens, but the lengths of its prompts are fixed"},
-		{"random:prefix=9?output=5", Options{}, "random reads no file; want parameters like random:output=100"},
+		{"random:prefix=9?output=5", Options{}, "random reads no file: want parameters like random:output=100"},
 		{"random:output=5,output=5", Options{}, "parameter output is given twice"},
-		{"random:output=5,6", Options{}, "parameter output=5,6, want a whole number from 1"},
-		{"random:output=0", Options{}, "parameter output=0, want a whole number from 1"},
-		{"random:batch=4", Options{}, "parameter batch, want one of input, output, prefix"},
-		{"random:input=5", Options{Input: 6}, "parameter input=5 and an input of 6 tokens, want one of them"},
-		{"openqa:x?output=5", Options{Output: 6}, "parameter output=5 and an output of 6 tokens, want one of them"},
-		{"openqa:x?input=5", Options{}, "parameter input, want one of max, min, output, repeat"},
+		{"random:output=5,6", Options{}, "parameter output=5,6: want a whole number from 1"},
+		{"random:output=0", Options{}, "parameter output=0: want a whole number from 1"},
+		{"random:batch=4", Options{}, "parameter batch: want one of input, output, prefix"},
+		{"random:input=5", Options{Input: 6}, "parameter input=5 and an input of 6 tokens: want one of them"},
+		{"openqa:x?output=5", Options{Output: 6}, "parameter output=5 and an output of 6 tokens: want one of them"},
+		{"openqa:x?input=5", Options{}, "parameter input: want one of max, min, output, repeat"},
 		{"azure:x?output=5", Options{}, "an output of 5 tokens, but the lengths of a trace are fixed"},
-		{"prefix-repetition:input=5", Options{}, "an input of 5 tokens, want the parameters prefix and suffix"},
-		{"prefix-repetition", Options{Input: 5}, "an input of 5 tokens, want the parameters prefix and suffix"},
-		{"generated-shared-prefix?in-order=maybe", Options{}, "parameter in-order=maybe, want true or false"},
+		{"prefix-repetition:input=5", Options{}, "an input of 5 tokens: want the parameters prefix and suffix"},
+		{"prefix-repetition", Options{Input: 5}, "an input of 5 tokens: want the parameters prefix and suffix"},
+		{"generated-shared-prefix?in-order=maybe", Options{}, "parameter in-order=maybe: want true or false"},
 	} {
 		_, err := Open(tt.spec, tt.o)
 		assert.ErrorContains(t, err, tt.want)
@@ -286,7 +286,7 @@ func TestSeparate(t *testing.T) {
 	_, _, err := Separate("random:input=5,input=6", "input")
 	assert.Error(t, err, `dataset "random:input=5,input=6": parameter input is given twice`)
 	_, _, err = Separate("random:x", "input")
-	assert.Error(t, err, `dataset "random:x": random reads no file; want parameters like random:output=100`)
+	assert.Error(t, err, `dataset "random:x": random reads no file: want parameters like random:output=100`)
 }
 
 // TestReadme checks that README.md lists every kind that has a file.

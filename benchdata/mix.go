@@ -39,17 +39,17 @@ type Share struct {
 // Requests returns n requests, or fewer if the workload has fewer.
 func (m Mix) Requests(n int) ([]llmbench.Request, error) {
 	if m.Of == nil {
-		return nil, errors.New("mix: no workload: the field Of must be set")
+		return nil, errors.New("mix: no workload: want one in the field Of")
 	}
 	sum := 0.0
 	for _, s := range m.Shares {
 		if !(s.Weight > 0) || math.IsInf(s.Weight, 0) {
-			return nil, fmt.Errorf("mix: weight %v of the model %q; want a number above 0", s.Weight, s.Model)
+			return nil, fmt.Errorf("mix: weight %v of the model %q: want a number above 0", s.Weight, s.Model)
 		}
 		sum += s.Weight
 	}
 	if len(m.Shares) == 0 {
-		return nil, errors.New("mix: no shares; want at least one")
+		return nil, errors.New("mix: no shares: want at least one")
 	}
 	requests, err := m.Of.Requests(n)
 	if err != nil {

@@ -36,12 +36,12 @@ func (p PrefixRepetition) Requests(n int) ([]llmbench.Request, error) {
 	p.Prefixes, p.Prefix, p.Suffix, p.Output = cmp.Or(p.Prefixes, 10), cmp.Or(p.Prefix, 256), cmp.Or(p.Suffix, 256), cmp.Or(p.Output, 128)
 	switch {
 	case p.Prefixes < 1 || p.Prefix < 1 || p.Suffix < 1 || p.Output < 1 || p.Prefix > mostTokens || p.Suffix > mostTokens:
-		return nil, fmt.Errorf("prefix repetition: fields Prefixes, Prefix, Suffix and Output are %d, %d, %d and %d, must be at least 1, and Prefix and Suffix at most %d",
+		return nil, fmt.Errorf("prefix repetition: fields Prefixes, Prefix, Suffix and Output are %d, %d, %d and %d: want at least 1, and Prefix and Suffix at most %d",
 			p.Prefixes, p.Prefix, p.Suffix, p.Output, mostTokens)
 	case n < p.Prefixes:
-		return nil, fmt.Errorf("prefix repetition: %d requests, must be at least as many as the %d Prefixes", n, p.Prefixes)
+		return nil, fmt.Errorf("prefix repetition: %d requests: want at least as many as the %d Prefixes", n, p.Prefixes)
 	case p.Template < 0 || p.Template >= p.Suffix:
-		return nil, fmt.Errorf("prefix repetition: field Template is %d tokens, must be from 0 to %d (less than Suffix)", p.Template, p.Suffix-1)
+		return nil, fmt.Errorf("prefix repetition: field Template is %d tokens: want from 0 to %d (less than Suffix)", p.Template, p.Suffix-1)
 	}
 	g := groups{seed: p.Seed, salt: p.Salt, ordered: p.InOrder, tok: orWords(p.Tokenizer), output: func(*rand.Rand) int { return p.Output }}
 	each := n / p.Prefixes
@@ -92,14 +92,14 @@ func (p SharedPrefix) Requests(n int) ([]llmbench.Request, error) {
 	p.Ratio = cmp.Or(p.Ratio, 1)
 	switch {
 	case n < 1:
-		return nil, fmt.Errorf("shared prefix: %d requests, must be at least 1", n)
+		return nil, fmt.Errorf("shared prefix: %d requests: want at least 1", n)
 	case p.PerGroup < 1 || p.System < 1 || p.Question < 1 || p.Output < 1 || p.System > mostTokens || p.Question > mostTokens:
-		return nil, fmt.Errorf("shared prefix: fields PerGroup, System, Question and Output are %d, %d, %d and %d, must be at least 1, and System and Question at most %d",
+		return nil, fmt.Errorf("shared prefix: fields PerGroup, System, Question and Output are %d, %d, %d and %d: want at least 1, and System and Question at most %d",
 			p.PerGroup, p.System, p.Question, p.Output, mostTokens)
 	case !(p.Ratio > 0 && p.Ratio <= 1):
-		return nil, fmt.Errorf("shared prefix: field Ratio is %v, must be above 0 to 1, or 0 for 1", p.Ratio)
+		return nil, fmt.Errorf("shared prefix: field Ratio is %v: want above 0 to 1, or 0 for 1", p.Ratio)
 	case p.Template < 0:
-		return nil, fmt.Errorf("shared prefix: field Template is %d tokens, must be at least 0", p.Template)
+		return nil, fmt.Errorf("shared prefix: field Template is %d tokens: want at least 0", p.Template)
 	}
 	drawn := func(full int) func(*rand.Rand) int { return lengths{SGLang, full, p.Ratio}.draw }
 	question := drawn(p.Question)

@@ -117,15 +117,15 @@ func seeded(seed, i uint64) *rand.Rand {
 func (p Prompts) check(n int) error {
 	switch text := p.Input - p.Template; {
 	case n < 1:
-		return fmt.Errorf("prompts: %d requests, must be at least 1", n)
+		return fmt.Errorf("prompts: %d requests: want at least 1", n)
 	case p.Input < 1:
-		return fmt.Errorf("prompts: Input is %d tokens, must be at least 1", p.Input)
+		return fmt.Errorf("prompts: Input is %d tokens: want at least 1", p.Input)
 	case p.Output < 1:
-		return fmt.Errorf("prompts: Output is %d tokens, must be at least 1", p.Output)
+		return fmt.Errorf("prompts: Output is %d tokens: want at least 1", p.Output)
 	case p.Template < 0 || text < 1:
-		return fmt.Errorf("prompts: Template is %d tokens, must be from 0 to %d (less than Input)", p.Template, p.Input-1)
+		return fmt.Errorf("prompts: Template is %d tokens: want from 0 to %d (less than Input)", p.Template, p.Input-1)
 	case p.SharedPrefix < 0 || p.SharedPrefix >= text:
-		return fmt.Errorf("prompts: SharedPrefix is %d tokens, must be from 0 to %d (less than Input - Template)", p.SharedPrefix, text-1)
+		return fmt.Errorf("prompts: SharedPrefix is %d tokens: want from 0 to %d (less than Input - Template)", p.SharedPrefix, text-1)
 	}
 	return nil
 }

@@ -127,19 +127,19 @@ func (q Questions) kind() string {
 
 func (q Questions) check(n int) error {
 	if _, ok := questionFormats[q.Format]; !ok {
-		return fmt.Errorf("field Format is %q, must be one of the formats of questions", q.Format)
+		return fmt.Errorf("field Format is %q: want one of the formats of questions", q.Format)
 	}
 	switch {
 	case n < 1:
-		return fmt.Errorf("%d requests, must be at least 1", n)
+		return fmt.Errorf("%d requests: want at least 1", n)
 	case q.Output < 0 || q.Output > mostTokens:
-		return fmt.Errorf("field Output is %d tokens, must be from 1 to %d, or 0 for the default", q.Output, mostTokens)
+		return fmt.Errorf("field Output is %d tokens: want from 1 to %d, or 0 for the default", q.Output, mostTokens)
 	case q.OwnOutput && q.Format != CustomVLLM:
-		return fmt.Errorf("field OwnOutput is set for format %s, must be for %s only", q.Format, CustomVLLM)
+		return fmt.Errorf("field OwnOutput is set for format %s: want it for %s only", q.Format, CustomVLLM)
 	case q.OwnOutput && q.Output > 0:
-		return fmt.Errorf("field Output is %d tokens and OwnOutput is set, want one of them", q.Output)
+		return fmt.Errorf("field Output is %d tokens and OwnOutput is set: want one of them", q.Output)
 	case q.MinPrompt < 0 || q.MaxPrompt < 0 || q.MaxPrompt > 0 && q.MaxPrompt < q.MinPrompt:
-		return fmt.Errorf("fields MinPrompt and MaxPrompt are %d and %d tokens, must be at least 0 and in order", q.MinPrompt, q.MaxPrompt)
+		return fmt.Errorf("fields MinPrompt and MaxPrompt are %d and %d tokens: want at least 0 and in order", q.MinPrompt, q.MaxPrompt)
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func (q Questions) question(o item, r llmbench.Request) (llmbench.Request, error
 	case CustomVLLM:
 		if q.OwnOutput {
 			if r.MaxTokens, err = o.tokens("output_tokens"); err == nil && r.MaxTokens == 0 {
-				err = errors.New(`"output_tokens" is 0, must be at least 1`)
+				err = errors.New(`"output_tokens" is 0: want at least 1`)
 			}
 		}
 		return r, err

@@ -98,17 +98,17 @@ func (r Random) check(n int) error {
 	}
 	switch {
 	case r.Rules != VLLM && r.Rules != SGLang:
-		return fmt.Errorf("field Rules is %q, must be %s or %s", r.Rules, VLLM, SGLang)
+		return fmt.Errorf("field Rules is %q: want %s or %s", r.Rules, VLLM, SGLang)
 	case n < 1:
-		return fmt.Errorf("%d requests, must be at least 1", n)
+		return fmt.Errorf("%d requests: want at least 1", n)
 	case r.Input < 1 || r.Output < 1 || r.Input > mostTokens || r.Output > mostTokens:
-		return fmt.Errorf("fields Input and Output are %d and %d tokens, must be from 1 to %d", r.Input, r.Output, mostTokens)
+		return fmt.Errorf("fields Input and Output are %d and %d tokens: want from 1 to %d", r.Input, r.Output, mostTokens)
 	case !(r.Ratio >= 0 && r.Ratio <= most):
-		return fmt.Errorf("field Ratio is %v, must be from 0 to 1, and by the rules of %s below 1", r.Ratio, VLLM)
+		return fmt.Errorf("field Ratio is %v: want from 0 to 1, and by the rules of %s below 1", r.Ratio, VLLM)
 	case r.Prefix < 0 || r.Prefix > 0 && r.Rules != VLLM:
-		return fmt.Errorf("field Prefix is %d tokens by the rules of %s, must be 0 or more, and 0 unless field Rules is %s", r.Prefix, r.Rules, VLLM)
+		return fmt.Errorf("field Prefix is %d tokens by the rules of %s: want 0 or more, and 0 unless field Rules is %s", r.Prefix, r.Rules, VLLM)
 	case r.Template < 0:
-		return fmt.Errorf("field Template is %d tokens, must be at least 0", r.Template)
+		return fmt.Errorf("field Template is %d tokens: want at least 0", r.Template)
 	}
 	return nil
 }

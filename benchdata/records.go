@@ -142,10 +142,10 @@ func (o item) has(name string) bool {
 func (o item) value(name string, want jsontext.Kind) (jsontext.Value, error) {
 	v, ok := o[name]
 	if !ok {
-		return nil, fmt.Errorf("there is no %q, must be a %s", name, kindName(want))
+		return nil, fmt.Errorf("there is no %q: want a %s", name, kindName(want))
 	}
 	if v.Kind() != want {
-		return nil, fmt.Errorf("%q is a JSON %s, must be a %s", name, kindName(v.Kind()), kindName(want))
+		return nil, fmt.Errorf("%q is a JSON %s: want a %s", name, kindName(v.Kind()), kindName(want))
 	}
 	return v, nil
 }
@@ -183,7 +183,7 @@ func (o item) tokens(name string) (int, error) {
 		return 0, err
 	}
 	if x != math.Trunc(x) || x < 0 || x > mostTokens {
-		return 0, fmt.Errorf("%q is %v, must be a whole number of tokens from 0 to %d", name, x, mostTokens)
+		return 0, fmt.Errorf("%q is %v: want a whole number of tokens from 0 to %d", name, x, mostTokens)
 	}
 	return int(x), nil
 }

@@ -92,13 +92,13 @@ func TestShareGPTByRule(t *testing.T) {
 		s          ShareGPT
 		file, want string
 	}{
-		{ShareGPT{Rules: SGLang, Output: 3}, "[" + other + "]", "sharegpt-sglang: field Output is 3 tokens, must be at least 4"},
+		{ShareGPT{Rules: SGLang, Output: 3}, "[" + other + "]", "sharegpt-sglang: field Output is 3 tokens: want at least 4"},
 		{ShareGPT{Context: 9}, "[" + other + "]", "field Context is 9 tokens by the rules of vllm"},
-		{ShareGPT{Rules: "tgi"}, "[" + other + "]", `field Rules is "tgi", must be vllm, sglang or sglang-custom`},
-		{sglang, other, "the file is a JSON object, must be an array"},
+		{ShareGPT{Rules: "tgi"}, "[" + other + "]", `field Rules is "tgi": want vllm, sglang or sglang-custom`},
+		{sglang, other, "the file is a JSON object: want an array"},
 		{custom, other + "\n{not JSON}\n", "jsonl-sglang: line 2: record 1: "},
 		{custom, `{"image": "a.png", ` + other[1:], `line 1: record 0: member "image" cannot be sent`},
-		{custom, `{"conversations": [{"role": "user"}, {"content": "w w"}]}`, `record 0: turn 0: there is no "content", must be a string`},
+		{custom, `{"conversations": [{"role": "user"}, {"content": "w w"}]}`, `record 0: turn 0: there is no "content": want a string`},
 	} {
 		_, err := tt.s.Read(strings.NewReader(tt.file), 5)
 		assert.ErrorContains(t, err, tt.want)
@@ -142,10 +142,10 @@ func TestRandomRanges(t *testing.T) {
 		r    Random
 		want string
 	}{
-		{Random{Ratio: 1}, "field Ratio is 1, must be from 0 to 1, and by the rules of vllm below 1"},
+		{Random{Ratio: 1}, "field Ratio is 1: want from 0 to 1, and by the rules of vllm below 1"},
 		{Random{Ratio: -0.5}, "field Ratio is -0.5"},
 		{Random{Rules: SGLang, Prefix: 1}, "field Prefix is 1 tokens by the rules of sglang"},
-		{Random{Rules: SGLangCustom}, `field Rules is "sglang-custom", must be vllm or sglang`},
+		{Random{Rules: SGLangCustom}, `field Rules is "sglang-custom": want vllm or sglang`},
 		{Random{Input: -1}, "fields Input and Output are -1 and 128 tokens"},
 		{Random{Input: 1, Ratio: 0.5}, "the shortest prompt has none"},
 		{Random{Template: -1}, "field Template is -1 tokens"},
@@ -182,7 +182,7 @@ func TestSonnet(t *testing.T) {
 		s    Sonnet
 		want string
 	}{
-		{Sonnet{Input: 5}, "sonnet: field Input is 5 tokens, must be more than the 7 of the task"},
+		{Sonnet{Input: 5}, "sonnet: field Input is 5 tokens: want more than the 7 of the task"},
 		{Sonnet{Input: 100, Prefix: 100}, "want more lines for Input than for Prefix"},
 		{Sonnet{Input: 5000, Prefix: 4000}, "and at most the 322 lines of the file for Prefix"},
 		{Sonnet{Path: "testdata/none.txt"}, "no such file"},
@@ -225,9 +225,9 @@ func TestPrefixRepetition(t *testing.T) {
 		p    PrefixRepetition
 		want string
 	}{
-		{PrefixRepetition{Prefixes: 6}, "prefix repetition: 5 requests, must be at least as many as the 6 Prefixes"},
-		{PrefixRepetition{Prefixes: 1, Suffix: 4, Template: 4}, "field Template is 4 tokens, must be from 0 to 3"},
-		{PrefixRepetition{Prefix: -1}, "are 10, -1, 256 and 128, must be at least 1"},
+		{PrefixRepetition{Prefixes: 6}, "prefix repetition: 5 requests: want at least as many as the 6 Prefixes"},
+		{PrefixRepetition{Prefixes: 1, Suffix: 4, Template: 4}, "field Template is 4 tokens: want from 0 to 3"},
+		{PrefixRepetition{Prefix: -1}, "are 10, -1, 256 and 128: want at least 1"},
 	} {
 		_, err := tt.p.Requests(5)
 		assert.ErrorContains(t, err, tt.want)
@@ -267,7 +267,7 @@ func TestSharedPrefix(t *testing.T) {
 		want string
 	}{
 		{SharedPrefix{Ratio: 1.5}, "shared prefix: field Ratio is 1.5"},
-		{SharedPrefix{System: -1}, "are 16, -1, 128 and 256, must be at least 1"},
+		{SharedPrefix{System: -1}, "are 16, -1, 128 and 256: want at least 1"},
 		{SharedPrefix{Template: -1}, "field Template is -1 tokens"},
 	} {
 		_, err := tt.p.Requests(5)
@@ -294,16 +294,16 @@ func TestBodies(t *testing.T) {
 		{`{"prompt": "a"}`, `member "prompt" cannot be sent`},
 		{`{"model": "m"}`, `there are no "messages"`},
 		{`{"messages": []}`, `there are no "messages"`},
-		{`{"messages": "a"}`, `"messages" must be an array of objects`},
-		{`{"messages": [{"role": "user"}]}`, `message 0: there is no "content", must be a string`},
-		{`{"messages": [{"role": "user", "content": 7}]}`, `message 0: "content" is a JSON number, must be a string`},
-		{`{"messages": [{"role": "tool", "content": "a"}]}`, `message 0: "role" is "tool", must be system, developer, user or assistant`},
+		{`{"messages": "a"}`, `"messages": want an array of objects`},
+		{`{"messages": [{"role": "user"}]}`, `message 0: there is no "content": want a string`},
+		{`{"messages": [{"role": "user", "content": 7}]}`, `message 0: "content" is a JSON number: want a string`},
+		{`{"messages": [{"role": "tool", "content": "a"}]}`, `message 0: "role" is "tool": want system, developer, user or assistant`},
 		{`{"messages": [{"role": "user", "content": "a", "name": "b"}]}`, `message 0: member "name" cannot be sent`},
-		{`{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}`, `message 0: part 0: "type" is "image_url", must be text`},
-		{`{"messages": [{"role": "user", "content": ["a"]}]}`, `message 0: "content" must be a string or an array of parts`},
+		{`{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}`, `message 0: part 0: "type" is "image_url": want text`},
+		{`{"messages": [{"role": "user", "content": ["a"]}]}`, `message 0: "content": want a string or an array of parts`},
 		{`{"messages": [{"role": "user", "content": "a"}], "tools": []}`, `member "tools" cannot be sent`},
-		{`{"messages": [{"role": "user", "content": "a"}], "max_tokens": 0}`, `"max_tokens" is 0, must be at least 1`},
-		{`{"messages": [{"role": "user", "content": "a"}], "max_tokens": 1.5}`, `"max_tokens" is 1.5, must be a whole number`},
+		{`{"messages": [{"role": "user", "content": "a"}], "max_tokens": 0}`, `"max_tokens" is 0: want at least 1`},
+		{`{"messages": [{"role": "user", "content": "a"}], "max_tokens": 1.5}`, `"max_tokens" is 1.5: want a whole number`},
 	} {
 		_, err := Bodies{}.Read(strings.NewReader("\n"+tt.body), 1)
 		assert.ErrorContains(t, err, "openai: line 2: record 0: "+tt.want)

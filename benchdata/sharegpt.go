@@ -129,13 +129,13 @@ func (s ShareGPT) read(r *source, n int) ([]llmbench.Request, error) {
 	rules, ok := shareGPTRules[s.Rules]
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("field Rules is %q, must be %s, %s or %s", s.Rules, VLLM, SGLang, SGLangCustom)
+		return nil, fmt.Errorf("field Rules is %q: want %s, %s or %s", s.Rules, VLLM, SGLang, SGLangCustom)
 	case n < 1:
-		return nil, fmt.Errorf("%d requests, must be at least 1", n)
+		return nil, fmt.Errorf("%d requests: want at least 1", n)
 	case s.Output < 0 || s.Output > mostTokens || s.Output > 0 && s.Output < rules.leastOutput:
-		return nil, fmt.Errorf("field Output is %d tokens, must be at least %d, or 0 for the answers' own", s.Output, rules.leastOutput)
+		return nil, fmt.Errorf("field Output is %d tokens: want at least %d, or 0 for the answers' own", s.Output, rules.leastOutput)
 	case s.Context < 0 || s.Context > 0 && s.Rules == VLLM:
-		return nil, fmt.Errorf("field Context is %d tokens by the rules of %s, must be 0 or more, and 0 if field Rules is %s", s.Context, s.Rules, VLLM)
+		return nil, fmt.Errorf("field Context is %d tokens by the rules of %s: want 0 or more, and 0 if field Rules is %s", s.Context, s.Rules, VLLM)
 	}
 	if s.Context > 0 {
 		rules.mostPair = s.Context

@@ -83,13 +83,13 @@ func (s Sonnet) read(r *source, n int) ([]llmbench.Request, error) {
 	base := tok.Count(sonnetTask) + s.Template
 	switch {
 	case n < 1:
-		return nil, fmt.Errorf("%d requests, must be at least 1", n)
+		return nil, fmt.Errorf("%d requests: want at least 1", n)
 	case s.Output < 1:
-		return nil, fmt.Errorf("field Output is %d tokens, must be at least 1", s.Output)
+		return nil, fmt.Errorf("field Output is %d tokens: want at least 1", s.Output)
 	case s.Template < 0:
-		return nil, fmt.Errorf("field Template is %d tokens, must be at least 0", s.Template)
+		return nil, fmt.Errorf("field Template is %d tokens: want at least 0", s.Template)
 	case s.Input <= base || s.Input > mostTokens:
-		return nil, fmt.Errorf("field Input is %d tokens, must be more than the %d of the task and at most %d", s.Input, base, mostTokens)
+		return nil, fmt.Errorf("field Input is %d tokens: want more than the %d of the task and at most %d", s.Input, base, mostTokens)
 	}
 	var all []string
 	tokens := 0

@@ -135,19 +135,19 @@ func (t Trace) kind() string {
 func (t Trace) check() error {
 	switch _, ok := traceFormats[t.Format]; {
 	case !ok:
-		return fmt.Errorf("field Format is %q, must be one of the formats of traces", t.Format)
+		return fmt.Errorf("field Format is %q: want one of the formats of traces", t.Format)
 	case t.From < 0 || t.For < 0:
 		return fmt.Errorf("fields From and For are %v and %v, neither may be negative", t.From, t.For)
 	case !(t.Share >= 0 && t.Share <= 1):
-		return fmt.Errorf("field Share is %v, must be above 0 and at most 1, or 0 for all", t.Share)
+		return fmt.Errorf("field Share is %v: want above 0 and at most 1, or 0 for all", t.Share)
 	case !(t.Speed >= 0) || math.IsInf(t.Speed, 0):
-		return fmt.Errorf("field Speed is %v, must be above 0, or 0 for 1", t.Speed)
+		return fmt.Errorf("field Speed is %v: want above 0, or 0 for 1", t.Speed)
 	case t.MaxTokens < 0:
-		return fmt.Errorf("field MaxTokens is %d, must be at least 1, or 0 for no limit", t.MaxTokens)
+		return fmt.Errorf("field MaxTokens is %d: want at least 1, or 0 for no limit", t.MaxTokens)
 	case t.Template < 0:
-		return fmt.Errorf("field Template is %d tokens, must be at least 0", t.Template)
+		return fmt.Errorf("field Template is %d tokens: want at least 0", t.Template)
 	case t.Model != "" && t.Format != BurstGPT:
-		return fmt.Errorf("field Model is %q, must be empty unless field Format is %s", t.Model, BurstGPT)
+		return fmt.Errorf("field Model is %q: want it empty unless field Format is %s", t.Model, BurstGPT)
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (t Trace) load(s *source, n int) (loaded, error) {
 func (t Trace) firstRows(s *source, n int) iter.Seq2[TraceRow, error] {
 	return func(yield func(TraceRow, error) bool) {
 		if n < 0 {
-			yield(TraceRow{}, fmt.Errorf("%d requests, must be at least 1, or 0 for all", n))
+			yield(TraceRow{}, fmt.Errorf("%d requests: want at least 1, or 0 for all", n))
 			return
 		}
 		taken := 0
@@ -230,9 +230,9 @@ func (t Trace) rows(s *source) iter.Seq2[TraceRow, error] {
 			case !started:
 				started, first, last = true, r.At, r.At
 			case r.At < last:
-				err = &lineError{Line: s.line(), Err: fmt.Errorf("the row is %v earlier than the row before, must be in order of time", last-r.At)}
+				err = &lineError{Line: s.line(), Err: fmt.Errorf("the row is %v earlier than the row before: want rows in order of time", last-r.At)}
 			case r.At-first > longestTrace:
-				err = &lineError{Line: s.line(), Err: fmt.Errorf("the row is %v later than the first row, must be at most %v", r.At-first, longestTrace)}
+				err = &lineError{Line: s.line(), Err: fmt.Errorf("the row is %v later than the first row: want at most %v", r.At-first, longestTrace)}
 			}
 			if err != nil {
 				yield(TraceRow{}, err)

@@ -151,29 +151,29 @@ func TestTraceErrors(t *testing.T) {
 		{Trace{Format: Azure}, "", "azure: the file is empty"},
 		{Trace{Format: Azure}, "TIMESTAMP,ContextTokens,GeneratedTokens\n", "azure: no row of the trace is selected by the fields"},
 		{Trace{Format: Azure}, "2023-11-16 18:15:46.6805900,374,44\n", `azure: line 1: the first line has no column "TIMESTAMP"`},
-		{Trace{Format: Azure}, azure2023 + "\nyesterday,1,2\n", `azure: line 5: TIMESTAMP is "yesterday", must be a time like`},
-		{Trace{Format: Azure}, azure2023 + "\n2023-11-16 18:15:51.2224670,many,2\n", `azure: line 5: ContextTokens is "many", must be a whole number of tokens`},
-		{Trace{Format: Azure}, azure2023 + "\n2023-11-16 18:15:51.2224670,1,-2\n", `azure: line 5: GeneratedTokens is "-2", must be`},
+		{Trace{Format: Azure}, azure2023 + "\nyesterday,1,2\n", `azure: line 5: TIMESTAMP is "yesterday": want a time like`},
+		{Trace{Format: Azure}, azure2023 + "\n2023-11-16 18:15:51.2224670,many,2\n", `azure: line 5: ContextTokens is "many": want a whole number of tokens`},
+		{Trace{Format: Azure}, azure2023 + "\n2023-11-16 18:15:51.2224670,1,-2\n", `azure: line 5: GeneratedTokens is "-2": want`},
 		{Trace{Format: Azure}, azure2023 + "\n2023-11-16 18:15:52.2224670,1\n", "azure: line 5: wrong number of fields"},
 		{Trace{Format: Azure}, azure2023 + "\n2023-11-16 18:15:51,1,2\n", "azure: line 5: the row is 222.467ms earlier than the row before"},
 		{Trace{Format: Azure}, azure2023 + "\n\"2023", "azure: line 5: extraneous or missing \" in quoted-field"},
 		{Trace{Format: BurstGPT}, azure2023, `burstgpt: line 1: the first line has no column "Timestamp"`},
-		{Trace{Format: BurstGPT}, burst + "nan,GPT-4,1,1,2,x\n", `burstgpt: line 6: Timestamp is "nan", must be a number of seconds`},
+		{Trace{Format: BurstGPT}, burst + "nan,GPT-4,1,1,2,x\n", `burstgpt: line 6: Timestamp is "nan": want a number of seconds`},
 		{Trace{Format: BurstGPT, Model: "GPT-5"}, burst, "burstgpt: no row of the trace is selected by the fields"},
 		{Trace{Format: Mooncake}, mooncake + mooncake, "mooncake: line 4: the row is 3s earlier than the row before"},
 		{Trace{Format: Mooncake}, mooncake + `{"timestamp": 3000, "input_length": 11`, "mooncake: line 4: record 3: "},
-		{Trace{Format: Mooncake}, mooncake + "7\n", "mooncake: line 4: record 3: the record is a JSON number, must be an object"},
-		{Trace{Format: Mooncake}, `{"timestamp": "0", "input_length": 1, "output_length": 5, "hash_ids": []}`, `mooncake: line 1: record 0: "timestamp" is a JSON string, must be a number`},
-		{Trace{Format: Mooncake}, `{"timestamp": -1, "input_length": 1, "output_length": 5, "hash_ids": []}`, `mooncake: line 1: record 0: "timestamp" is -1, must be from 0`},
-		{Trace{Format: Mooncake}, "\n\n{\"timestamp\": 0, \"output_length\": 5, \"hash_ids\": []}", `mooncake: line 3: record 0: there is no "input_length", must be a number`},
-		{Trace{Format: Mooncake}, `{"timestamp": 0, "input_length": 1.5, "output_length": 5, "hash_ids": []}`, `"input_length" is 1.5, must be a whole number of tokens`},
-		{Trace{Format: Mooncake}, `{"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": ["a"]}`, `"hash_ids" must be an array of whole numbers`},
-		{Trace{Format: Mooncake}, `{"timestamp": 0, "input_length": 512, "output_length": 1, "hash_ids": [1, 2]}`, `2 "hash_ids" for 512 tokens, must be at most 1`},
-		{Trace{Format: Mooncake, Model: "x"}, mooncake, `field Model is "x", must be empty unless field Format is burstgpt`},
+		{Trace{Format: Mooncake}, mooncake + "7\n", "mooncake: line 4: record 3: the record is a JSON number: want an object"},
+		{Trace{Format: Mooncake}, `{"timestamp": "0", "input_length": 1, "output_length": 5, "hash_ids": []}`, `mooncake: line 1: record 0: "timestamp" is a JSON string: want a number`},
+		{Trace{Format: Mooncake}, `{"timestamp": -1, "input_length": 1, "output_length": 5, "hash_ids": []}`, `mooncake: line 1: record 0: "timestamp" is -1: want from 0`},
+		{Trace{Format: Mooncake}, "\n\n{\"timestamp\": 0, \"output_length\": 5, \"hash_ids\": []}", `mooncake: line 3: record 0: there is no "input_length": want a number`},
+		{Trace{Format: Mooncake}, `{"timestamp": 0, "input_length": 1.5, "output_length": 5, "hash_ids": []}`, `"input_length" is 1.5: want a whole number of tokens`},
+		{Trace{Format: Mooncake}, `{"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": ["a"]}`, `"hash_ids": want an array of whole numbers`},
+		{Trace{Format: Mooncake}, `{"timestamp": 0, "input_length": 512, "output_length": 1, "hash_ids": [1, 2]}`, `2 "hash_ids" for 512 tokens: want at most 1`},
+		{Trace{Format: Mooncake, Model: "x"}, mooncake, `field Model is "x": want it empty unless field Format is burstgpt`},
 		{Trace{Format: Azure, From: time.Hour}, azure2023, "no row of the trace is selected by the fields"},
-		{Trace{Format: Azure, Share: 2}, azure2023, "field Share is 2, must be above 0 and at most 1"},
+		{Trace{Format: Azure, Share: 2}, azure2023, "field Share is 2: want above 0 and at most 1"},
 		{Trace{Format: Azure, For: -1}, azure2023, "neither may be negative"},
-		{Trace{Format: "csv"}, azure2023, `trace: field Format is "csv", must be one of the formats`},
+		{Trace{Format: "csv"}, azure2023, `trace: field Format is "csv": want one of the formats`},
 	} {
 		requests, _, err := tt.trace.Read(strings.NewReader(tt.file), 0)
 		assert.ErrorContains(t, err, tt.want)
@@ -182,7 +182,7 @@ func TestTraceErrors(t *testing.T) {
 	_, _, err := Trace{Format: Azure, Path: "none.csv"}.Load(1)
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	_, _, err = Trace{Format: Azure}.Read(strings.NewReader(azure2023), -1)
-	assert.ErrorContains(t, err, "-1 requests, must be at least 1, or 0 for all")
+	assert.ErrorContains(t, err, "-1 requests: want at least 1, or 0 for all")
 	// Replay returns the same errors as Load.
 	file := filepath.Join(t.TempDir(), "azure.csv")
 	assert.NilError(t, os.WriteFile(file, []byte(azure2023), 0o666))
@@ -191,7 +191,7 @@ func TestTraceErrors(t *testing.T) {
 		n     int
 		want  string
 	}{
-		{Trace{Format: Azure, Path: file}, -1, "azure " + file + ": -1 requests, must be at least 1, or 0 for all"},
+		{Trace{Format: Azure, Path: file}, -1, "azure " + file + ": -1 requests: want at least 1, or 0 for all"},
 		{Trace{Format: Azure, Path: file, From: time.Hour}, 4, "azure " + file + ": no row of the trace is selected by the fields"},
 	} {
 		_, _, err := tt.trace.Load(tt.n)

@@ -106,7 +106,7 @@ func (c csvColumns) read(instant func(string) (time.Duration, error)) func(*sour
 				var r TraceRow
 				line, _ = lines.FieldPos(0)
 				if r.At, err = instant(fields[place[c.at]]); err != nil {
-					err = fmt.Errorf("%s is %q, must be %w", c.at, fields[place[c.at]], err)
+					err = fmt.Errorf("%s is %q: want %w", c.at, fields[place[c.at]], err)
 				}
 				if err == nil {
 					r.Input, err = csvTokens(c.input, fields[place[c.input]])
@@ -145,7 +145,7 @@ func csvError(after int, err error) error {
 func csvTokens(name, text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || n < 0 || n > mostTokens {
-		return 0, fmt.Errorf("%s is %q, must be a whole number of tokens from 0 to %d", name, text, mostTokens)
+		return 0, fmt.Errorf("%s is %q: want a whole number of tokens from 0 to %d", name, text, mostTokens)
 	}
 	return n, nil
 }
@@ -198,7 +198,7 @@ func hashedRow(o item, block int, unit time.Duration) (r TraceRow, err error) {
 		return r, err
 	}
 	if most := mostSeconds * float64(time.Second) / float64(unit); !(at >= 0 && at <= most) {
-		return r, fmt.Errorf(`"timestamp" is %v, must be from 0 to %g`, at, most)
+		return r, fmt.Errorf(`"timestamp" is %v: want from 0 to %g`, at, most)
 	}
 	r.At = time.Duration(math.Round(at * float64(unit)))
 	if r.Input, err = o.tokens("input_length"); err != nil {
@@ -212,10 +212,10 @@ func hashedRow(o item, block int, unit time.Duration) (r TraceRow, err error) {
 		return r, err
 	}
 	if err := json.Unmarshal(v, &r.Blocks); err != nil {
-		return r, errors.New(`"hash_ids" must be an array of whole numbers, at least 0`)
+		return r, errors.New(`"hash_ids": want an array of whole numbers, at least 0`)
 	}
 	if most := (r.Input + block - 1) / block; len(r.Blocks) > most {
-		return r, fmt.Errorf(`%d "hash_ids" for %d tokens, must be at most %d, one for each %d tokens`, len(r.Blocks), r.Input, most, block)
+		return r, fmt.Errorf(`%d "hash_ids" for %d tokens: want at most %d, one for each %d tokens`, len(r.Blocks), r.Input, most, block)
 	}
 	return r, nil
 }

@@ -171,7 +171,7 @@ func describeCertified(found search.Interval, certified int) (text string, all b
 		}
 	}
 	if certified < met {
-		return fmt.Sprintf("%.4g is not certified: %d of the %d passes that met the SLO there have too few requests to show with 95 %% confidence that %.0f of 100 requests keep it; want %d requests or more",
+		return fmt.Sprintf("%.4g is not certified: %d of the %d passes that met the SLO there have too few requests to show with 95 %% confidence that %.0f of 100 requests keep it: want %d requests or more",
 			found.Low, met-certified, met, 100*goodShare, certifiable), false
 	}
 	return fmt.Sprintf("%.4g is certified: each of the %d passes that met the SLO there shows with 95 %% confidence that %.0f of 100 requests keep it", found.Low, met, 100*goodShare), true

@@ -91,7 +91,7 @@ func parseOwn(r *env.Reader) config {
 		r.Errorf("LLMBENCH_SLO=%v: with LLMBENCH_STREAM=false only e2e can be judged", c.Limits)
 	}
 	if c.NoStream && c.Cancel.Deltas > 0 {
-		r.Errorf("LLMBENCH_CANCEL=%v: with LLMBENCH_STREAM=false there are no deltas; want a time", c.Cancel)
+		r.Errorf("LLMBENCH_CANCEL=%v: with LLMBENCH_STREAM=false there are no deltas: want a time", c.Cancel)
 	}
 	return c
 }
@@ -137,7 +137,7 @@ func parseMix(v string) (mix []benchdata.Share, err error) {
 			return nil, err
 		}
 		if s.Model == "" || slices.ContainsFunc(mix, func(o benchdata.Share) bool { return o.Model == s.Model }) {
-			return nil, fmt.Errorf("the model %q; want different names", s.Model)
+			return nil, fmt.Errorf("the model %q: want different names", s.Model)
 		}
 		mix = append(mix, s)
 	}

@@ -155,7 +155,7 @@ type item struct {
 func (a item) differs(b item, least float64) error {
 	if a.vector == nil {
 		if most := mostScore * max(1, math.Abs(a.score)); math.Abs(a.score-b.score) > most {
-			return fmt.Errorf("the scores %v and %v; want a difference of at most %.3g", a.score, b.score, most)
+			return fmt.Errorf("the scores %v and %v: want a difference of at most %.3g", a.score, b.score, most)
 		}
 		return nil
 	}
@@ -163,7 +163,7 @@ func (a item) differs(b item, least float64) error {
 		return fmt.Errorf("vectors of %d and %d dimensions", len(a.vector), len(b.vector))
 	}
 	if c := cosine(a.vector, b.vector); !(c >= least) {
-		return fmt.Errorf("the cosine between the vectors is %.6f; want at least %v (cosine in LLMBENCH_DATASET)", c, least)
+		return fmt.Errorf("the cosine between the vectors is %.6f: want at least %v (cosine in LLMBENCH_DATASET)", c, least)
 	}
 	return nil
 }

@@ -86,13 +86,13 @@ func TestItemDiffers(t *testing.T) {
 	}{
 		{a, turned(0), ""},
 		{a, turned(2), ""},
-		{a, turned(3), "the cosine between the vectors is 0.998630; want at least 0.999 (cosine in LLMBENCH_DATASET)"},
-		{a, turned(180), "the cosine between the vectors is -1.000000; want"},
+		{a, turned(3), "the cosine between the vectors is 0.998630: want at least 0.999 (cosine in LLMBENCH_DATASET)"},
+		{a, turned(180), "the cosine between the vectors is -1.000000: want"},
 		{a, item{vector: []float32{1}}, "vectors of 2 and 1 dimensions"},
 		{item{score: 0.5}, item{score: 0.505}, ""},
-		{item{score: 0.5}, item{score: 0.52}, "the scores 0.5 and 0.52; want a difference of at most 0.01"},
+		{item{score: 0.5}, item{score: 0.52}, "the scores 0.5 and 0.52: want a difference of at most 0.01"},
 		{item{score: -8}, item{score: -8.07}, ""},
-		{item{score: -8}, item{score: -8.1}, "the scores -8 and -8.1; want a difference of at most 0.08"},
+		{item{score: -8}, item{score: -8.1}, "the scores -8 and -8.1: want a difference of at most 0.08"},
 	} {
 		got := ""
 		if err := tt.a.differs(tt.b, leastCosine); err != nil {

@@ -173,7 +173,7 @@ func parameter[T any](dst *T, values map[string]string, name, field string, pars
 	}
 	x, err := parse(text)
 	if err != nil {
-		return fmt.Errorf("parameter %s=%s, want %s", name, text, allowed)
+		return fmt.Errorf("parameter %s=%s: want %s", name, text, allowed)
 	}
 	var zero T
 	if had := fmt.Sprint(*dst); had != fmt.Sprint(zero) && had != fmt.Sprint(x) {

@@ -337,7 +337,7 @@ const toleratedCached = 0.1
 // toleratedCached.
 func checkCached(samples iter.Seq[*sample.Sample], template int) error {
 	if share := cachedShare(samples, template); share > toleratedCached {
-		return fmt.Errorf("%.0f%% of the prompts' tokens were in the server's cache; want prompts that are new to the server: change LLMBENCH_SEED, or unset LLMBENCH_SALT", 100*share)
+		return fmt.Errorf("%.0f%% of the prompts' tokens were in the server's cache: want prompts that are new to the server: change LLMBENCH_SEED, or unset LLMBENCH_SALT", 100*share)
 	}
 	return nil
 }

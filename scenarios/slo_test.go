@@ -502,7 +502,7 @@ func TestSLODescribesCertified(t *testing.T) {
 	assert.Assert(t, all)
 	text, all = describeCertified(found, 1)
 	assert.Assert(t, !all)
-	assert.Equal(t, text, "4 is not certified: 1 of the 2 passes that met the SLO there have too few requests to show with 95 % confidence that 95 of 100 requests keep it; want 93 requests or more")
+	assert.Equal(t, text, "4 is not certified: 1 of the 2 passes that met the SLO there have too few requests to show with 95 % confidence that 95 of 100 requests keep it: want 93 requests or more")
 }
 
 // TestSLOEnds checks how a search without a result ends. It fails if no load keeps the SLO. It is skipped if it cannot be

@@ -55,17 +55,17 @@ func Calibrate(points []Point) (Estimate, error) {
 			w = Words{}.Count(p.Text)
 		}
 		if w < 1 {
-			return Estimate{}, fmt.Errorf("calibrate: point %d has %d words, must be at least 1", i, w)
+			return Estimate{}, fmt.Errorf("calibrate: point %d has %d words: want at least 1", i, w)
 		}
 		if p.PromptTokens < 1 {
-			return Estimate{}, fmt.Errorf("calibrate: point %d has %d PromptTokens, must be at least 1", i, p.PromptTokens)
+			return Estimate{}, fmt.Errorf("calibrate: point %d has %d PromptTokens: want at least 1", i, p.PromptTokens)
 		}
 		words[i] = float64(w)
 		meanW += float64(w) / float64(len(points))
 		meanT += float64(p.PromptTokens) / float64(len(points))
 	}
 	if different := len(slices.Compact(slices.Sorted(slices.Values(words)))); different < 2 {
-		return Estimate{}, fmt.Errorf("calibrate: %d points have %d different word counts, must be at least 2", len(points), different)
+		return Estimate{}, fmt.Errorf("calibrate: %d points have %d different word counts: want at least 2", len(points), different)
 	}
 
 	var cross, square float64
@@ -78,7 +78,7 @@ func Calibrate(points []Point) (Estimate, error) {
 		e.PerWord = 0
 	}
 	if !(e.PerWord > 0) || math.IsInf(e.PerWord, 1) { // also true for NaN
-		return Estimate{}, fmt.Errorf("calibrate: %g tokens a word, must be more than 0", e.PerWord)
+		return Estimate{}, fmt.Errorf("calibrate: %g tokens a word: want more than 0", e.PerWord)
 	}
 	e.Overhead = meanT - e.PerWord*meanW
 	for i, p := range points {

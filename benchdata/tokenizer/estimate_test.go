@@ -30,10 +30,10 @@ func TestCalibrateErrors(t *testing.T) {
 		points []Point
 		want   string
 	}{
-		{nil, "0 points have 0 different word counts, must be at least 2"},
+		{nil, "0 points have 0 different word counts: want at least 2"},
 		{[]Point{{Words: 5, PromptTokens: 6}}, "1 points have 1 different"},
 		{[]Point{{Words: 5, PromptTokens: 6}, {Words: 5, PromptTokens: 7}}, "2 points have 1 different"},
-		{[]Point{{Words: 5, PromptTokens: 6}, {Words: 9, PromptTokens: 6}}, "0 tokens a word, must be more than 0"},
+		{[]Point{{Words: 5, PromptTokens: 6}, {Words: 9, PromptTokens: 6}}, "0 tokens a word: want more than 0"},
 		{[]Point{{Words: 5, PromptTokens: 9}, {Words: 9, PromptTokens: 5}}, "-1 tokens a word"},
 		{[]Point{{Words: 5, PromptTokens: 6}, {PromptTokens: 6}}, "point 1 has 0 words"},
 		{[]Point{{Text: "  ", PromptTokens: 6}}, "point 0 has 0 words"},

@@ -73,7 +73,7 @@ func (v *ggufVocabulary) tokenizer() (*HuggingFace, error) {
 		return nil, errors.New("there are no tokenizer.ggml.tokens")
 	}
 	if len(v.Types) != len(v.Tokens) {
-		return nil, fmt.Errorf("%d tokens and %d types of tokens; want one type for each token", len(v.Tokens), len(v.Types))
+		return nil, fmt.Errorf("%d tokens and %d types of tokens: want one type for each token", len(v.Tokens), len(v.Types))
 	}
 	f := hfFile{Model: &hfModel{Type: "BPE", Vocab: make(map[string]int32, len(v.Tokens))}}
 	for id, token := range v.Tokens {
@@ -89,7 +89,7 @@ func (v *ggufVocabulary) tokenizer() (*HuggingFace, error) {
 	case "llama":
 		err = v.sentencePiece(&f)
 	default:
-		err = fmt.Errorf("tokenizer.ggml.model is %q; want gpt2 or llama", v.Model)
+		err = fmt.Errorf("tokenizer.ggml.model is %q: want gpt2 or llama", v.Model)
 	}
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (v *ggufVocabulary) byteLevel(f *hfFile) error {
 // comes first.
 func (v *ggufVocabulary) sentencePiece(f *hfFile) error {
 	if len(v.Scores) != len(v.Tokens) {
-		return fmt.Errorf("%d tokens and %d scores; want one score for each token", len(v.Tokens), len(v.Scores))
+		return fmt.Errorf("%d tokens and %d scores: want one score for each token", len(v.Tokens), len(v.Scores))
 	}
 	unknown := slices.Index(v.Types, 2)
 	if unknown >= 0 {

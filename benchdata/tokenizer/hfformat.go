@@ -82,7 +82,7 @@ func (m *hfMerge) UnmarshalJSON(data []byte) error {
 	}
 	left, right, ok := strings.Cut(line, " ")
 	if !ok {
-		return fmt.Errorf("merge %s has no space, must be two strings with a space between", data)
+		return fmt.Errorf("merge %s has no space: want two strings with a space between", data)
 	}
 	*m = hfMerge{left, right}
 	return nil
@@ -95,17 +95,17 @@ func (f *hfFile) model(m *bpe) error {
 	case j == nil:
 		return errors.New("is missing")
 	case j.Type != "BPE" && (j.Type != "" || len(j.Merges) == 0):
-		return fmt.Errorf("type is %q, must be BPE", j.Type)
+		return fmt.Errorf("type is %q: want BPE", j.Type)
 	case len(j.Vocab) == 0:
 		return errors.New("vocab is empty")
 	case j.Dropout != 0:
-		return fmt.Errorf("dropout is %g, must be 0: dropout makes the count random", j.Dropout)
+		return fmt.Errorf("dropout is %g: want 0: dropout makes the count random", j.Dropout)
 	case j.ContinuingPrefix != "":
-		return fmt.Errorf("continuing_subword_prefix is %q, must be empty", j.ContinuingPrefix)
+		return fmt.Errorf("continuing_subword_prefix is %q: want it empty", j.ContinuingPrefix)
 	case j.EndOfWordSuffix != "":
-		return fmt.Errorf("end_of_word_suffix is %q, must be empty", j.EndOfWordSuffix)
+		return fmt.Errorf("end_of_word_suffix is %q: want it empty", j.EndOfWordSuffix)
 	case len(j.Merges) > math.MaxInt32:
-		return fmt.Errorf("%d merges, must be at most %d", len(j.Merges), math.MaxInt32)
+		return fmt.Errorf("%d merges: want at most %d", len(j.Merges), math.MaxInt32)
 	}
 	var negative []string
 	for token, id := range j.Vocab {
@@ -115,7 +115,7 @@ func (f *hfFile) model(m *bpe) error {
 	}
 	if len(negative) > 0 {
 		token := slices.Min(negative)
-		return fmt.Errorf("token %q has id %d, must be 0 or more", token, j.Vocab[token])
+		return fmt.Errorf("token %q has id %d: want 0 or more", token, j.Vocab[token])
 	}
 
 	merges, err := newMerges(j.Vocab, j.Merges)
@@ -133,7 +133,7 @@ func (f *hfFile) model(m *bpe) error {
 	if j.UnknownToken != nil {
 		id, ok := j.Vocab[*j.UnknownToken]
 		if !ok {
-			return fmt.Errorf("unk_token is %q, must be in the vocabulary", *j.UnknownToken)
+			return fmt.Errorf("unk_token is %q: want a token of the vocabulary", *j.UnknownToken)
 		}
 		m.unknown = id
 	}
@@ -155,7 +155,7 @@ func newMerges(vocab map[string]int32, pairs []hfMerge) (map[[2]int32]merged, er
 		b, okB := vocab[p[1]]
 		ab, okAB := vocab[p[0]+p[1]]
 		if !okA || !okB || !okAB {
-			return nil, fmt.Errorf("merge %d is %q and %q; both strings and their concatenation must be in the vocabulary", rank, p[0], p[1])
+			return nil, fmt.Errorf("merge %d is %q and %q: want both strings and their concatenation in the vocabulary", rank, p[0], p[1])
 		}
 		merges[[2]int32{a, b}] = merged{int32(rank), ab}
 	}
@@ -197,7 +197,7 @@ func (s *hfStep) normalizers(list []normalizer) ([]normalizer, error) {
 		}
 		return append(list, func(text string) string { return strings.ReplaceAll(text, *s.Pattern.String, s.Content) }), nil
 	}
-	return nil, fmt.Errorf("type is %q, must be NFC, NFD, NFKC, NFKD, Prepend, Replace or Sequence", s.Type)
+	return nil, fmt.Errorf("type is %q: want NFC, NFD, NFKC, NFKD, Prepend, Replace or Sequence", s.Type)
 }
 
 // splitters appends to list the splitters that s describes. A nil s describes none.
@@ -236,7 +236,7 @@ func (s *hfStep) splitters(list []splitter) ([]splitter, error) {
 		m, err := s.metaspace()
 		return append(list, m), err
 	}
-	return nil, fmt.Errorf("type is %q, must be ByteLevel, Digits, Metaspace, Split or Sequence", s.Type)
+	return nil, fmt.Errorf("type is %q: want ByteLevel, Digits, Metaspace, Split or Sequence", s.Type)
 }
 
 // pattern returns the pattern of a Split step.
@@ -244,7 +244,7 @@ func (s *hfStep) pattern() (pattern, error) {
 	switch s.Behavior {
 	case isolated, removed, mergedWithPrevious, mergedWithNext, contiguous:
 	default:
-		return pattern{}, fmt.Errorf("part Split has behavior %q, must be Isolated, Removed, MergedWithPrevious, MergedWithNext or Contiguous", s.Behavior)
+		return pattern{}, fmt.Errorf("part Split has behavior %q: want Isolated, Removed, MergedWithPrevious, MergedWithNext or Contiguous", s.Behavior)
 	}
 	switch {
 	case s.Pattern.Regex != nil:
@@ -259,7 +259,7 @@ func (s *hfStep) pattern() (pattern, error) {
 func (s *hfStep) metaspace() (metaspace, error) {
 	space, size := utf8.DecodeRuneInString(s.Replacement)
 	if size == 0 || size < len(s.Replacement) {
-		return metaspace{}, fmt.Errorf("part Metaspace has replacement %q, must be one character", s.Replacement)
+		return metaspace{}, fmt.Errorf("part Metaspace has replacement %q: want one character", s.Replacement)
 	}
 	scheme := s.PrependScheme
 	switch {
@@ -268,7 +268,7 @@ func (s *hfStep) metaspace() (metaspace, error) {
 	case scheme == "":
 		scheme = "never"
 	case scheme != "always" && scheme != "first" && scheme != "never":
-		return metaspace{}, fmt.Errorf("part Metaspace has prepend_scheme %q, must be always, first or never", scheme)
+		return metaspace{}, fmt.Errorf("part Metaspace has prepend_scheme %q: want always, first or never", scheme)
 	}
 	return metaspace{space, scheme, orTrue(s.Split)}, nil
 }

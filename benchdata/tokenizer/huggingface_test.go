@@ -189,7 +189,7 @@ func TestHuggingFaceErrors(t *testing.T) {
 		{"not JSON", `#version: 0.2`, "invalid character"},
 		{"two values", `{"model": ` + bpe + `} {}`, "data after"},
 		{"no model", `{}`, "model: is missing"},
-		{"Unigram", `{"model": {"type": "Unigram", "vocab": {}}}`, `type is "Unigram", must be BPE`},
+		{"Unigram", `{"model": {"type": "Unigram", "vocab": {}}}`, `type is "Unigram": want BPE`},
 		{"vocab list", `{"model": {"type": "Unigram", "vocab": [["a", 0.5]]}}`, "cannot unmarshal"},
 		{"no vocab", `{"model": {"type": "BPE", "merges": []}}`, "vocab is empty"},
 		{"negative id", `{"model": {"type": "BPE", "vocab": {"d": -4, "c": -3, "b": -2, "a": -1}}}`, `token "a" has id -1`},

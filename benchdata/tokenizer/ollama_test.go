@@ -191,12 +191,12 @@ func TestOllamaErrors(t *testing.T) {
 		{http.StatusOK, nil, "/api/show of Ollama has no model_info"},
 		{http.StatusOK, "text", "/api/show of Ollama: json: cannot unmarshal"},
 		{http.StatusOK, one("tokens", nil), "no tokenizer.ggml.tokens"},
-		{http.StatusOK, one("tokens", []string{"a"}), "1 tokens and 3 types of tokens; want one type for each token"},
+		{http.StatusOK, one("tokens", []string{"a"}), "1 tokens and 3 types of tokens: want one type for each token"},
 		{http.StatusOK, one("merges", nil), "no tokenizer.ggml.merges"},
 		{http.StatusOK, one("merges", []string{"a c"}), `merge 0 is "a" and "c"`},
 		{http.StatusOK, one("pre", "new"), `tokenizer.ggml.pre is "new", which is not supported`},
-		{http.StatusOK, one("model", "bert"), `tokenizer.ggml.model is "bert"; want gpt2 or llama`},
-		{http.StatusOK, one("model", "llama"), "3 tokens and 0 scores; want one score for each token"},
+		{http.StatusOK, one("model", "bert"), `tokenizer.ggml.model is "bert": want gpt2 or llama`},
+		{http.StatusOK, one("model", "llama"), "3 tokens and 0 scores: want one score for each token"},
 	} {
 		_, err := NewOllama(t.Context(), showing(t, c.status, c.info))
 		assert.ErrorIs(t, err, ErrNoEndpoint)

@@ -152,7 +152,7 @@ func NewServer(ctx context.Context, t llmbench.Target) (*Server, error) {
 		case err2 != nil:
 			err = err2
 		case one < 1 || two <= one:
-			err = &refusal{err: fmt.Errorf("the server counts %d tokens in a long text and %d in a short one; want more in the long one", two, one)}
+			err = &refusal{err: fmt.Errorf("the server counts %d tokens in a long text and %d in a short one: want more in the long one", two, one)}
 		default:
 			busy.Delete(s.url)
 			s.lost = 0

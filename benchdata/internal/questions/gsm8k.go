@@ -91,7 +91,7 @@ func parseGSM8K(line []byte) (Question, error) {
 // few returns n few-shot requests. The last shots questions of all are the examples; the others are asked.
 func few(intro string, all []Question, shots, n int, seed uint64, output int) ([]llmbench.Request, error) {
 	if len(all) <= shots {
-		return nil, fmt.Errorf("%d questions; want more than %d, because the last ones are the examples", len(all), shots)
+		return nil, fmt.Errorf("%d questions: want more than %d, because the last ones are the examples", len(all), shots)
 	}
 	asked, examples := all[:len(all)-shots], all[len(all)-shots:]
 	var requests []llmbench.Request

@@ -67,7 +67,7 @@ func (m MMLU) Read(r io.Reader, n int) ([]llmbench.Request, error) {
 // parseMMLU returns the question of a row.
 func parseMMLU(row []string) (Question, error) {
 	if len(row) != 6 {
-		return Question{}, fmt.Errorf("the row has %d columns; want 6: a question, four choices and a letter", len(row))
+		return Question{}, fmt.Errorf("the row has %d columns: want 6: a question, four choices and a letter", len(row))
 	}
 	letter := strings.TrimSpace(row[5])
 	if len(letter) != 1 || letter < "A" || letter > "D" {

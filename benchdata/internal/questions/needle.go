@@ -44,7 +44,7 @@ func (d Needle) Requests(n int) ([]llmbench.Request, error) {
 	depth := -1
 	if d.Depth != "" {
 		if _, err := fmt.Sscanf(d.Depth+"\n", "%d\n", &depth); err != nil || depth < 0 || depth > 100 {
-			return nil, fmt.Errorf("needle: field Depth is %q, must be a whole percentage from 0 to 100", d.Depth)
+			return nil, fmt.Errorf("needle: field Depth is %q: want a whole percentage from 0 to 100", d.Depth)
 		}
 	}
 	if err := cmp.Or(number("the number of requests", n, 1, 1<<24), number("field Length", d.Length, 100, 1<<24), number("field Output", d.Output, 1, 1<<20)); err != nil {

@@ -45,7 +45,7 @@ func choose(all []Question, n int, seed uint64) []Question {
 // number returns an error unless v is from least to most. name is the value's name in the error.
 func number(name string, v, least, most int) error {
 	if v < least || v > most {
-		return fmt.Errorf("%s is %d, must be from %d to %d", name, v, least, most)
+		return fmt.Errorf("%s is %d: want from %d to %d", name, v, least, most)
 	}
 	return nil
 }

@@ -111,15 +111,15 @@ func TestErrors(t *testing.T) {
 		{gsm8k(`{"question":"a","answer":"5"}`), "line 1: the answer has no ####"},
 		{gsm8k(`{"question":"a","answer":"#### five"}`), `line 1: the answer after ####: "five": want a decimal number`},
 		{gsm8k(strings.Repeat("x", maxLine+1)), "line 1: bufio.Scanner: token too long"},
-		{gsm8k(`{"question":"a","answer":"#### 1"}`), "1 questions; want more than 1, because the last ones are the examples"},
-		{mmlu("a,b,c,d,e\n"), "line 1: the row has 5 columns; want 6: a question, four choices and a letter"},
+		{gsm8k(`{"question":"a","answer":"#### 1"}`), "1 questions: want more than 1, because the last ones are the examples"},
+		{mmlu("a,b,c,d,e\n"), "line 1: the row has 5 columns: want 6: a question, four choices and a letter"},
 		{mmlu("q,1,2,3,4,A\nq,1,2,3,4,E\n"), `line 2: the answer is "E": want A, B, C or D`},
 		{mmlu("q,1,2,3,4,A\nq,\"1,2,3,4,E\n"), "line 2: "},
-		{of(Arithmetic{Operations: 101}.Requests(1)), "arithmetic: field Operations is 101, must be from 1 to 100"},
-		{of(Arithmetic{}.Requests(0)), "arithmetic: the number of requests is 0, must be from 1 to 16777216"},
-		{of(Needle{Depth: "half"}.Requests(1)), `needle: field Depth is "half", must be a whole percentage from 0 to 100`},
+		{of(Arithmetic{Operations: 101}.Requests(1)), "arithmetic: field Operations is 101: want from 1 to 100"},
+		{of(Arithmetic{}.Requests(0)), "arithmetic: the number of requests is 0: want from 1 to 16777216"},
+		{of(Needle{Depth: "half"}.Requests(1)), `needle: field Depth is "half": want a whole percentage from 0 to 100`},
 		{of(Needle{Depth: "101"}.Requests(1)), `needle: field Depth is "101"`},
-		{of(Needle{Length: 1}.Requests(1)), "needle: field Length is 1, must be from 100"},
+		{of(Needle{Length: 1}.Requests(1)), "needle: field Length is 1: want from 100"},
 	} {
 		assert.ErrorContains(t, test.err, test.want)
 	}

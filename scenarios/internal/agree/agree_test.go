@@ -99,13 +99,13 @@ func TestRead(t *testing.T) {
 	const first = `{"llmbench":"answers","version":1,"answers":1}` + "\n"
 	for _, tt := range []struct{ text, err string }{
 		{"", "empty"},
-		{"{}", `line 1: "" version 0; want "answers" version 1`},
-		{`{"llmbench":"answers","version":2}`, `version 2; want "answers" version 1`},
+		{"{}", `line 1: "" version 0: want "answers" version 1`},
+		{`{"llmbench":"answers","version":2}`, `version 2: want "answers" version 1`},
 		{"hello", "line 1: invalid character"},
-		{first, "0 answers; want the 1 that line 1 promises"},
+		{first, "0 answers: want the 1 that line 1 promises"},
 		{first + `{"prompt":"a"`, "line 2: unexpected end of JSON input"},
 		{first + `{"text":"a"}`, "line 2: no prompt"},
-		{first + `{"prompt":"a","tokens":-1}`, "line 2: -1 tokens; want 0 or more"},
+		{first + `{"prompt":"a","tokens":-1}`, "line 2: -1 tokens: want 0 or more"},
 		{first + `{"prompt":"a"}` + "\n" + `{"prompt":"a"}`, "line 3: prompt a twice"},
 	} {
 		_, err := Read(strings.NewReader(tt.text))

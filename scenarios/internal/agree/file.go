@@ -90,7 +90,7 @@ func Read(r io.Reader) (References, error) {
 				return nil, fmt.Errorf("line 1: %w", err)
 			}
 			if h.Kind != kind || h.Version != version {
-				return nil, fmt.Errorf("line 1: %q version %d; want %q version %d", h.Kind, h.Version, kind, version)
+				return nil, fmt.Errorf("line 1: %q version %d: want %q version %d", h.Kind, h.Version, kind, version)
 			}
 			continue
 		}
@@ -102,7 +102,7 @@ func Read(r io.Reader) (References, error) {
 		case a.Prompt == "":
 			return nil, fmt.Errorf("line %d: no prompt", n)
 		case a.Tokens < 0:
-			return nil, fmt.Errorf("line %d: %d tokens; want 0 or more", n, a.Tokens)
+			return nil, fmt.Errorf("line %d: %d tokens: want 0 or more", n, a.Tokens)
 		case twice:
 			return nil, fmt.Errorf("line %d: prompt %s twice", n, a.Prompt)
 		}
@@ -112,9 +112,9 @@ func Read(r io.Reader) (References, error) {
 	case err != nil:
 		return nil, fmt.Errorf("line %d: %w", n+1, err)
 	case n == 0:
-		return nil, errors.New("empty; want a file of answers")
+		return nil, errors.New("empty: want a file of answers")
 	case len(answers) != h.Answers:
-		return nil, fmt.Errorf("%d answers; want the %d that line 1 promises", len(answers), h.Answers)
+		return nil, fmt.Errorf("%d answers: want the %d that line 1 promises", len(answers), h.Answers)
 	}
 	return answers, nil
 }

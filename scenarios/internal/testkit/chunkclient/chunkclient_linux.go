@@ -77,7 +77,7 @@ func Measure(l Load, send func(Load) (chunks int, err error)) (r Result, err err
 		r.Program, err = resident("RssFile")
 	}
 	if want := l.Streams * l.Waves * l.Output; err == nil && r.Chunks != want {
-		err = fmt.Errorf("%d chunks with text; want %d", r.Chunks, want)
+		err = fmt.Errorf("%d chunks with text: want %d", r.Chunks, want)
 	}
 	return r, err
 }
