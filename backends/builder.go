@@ -65,7 +65,7 @@ func (b *builder) checkContainer() {
 	c := b.from
 	switch {
 	case b.Image == "":
-		b.invalid("Image", `"": this server has no official image with a version tag; want the name of an image with a tag or a digest`)
+		b.invalid("Image", `"": this server has no official image with a version tag: want the name of an image with a tag or a digest`)
 	case !isPinned(b.Image):
 		b.invalid("Image", "%q: want a tag other than latest, or a digest, so that the same server can be measured again", b.Image)
 	}

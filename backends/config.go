@@ -197,7 +197,7 @@ func readMetrics(r *env.Reader, c *Config) {
 		return
 	}
 	if len(c.Metrics) > 1 {
-		r.Errorf("LLMBENCH_METRICS: off and addresses; want one of both")
+		r.Errorf("LLMBENCH_METRICS: off and addresses: want one of both")
 	}
 	if c.MetricsMap.Path != "" {
 		r.Errorf("LLMBENCH_METRICS_MAP and LLMBENCH_METRICS=off: want at most one of them")
@@ -267,7 +267,7 @@ func readTLS(r *env.Reader, baseURL string, addresses []string) *tls.Config {
 	if cert != "" && key != "" {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
-			r.Errorf("LLMBENCH_CLIENT_CERT and LLMBENCH_CLIENT_KEY: %v; want a certificate and its key in PEM", err)
+			r.Errorf("LLMBENCH_CLIENT_CERT and LLMBENCH_CLIENT_KEY: %v: want a certificate and its key in PEM", err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}

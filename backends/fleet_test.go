@@ -82,7 +82,7 @@ func TestObserveFleet(t *testing.T) {
 }
 
 func TestFleetErrors(t *testing.T) {
-	assert.Assert(t, strings.Contains(startError(t, backends.Fleet{}), "no replicas, want at least one"))
+	assert.Assert(t, strings.Contains(startError(t, backends.Fleet{}), "no replicas: want at least one"))
 	assert.Assert(t, strings.Contains(startError(t, backends.Fleet{Replicas: []mockserver.Config{{}, {Slots: -1}}}), "replica 2: mockserver: slots: -1"))
 }
 

@@ -72,7 +72,7 @@ func TestGatewayMetrics(t *testing.T) {
 func TestGatewayMetricsConfig(t *testing.T) {
 	for environ, want := range map[string]string{
 		"LLMBENCH_GATEWAY_METRICS=http://x/metrics":                           "LLMBENCH_GATEWAY_METRICS: means nothing without LLMBENCH_URL",
-		"LLMBENCH_URL=http://x\nLLMBENCH_GATEWAY_METRICS=x:9000":              `LLMBENCH_GATEWAY_METRICS=[not shown]: URL "x:9000"; want a base URL`,
+		"LLMBENCH_URL=http://x\nLLMBENCH_GATEWAY_METRICS=x:9000":              `LLMBENCH_GATEWAY_METRICS=[not shown]: URL "x:9000": want a base URL`,
 		"LLMBENCH_URL=http://x\nLLMBENCH_GATEWAY_METRICS=http://u:p@x/secret": "with a user or a password",
 	} {
 		_, err := backends.ParseConfig(strings.Split(environ, "\n"))

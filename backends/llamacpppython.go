@@ -32,7 +32,7 @@ func (l LlamaCPPPython) Spec() (launch.Spec, error) {
 	b := newBuilder(l.Container, "llamacpp-python", "ghcr.io/abetlen/llama-cpp-python:v0.3.5", 8000)
 	b.grantGPUs(launch.NVIDIA)
 	if l.Image == "" && b.Devices.Vendor != "" {
-		b.invalid("Image", `"": the project's own image is for CPUs; want one for GPUs %q, which docker/cuda_simple of the project builds`, string(l.GPUs))
+		b.invalid("Image", `"": the project's own image is for CPUs: want one for GPUs %q, which docker/cuda_simple of the project builds`, string(l.GPUs))
 	}
 	if l.Image == "" && l.ModelsDir == "" {
 		b.invalid("ModelsDir", `"": want the folder that holds the model, because the project's own image cannot download it, or an Image with the Python package huggingface-hub`)

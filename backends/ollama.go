@@ -49,7 +49,7 @@ func (o Ollama) Spec() (launch.Spec, error) {
 		b.Setup = []probe.Step{{Purpose: "make the model", Exec: []string{"ollama", "create", b.Model, "-f", "/llmbench/Modelfile"}}}
 	} else {
 		if _, tag, _ := strings.Cut(o.Model, ":"); o.Quantization != "" && ggufQuantization(tag) != ggufQuantization(o.Quantization) {
-			b.invalid("Quantization", "%q: the tag of the model %q does not name it, and the tag decides what Ollama downloads; want a tag that ends in the quantization, such as %s", o.Quantization, o.Model, ollamaTag(o.Model, o.Quantization))
+			b.invalid("Quantization", "%q: the tag of the model %q does not name it, and the tag decides what Ollama downloads: want a tag that ends in the quantization, such as %s", o.Quantization, o.Model, ollamaTag(o.Model, o.Quantization))
 		}
 		b.Mounts = append(b.Mounts, launch.Mount{Source: "llmbench-ollama", Target: "/root/.ollama"})
 		if !o.Offline { // a model that is not in the volume then fails to load

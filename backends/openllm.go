@@ -38,9 +38,9 @@ func (o OpenLLM) Spec() (launch.Spec, error) {
 	if o.Image == "" {
 		switch {
 		case o.Engine == "ctranslate":
-			b.invalid("Engine", "%q: no image of OpenLLM has CTranslate2; want pt or vllm, or an Image in which the Python package ctranslate2 is installed", o.Engine)
+			b.invalid("Engine", "%q: no image of OpenLLM has CTranslate2: want pt or vllm, or an Image in which the Python package ctranslate2 is installed", o.Engine)
 		case o.Quantization == "gptq" && o.Engine != "vllm":
-			b.invalid("Quantization", "%q: the image lacks AutoGPTQ, which was last in ghcr.io/bentoml/openllm:0.4.15; want the engine vllm, which has GPTQ of its own, or that image", o.Quantization)
+			b.invalid("Quantization", "%q: the image lacks AutoGPTQ, which was last in ghcr.io/bentoml/openllm:0.4.15: want the engine vllm, which has GPTQ of its own, or that image", o.Quantization)
 		}
 	}
 	if o.Engine != "" {

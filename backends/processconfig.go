@@ -69,7 +69,7 @@ func parseCommand(v string) ([]Program, error) {
 		}
 	}
 	if slices.ContainsFunc(all, func(p Program) bool { return len(p.Command) == 0 }) {
-		return nil, env.Reason("no command before or after an &; want a program and its arguments")
+		return nil, env.Reason("no command before or after an &: want a program and its arguments")
 	}
 	return all, nil
 }

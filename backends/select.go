@@ -34,10 +34,10 @@ func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 		case name == "list":
 			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: nothing is measured; the servers are:\n%s", selected, List())
 		case !known:
-			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: %q is not a backend; the nearest is %s; want a comma list of %s, or LLMBENCH_URL for a server that already runs",
+			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: %q is not a backend; the nearest is %s: want a comma list of %s, or LLMBENCH_URL for a server that already runs",
 				selected, name, env.Nearest(name, Names()), strings.Join(Names(), ", "))
 		case launch == nil:
-			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: this program cannot launch %s in a container; want mock, or LLMBENCH_URL for a server that already runs", selected, name)
+			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: this program cannot launch %s in a container: want mock, or LLMBENCH_URL for a server that already runs", selected, name)
 		default:
 			contained++
 			all = append(all, Named{name, launch(server(containerFrom(c)))})

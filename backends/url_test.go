@@ -97,7 +97,7 @@ func TestURLErrors(t *testing.T) {
 		{"the list of models is refused", backends.URL{URL: serve(answer(401, "no key"), answer(401, "no key"))}, ": the server wants an API key, and LLMBENCH_API_KEY is not set: GET /v1/models: status 401 Unauthorized: no key"},
 		{"a prefix that may be secret", backends.URL{URL: serve(answer(401, ""), answer(401, "no key")) + "/secret-key?a=b"}, "LLMBENCH_API_KEY is not set: GET /v1/models: status 401 Unauthorized: no key"},
 		{"the list of models is a page", backends.URL{URL: serve(answer(200, "<html>"), answer(200, ""))}, "/v1/models is not a list of models"},
-		{"no URL", backends.URL{URL: "host:80", Model: "m"}, `target: URL "host:80"; want a base`},
+		{"no URL", backends.URL{URL: "host:80", Model: "m"}, `target: URL "host:80": want a base`},
 		{"nothing listens", backends.URL{URL: "http://127.0.0.1:1", Model: "m"}, "backends: url: nothing listens at 127.0.0.1:1; start the server, or set LLMBENCH_URL"},
 		{"nothing listens and no model is set", backends.URL{URL: "http://127.0.0.1:1"}, "backends: url: nothing listens at 127.0.0.1:1; start the server, or set LLMBENCH_URL"},
 		{"nothing listens at the proxy", backends.URL{URL: plain, Model: "m", Proxy: "http://user:secret-key@127.0.0.1:1"}, "backends: url: nothing listens at the proxy 127.0.0.1:1; start the proxy, or set LLMBENCH_PROXY"},
@@ -105,7 +105,7 @@ func TestURLErrors(t *testing.T) {
 		{"the port of the proxy is closed", backends.URL{URL: plain, Model: "m", Proxy: "http://127.0.0.1:1", Ready: wait}, "s: the proxy 127.0.0.1:1: connection refused"},
 		{"the server refuses the proxy", backends.URL{URL: "http://127.0.0.1:1", Model: "m", Proxy: gateway}, "status 502 Bad Gateway"},
 		{"the port is closed and no model is set", backends.URL{URL: "http://127.0.0.1:1", Ready: wait}, "s: connection refused"},
-		{"no URL and no model is set", backends.URL{URL: "host:80"}, `target: URL "host:80"; want a base URL like http://127.0.0.1:8000`},
+		{"no URL and no model is set", backends.URL{URL: "host:80"}, `target: URL "host:80": want a base URL like http://127.0.0.1:8000`},
 		{"the list of models is an error", backends.URL{URL: serve(answer(200, `{"error":"no key"}`), answer(200, ""))}, `/v1/models is not a list of models: {"error":"no key"}`},
 		{"an error repeats a part of the key", backends.URL{URL: serve(answer(401, strings.Repeat("x", 290)+"sk-secret-key-of-39-characters and more"), answer(200, "")), APIKey: env.NewSecret("sk-secret-key-of-39-characters")}, "xx[redacted]…"},
 		{"the name of a model repeats the key", backends.URL{URL: serve(answer(200, `{"data":[{"id":"for sk-secret-key"}]}`), answer(200, "")), APIKey: env.NewSecret("sk-secret-key")}, `/v1/models has a model whose name repeats a credential or has control characters: "for [redacted]"`},
@@ -237,7 +237,7 @@ func TestFromConfig(t *testing.T) {
 		assert.Equal(t, got, want)
 	}
 	_, err := names("LLMBENCH_BACKEND=mock,vlm")
-	assert.ErrorContains(t, err, `LLMBENCH_BACKEND=mock,vlm: "vlm" is not a backend; the nearest is vllm; want a comma list of dynamo, llamacpp, llamacpp-python, lmdeploy, localai, mindie, mock,`)
+	assert.ErrorContains(t, err, `LLMBENCH_BACKEND=mock,vlm: "vlm" is not a backend; the nearest is vllm: want a comma list of dynamo, llamacpp, llamacpp-python, lmdeploy, localai, mindie, mock,`)
 	_, err = names("LLMBENCH_BACKEND=vllm,tgi", "LLMBENCH_IMAGE=a:1")
 	assert.ErrorContains(t, err, "LLMBENCH_IMAGE is for one server in a container, and LLMBENCH_BACKEND=vllm,tgi names 2")
 

@@ -111,7 +111,7 @@ func TestMetricsMap(t *testing.T) {
 
 	for env, want := range map[string]string{
 		`LLMBENCH_METRICS_MAP={"requests":7}`:                             "want the name of a metric, or a list of names",
-		`LLMBENCH_METRICS_MAP={"reqs":"a"}`:                               `"reqs"; want path, digits, requests, `,
+		`LLMBENCH_METRICS_MAP={"reqs":"a"}`:                               `"reqs": want path, digits, requests, `,
 		`LLMBENCH_METRICS_MAP=/no/such/file`:                              "LLMBENCH_METRICS_MAP=/no/such/file: want a JSON object like {",
 		"LLMBENCH_METRICS=off\nLLMBENCH_METRICS_MAP={\"requests\":\"a\"}": "LLMBENCH_METRICS_MAP and LLMBENCH_METRICS=off: want at most one of them",
 	} {

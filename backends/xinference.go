@@ -70,7 +70,7 @@ func (x Xinference) Spec() (launch.Spec, error) {
 	case x.Engine == "":
 		b.invalid("Engine", `"": want one of %s`, strings.Join(xinferenceEngines, ", "))
 	case x.Engine == "MindIE" && x.Image == "":
-		b.invalid("Engine", "%q: only Xinference Enterprise has it; want an Image of that edition, or another engine", x.Engine)
+		b.invalid("Engine", "%q: only Xinference Enterprise has it: want an Image of that edition, or another engine", x.Engine)
 	}
 	set("Engine", "model_engine", x.Engine, xinferenceEngines...)
 	set("Format", "model_format", x.Format, "pytorch", "gptq", "awq", "fp8", "ggufv2")

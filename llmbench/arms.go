@@ -77,20 +77,20 @@ func Arms(b *testing.B, l Load, arms ...Arm) {
 // checkArms returns an error if there are fewer than two arms, or if a name is invalid or used twice.
 func checkArms(arms []Arm) error {
 	if len(arms) < 2 {
-		return fmt.Errorf("arms: %d; want at least two", len(arms))
+		return fmt.Errorf("arms: %d: want at least two", len(arms))
 	}
 	for i, arm := range arms {
 		if i == 0 && arm.Compare != nil {
-			return fmt.Errorf("arms: %q is the first and has Compare; want it in the others only", arm.Name)
+			return fmt.Errorf("arms: %q is the first and has Compare: want it in the others only", arm.Name)
 		}
 		for part := range strings.SplitSeq(arm.Name, "/") {
 			key, value, isPair := strings.Cut(part, "=")
 			if !isPair || key == "" || value == "" || NameValue(key) != key || NameValue(value) != value {
-				return fmt.Errorf("arms: the name %q; want parts such as via=gateway, of a to z, 0 to 9, dots, hyphens and underscores", arm.Name)
+				return fmt.Errorf("arms: the name %q: want parts such as via=gateway, of a to z, 0 to 9, dots, hyphens and underscores", arm.Name)
 			}
 		}
 		if slices.ContainsFunc(arms[:i], func(o Arm) bool { return o.Name == arm.Name }) {
-			return fmt.Errorf("arms: two with the name %q; want different names", arm.Name)
+			return fmt.Errorf("arms: two with the name %q: want different names", arm.Name)
 		}
 	}
 	return nil
@@ -130,7 +130,7 @@ func (c *contest) benchmark(b *testing.B, arm int) {
 	process.Watch(b)
 	process.WarnWithoutMain(b)
 	if b.Name() != c.name(arm) {
-		fatal(b, fmt.Errorf("arms: another sub-benchmark of %s has the name %s; want different names", c.parent, c.arms[arm].Name))
+		fatal(b, fmt.Errorf("arms: another sub-benchmark of %s has the name %s: want different names", c.parent, c.arms[arm].Name))
 	}
 	if err := Announce(b, c.arms[arm].Target); err != nil {
 		fatal(b, process.Join(b.Name()).Fail(err))

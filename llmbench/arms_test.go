@@ -183,12 +183,12 @@ func TestCheckArms(t *testing.T) {
 	}
 	assert.NilError(t, checkArms(named("via=direct/concurrency=1", "via=gateway/concurrency=1", "via=x-2.0_")))
 	for want, arms := range map[string][]Arm{
-		"arms: 1; want at least two":                            named("via=a"),
-		`arms: two with the name "via=a"; want different names`: named("via=a", "via=b", "via=a"),
-		`arms: the name "fp16"; want parts such as via=gateway`: named("fp16", "awq"),
-		`arms: the name "via=A b"; want parts such as`:          named("via=b", "via=A b"),
-		`arms: the name ""; want parts such as`:                 named("via=b", ""),
-		`arms: the name "via=a/"; want parts such as`:           named("via=b", "via=a/"),
+		"arms: 1: want at least two":                            named("via=a"),
+		`arms: two with the name "via=a": want different names`: named("via=a", "via=b", "via=a"),
+		`arms: the name "fp16": want parts such as via=gateway`: named("fp16", "awq"),
+		`arms: the name "via=A b": want parts such as`:          named("via=b", "via=A b"),
+		`arms: the name "": want parts such as`:                 named("via=b", ""),
+		`arms: the name "via=a/": want parts such as`:           named("via=b", "via=a/"),
 	} {
 		assert.ErrorContains(t, checkArms(arms), want)
 	}
@@ -252,7 +252,7 @@ func TestArms(t *testing.T) {
 		{"as long as it takes", "", []string{"-test.benchtime=50ms"}, 0, []string{"first", "second"}, ""},
 		{"the first arm fails", "first", []string{"-test.benchtime=3x"}, 3, []string{"second"}, "pass 1: 1 of 6 requests failed"},
 		{"the second arm fails", "second", []string{"-test.benchtime=3x"}, 3, []string{"first"}, "pass 1: 1 of 6 requests failed"},
-		{"a name twice", "same", nil, 0, []string{"first"}, "arms: another sub-benchmark of BenchmarkHelper/Arms has the name arm=second; want different names"},
+		{"a name twice", "same", nil, 0, []string{"first"}, "arms: another sub-benchmark of BenchmarkHelper/Arms has the name arm=second: want different names"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

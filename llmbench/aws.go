@@ -34,16 +34,16 @@ type AWSKeys struct {
 // key.
 func (k *AWSKeys) check(t Target) error {
 	if _, ok := dialect.AWSService(t.dialect()); !ok {
-		return fmt.Errorf("AWS keys with the dialect %s; want bedrock-converse or bedrock-invoke", t.dialect().Name())
+		return fmt.Errorf("AWS keys with the dialect %s: want bedrock-converse or bedrock-invoke", t.dialect().Name())
 	}
 	if authorization(t.Header) != nil {
-		return errors.New("AWS keys and a header Authorization; want one of them, because a signature is sent in this field")
+		return errors.New("AWS keys and a header Authorization: want one of them, because a signature is sent in this field")
 	}
 	for _, f := range []struct{ name, value string }{
 		{"access key ID", k.AccessKeyID}, {"secret access key", k.SecretAccessKey.Reveal()}, {"region", k.Region},
 	} {
 		if f.value == "" {
-			return fmt.Errorf("AWS keys without %s; want an access key ID, a secret access key and a region", f.name)
+			return fmt.Errorf("AWS keys without %s: want an access key ID, a secret access key and a region", f.name)
 		}
 	}
 	return nil

@@ -95,11 +95,11 @@ func TestInvalidAWSKeys(t *testing.T) {
 	valid := Target{URL: "http://server", Dialect: dialect.BedrockConverse{}, AWS: &AWSKeys{AccessKeyID: "id", SecretAccessKey: env.NewSecret("secret"), Region: "r"}}
 	assert.NilError(t, valid.Check())
 	for want, change := range map[string]func(*Target){
-		"target: AWS keys without access key ID; want an access key ID, a secret access key and a region":          func(t *Target) { t.AWS.AccessKeyID = "" },
-		"target: AWS keys without secret access key; want an access key ID, a secret access key and a region":      func(t *Target) { t.AWS.SecretAccessKey = env.Secret{} },
-		"target: AWS keys without region; want an access key ID, a secret access key and a region":                 func(t *Target) { t.AWS.Region = "" },
-		"target: AWS keys with the dialect openai-chat; want bedrock-converse or bedrock-invoke":                   func(t *Target) { t.Dialect = nil },
-		"target: AWS keys and a header Authorization; want one of them, because a signature is sent in this field": func(t *Target) { t.Header = http.Header{"authorization": {"Bearer a"}} },
+		"target: AWS keys without access key ID: want an access key ID, a secret access key and a region":          func(t *Target) { t.AWS.AccessKeyID = "" },
+		"target: AWS keys without secret access key: want an access key ID, a secret access key and a region":      func(t *Target) { t.AWS.SecretAccessKey = env.Secret{} },
+		"target: AWS keys without region: want an access key ID, a secret access key and a region":                 func(t *Target) { t.AWS.Region = "" },
+		"target: AWS keys with the dialect openai-chat: want bedrock-converse or bedrock-invoke":                   func(t *Target) { t.Dialect = nil },
+		"target: AWS keys and a header Authorization: want one of them, because a signature is sent in this field": func(t *Target) { t.Header = http.Header{"authorization": {"Bearer a"}} },
 	} {
 		target := valid
 		target.AWS = new(*valid.AWS)

@@ -33,13 +33,13 @@ type Cancel struct {
 func (c Cancel) check(stream bool) error {
 	switch {
 	case !(c.Share >= 0 && c.Share <= 1):
-		return fmt.Errorf("cancel: share %v; must be in [0,1]", c.Share)
+		return fmt.Errorf("cancel: share %v: want a number in [0,1]", c.Share)
 	case c.Share == 0 && (c.Deltas != 0 || c.Time != 0):
-		return fmt.Errorf("cancel: a share of 0, and %d deltas or %v; want a share, or neither", c.Deltas, c.Time)
+		return fmt.Errorf("cancel: a share of 0, and %d deltas or %v: want a share, or neither", c.Deltas, c.Time)
 	case c.Share == 0:
 		return nil
 	case c.Deltas < 0 || c.Time < 0 || (c.Deltas > 0) == (c.Time > 0):
-		return fmt.Errorf("cancel: %d deltas and %v; want one of them, above 0", c.Deltas, c.Time)
+		return fmt.Errorf("cancel: %d deltas and %v: want one of them, above 0", c.Deltas, c.Time)
 	case c.Deltas > 0 && !stream:
 		return fmt.Errorf("cancel: after up to %d deltas; answers that are not streamed have none", c.Deltas)
 	}

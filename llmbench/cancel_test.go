@@ -193,11 +193,11 @@ func TestCancelErrors(t *testing.T) {
 		{Cancel{}, ""},
 		{Cancel{Seed: 1}, ""},
 		{Cancel{Share: 1, Deltas: 1}, ""},
-		{Cancel{Share: -0.1, Deltas: 1}, "share -0.1; must be in [0,1]"},
+		{Cancel{Share: -0.1, Deltas: 1}, "share -0.1: want a number in [0,1]"},
 		{Cancel{Share: 2, Deltas: 1}, "share 2"},
 		{Cancel{Deltas: 1}, "a share of 0, and 1 deltas or 0s"},
-		{Cancel{Share: 0.5}, "0 deltas and 0s; want one of them"},
-		{Cancel{Share: 0.5, Deltas: 1, Time: 1}, "1 deltas and 1ns; want one of them"},
+		{Cancel{Share: 0.5}, "0 deltas and 0s: want one of them"},
+		{Cancel{Share: 0.5, Deltas: 1, Time: 1}, "1 deltas and 1ns: want one of them"},
 		{Cancel{Share: 0.5, Deltas: -1}, "-1 deltas"},
 	} {
 		_, err := Load{Requests: words(1, 1), Concurrency: 1, Cancel: c.cancel}.check()

@@ -94,7 +94,7 @@ func (l Load) checkSingle() error {
 		}
 	}
 	if len(set) > 0 {
-		return fmt.Errorf("load: %s for single requests; want NoStream, Timeout, IdleTimeout, SLO, KeepText and Tokenizer at most", strings.Join(set, ", "))
+		return fmt.Errorf("load: %s for single requests: want NoStream, Timeout, IdleTimeout, SLO, KeepText and Tokenizer at most", strings.Join(set, ", "))
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (c *Client) Open(ctx context.Context, n int) int { return c.client.Open(ctx
 // must send each turn itself.
 func (c *Client) Do(ctx context.Context, r Request) (sample.Sample, error) {
 	if len(r.Then) > 0 {
-		return sample.Sample{}, fmt.Errorf("request: a session of %d turns; want one request for each turn", 1+len(r.Then))
+		return sample.Sample{}, fmt.Errorf("request: a session of %d turns: want one request for each turn", 1+len(r.Then))
 	}
 	p, err := newPost(&c.load, c.target, r)
 	if err != nil {

@@ -55,10 +55,10 @@ func TestProxySetting(t *testing.T) {
 	described := Target{URL: "http://server", Header: http.Header{"content-type": {"application/x-own"}, "X-Own": {"application/x-secret"}}}
 	assert.Equal(t, described.Redact("application/x-own application/x-secret"), "application/x-own [redacted]")
 	for proxy, want := range map[string]string{
-		"proxy:3128":                     `target: proxy: scheme "proxy"; want a URL like http://proxy:3128, of scheme http, https, socks5 or socks5h`,
-		"ftp://user:long-password@proxy": `target: proxy: scheme "ftp"; want a URL`,
-		"http://":                        "target: proxy: no host; want a URL",
-		"http://a b:long-password@c":     "target: proxy: not a URL; want a URL",
+		"proxy:3128":                     `target: proxy: scheme "proxy": want a URL like http://proxy:3128, of scheme http, https, socks5 or socks5h`,
+		"ftp://user:long-password@proxy": `target: proxy: scheme "ftp": want a URL`,
+		"http://":                        "target: proxy: no host: want a URL",
+		"http://a b:long-password@c":     "target: proxy: not a URL: want a URL",
 	} {
 		err := Target{URL: "http://server", Proxy: proxy}.Check()
 		assert.ErrorContains(t, err, want)

@@ -44,7 +44,7 @@ func (t Target) endpoint() (e endpoint.Endpoint, proxy *url.URL, err error) {
 		proxy, err = t.proxy()
 	}
 	if err == nil && t.HTTP != "" && t.HTTP != "1.1" && t.HTTP != "2" {
-		err = fmt.Errorf("HTTP %.20q; want 1.1 or 2", t.HTTP)
+		err = fmt.Errorf("HTTP %.20q: want 1.1 or 2", t.HTTP)
 	}
 	if err == nil && t.http2() && proxy != nil && e.Socket == "" && strings.HasPrefix(e.Base, "http:") && strings.HasPrefix(proxy.Scheme, "http") {
 		err = conn.ErrForwards

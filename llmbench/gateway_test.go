@@ -67,7 +67,7 @@ func TestEcho(t *testing.T) {
 		})
 		assert.Equal(t, target.config()["echo"], "X-Session-Token, Set-Cookie")
 		target.Echo = []string{"x session"}
-		assert.ErrorContains(t, target.Check(), `echo "x session"; want the name of a header field`)
+		assert.ErrorContains(t, target.Check(), `echo "x session": want the name of a header field`)
 	})
 }
 

@@ -31,7 +31,7 @@ func TestHTTPSetting(t *testing.T) {
 		assert.NilError(t, Target{URL: "unix:///run/llm.sock", HTTP: "2", Proxy: proxy}.Check())
 	}
 	assert.NilError(t, Target{URL: "http://server", HTTP: "2", Proxy: "socks5://proxy"}.Check())
-	assert.Error(t, Target{URL: "http://server", HTTP: "3"}.Check(), `target: HTTP "3"; want 1.1 or 2`)
+	assert.Error(t, Target{URL: "http://server", HTTP: "3"}.Check(), `target: HTTP "3": want 1.1 or 2`)
 	assert.ErrorContains(t, Target{URL: "http://server", HTTP: "2", Proxy: "https://proxy"}.Check(), "target: HTTP/2 without TLS through a proxy that forwards requests of HTTP/1.1")
 }
 

@@ -141,7 +141,7 @@ func TestItemsInvalidLoads(t *testing.T) {
 		stream bool
 		err    string
 	}{
-		{dialect.Embeddings{}, Request{Prompt: "p", MaxTokens: 1}, false, "embeddings: no inputs; want at least one"},
+		{dialect.Embeddings{}, Request{Prompt: "p", MaxTokens: 1}, false, "embeddings: no inputs: want at least one"},
 		{dialect.Embeddings{}, Request{Inputs: []string{"a"}}, true, "embeddings: a stream; the answer is one JSON document"},
 		{dialect.OpenAIChat{}, Request{Inputs: []string{"a"}, MaxTokens: 1}, true, "openai-chat: 1 inputs; the API generates text for a prompt"},
 		{dialect.Rerank{}, Request{Inputs: []string{"a"}, Prompt: "p", Then: []Turn{{Prompt: "q", MaxTokens: 1}}}, false, "a session with tools, a schema or inputs; its replies are texts"},

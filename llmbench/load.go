@@ -165,27 +165,27 @@ func (l Load) check() (Load, error) {
 	case len(l.Requests) == 0 && l.Fresh == nil:
 		return l, errors.New("load: no requests")
 	case len(l.Requests) > 0 && l.Fresh != nil:
-		return l, errors.New("load: both Requests and Fresh are set; want only one")
+		return l, errors.New("load: both Requests and Fresh are set: want only one")
 	case l.Concurrency == 0 && l.Arrivals == nil:
-		return l, errors.New("load: neither Concurrency nor Arrivals is set; want one")
+		return l, errors.New("load: neither Concurrency nor Arrivals is set: want one")
 	case l.Concurrency != 0 && l.Arrivals != nil:
-		return l, errors.New("load: both Concurrency and Arrivals are set; want only one")
+		return l, errors.New("load: both Concurrency and Arrivals are set: want only one")
 	case l.MaxInFlight < 0 || l.MaxInFlight > 0 && l.Arrivals == nil:
-		return l, fmt.Errorf("load: at most %d requests in flight; want 0 or more, and Arrivals", l.MaxInFlight)
+		return l, fmt.Errorf("load: at most %d requests in flight: want 0 or more, and Arrivals", l.MaxInFlight)
 	case l.Concurrency < 0:
-		return l, fmt.Errorf("load: concurrency %d; must be at least 1", l.Concurrency)
+		return l, fmt.Errorf("load: concurrency %d: want at least 1", l.Concurrency)
 	case l.Timeout < 0 || l.IdleTimeout < 0 || l.PassTimeout < 0:
 		return l, fmt.Errorf("load: timeout %v, idle timeout %v, pass timeout %v; none may be negative", l.Timeout, l.IdleTimeout, l.PassTimeout)
 	case l.Fresh == nil && l.checkCount(len(l.Requests)) != nil:
 		return l, l.checkCount(len(l.Requests))
 	case !(l.MaxFail >= 0 && l.MaxFail <= 1):
-		return l, fmt.Errorf("load: max fail %v; must be in [0,1]", l.MaxFail)
+		return l, fmt.Errorf("load: max fail %v: want a number in [0,1]", l.MaxFail)
 	case !(l.MaxShed >= 0 && l.MaxShed <= 1):
-		return l, fmt.Errorf("load: max shed %v; must be in [0,1]", l.MaxShed)
+		return l, fmt.Errorf("load: max shed %v: want a number in [0,1]", l.MaxShed)
 	case !(l.MaxDistortion > 0):
-		return l, fmt.Errorf("load: max distortion %v; must be above 0", l.MaxDistortion)
+		return l, fmt.Errorf("load: max distortion %v: want above 0", l.MaxDistortion)
 	case !slices.Contains([]ClientBound{"", BoundFails, BoundWithheld, BoundReported}, l.ClientBound):
-		return l, fmt.Errorf("load: client bound %q; must be fail, withhold or report", l.ClientBound)
+		return l, fmt.Errorf("load: client bound %q: want fail, withhold or report", l.ClientBound)
 	case l.checkUnits() != nil:
 		return l, fmt.Errorf("load: %w", l.checkUnits())
 	case l.Cancel.check(!l.NoStream) != nil:
@@ -205,7 +205,7 @@ func (l Load) checkCount(n int) error {
 	case n == 0:
 		return errors.New("load: no requests")
 	case n < l.Concurrency:
-		return fmt.Errorf("load: %d requests at concurrency %d; must be at least as many", n, l.Concurrency)
+		return fmt.Errorf("load: %d requests at concurrency %d: want at least as many", n, l.Concurrency)
 	}
 	if stages, ok := l.Arrivals.(arrivals.Stages); ok {
 		return stages.CheckCount(n)

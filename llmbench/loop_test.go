@@ -437,8 +437,8 @@ func TestLoadCheck(t *testing.T) {
 		{Load{Requests: []Request{{Prompt: "x"}}, Concurrency: 1}, "max tokens 0"},
 		{Load{Requests: one, Concurrency: 2}, "1 requests at concurrency 2"},
 		{Load{Requests: one, Arrivals: times{}}, "0 times for 1 requests"},
-		{Load{Requests: one, Arrivals: times{-1}}, "in order, from 0"},
-		{Load{Requests: words(2, 1), Arrivals: times{2, 1}}, "in order, from 0"},
+		{Load{Requests: one, Arrivals: times{-1}}, "times out of order: want increasing times, from 0 on"},
+		{Load{Requests: words(2, 1), Arrivals: times{2, 1}}, "times out of order: want increasing times, from 0 on"},
 		{Load{Requests: one, Arrivals: arrivals.Constant{}}, "rate 0"},
 		{Load{Requests: one, Arrivals: arrivals.Gamma{Rate: 1}}, "shape 0"},
 	} {
@@ -454,7 +454,7 @@ func TestLoadCheck(t *testing.T) {
 		assert.Assert(t, !strings.Contains(err.Error(), "secret"))
 	}
 	// Of several invalid things, errors name the first one in the order of names.
-	for want, header := range map[string]http.Header{`header "X Team"; want letters`: {"X Team": {"a"}, "Y Team": nil, "Z A": nil, "Z B": nil}, "value of the header Authorization": {"Authorization": {"Bearer secret\nkey"}}} {
+	for want, header := range map[string]http.Header{`header "X Team": want letters`: {"X Team": {"a"}, "Y Team": nil, "Z A": nil, "Z B": nil}, "value of the header Authorization": {"Authorization": {"Bearer secret\nkey"}}} {
 		_, err := newClient(Target{URL: "http://x", Header: header})
 		assert.ErrorContains(t, err, want)
 		assert.Assert(t, !strings.Contains(err.Error(), "secret"))

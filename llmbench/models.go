@@ -28,7 +28,7 @@ func (l Load) withModels(own string) (Load, error) {
 	for i, model := range l.Models {
 		same := func(other string) bool { return NameValue(other) == NameValue(model) }
 		if model == "" || slices.ContainsFunc(l.Models[:i], same) {
-			return l, fmt.Errorf("load: models %q; want names that differ in letters, digits, dots, hyphens and underscores", l.Models)
+			return l, fmt.Errorf("load: models %q: want names that differ in letters, digits, dots, hyphens and underscores", l.Models)
 		}
 		for _, u := range sample.Named(units...) {
 			u.Name = modelUnit(model, u.Name)

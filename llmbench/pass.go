@@ -60,7 +60,7 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 	}()
 	defer m.close()
 	if l.Fresh != nil {
-		return nil, p.Fail(errors.New("load: Fresh for a single pass; want Requests"))
+		return nil, p.Fail(errors.New("load: Fresh for a single pass: want Requests"))
 	}
 	pl, err := newPlan(&m.load, t, m.load.Requests)
 	if err != nil {

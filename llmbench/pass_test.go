@@ -381,10 +381,10 @@ func TestClientRefuses(t *testing.T) {
 		load   Load
 		want   string
 	}{
-		{target, Load{Concurrency: 8, Warmup: words(1, 1)}, "load: Concurrency, Warmup for single requests; want NoStream, Timeout, IdleTimeout, SLO, KeepText and Tokenizer at most"},
+		{target, Load{Concurrency: 8, Warmup: words(1, 1)}, "load: Concurrency, Warmup for single requests: want NoStream, Timeout, IdleTimeout, SLO, KeepText and Tokenizer at most"},
 		{target, Load{Timeout: -1}, "load: timeout -1ns, idle timeout 1m0s, pass timeout 0s; none may be negative"},
 		{target, Load{NoStream: true, SLO: sample.SLO{TTFT: 1}}, "load: SLO ttft=1ns; answers that are not streamed have no TTFT and no TPOT"},
-		{Target{URL: "ftp://host"}, Load{}, `target: URL "ftp://host"; want a base URL`},
+		{Target{URL: "ftp://host"}, Load{}, `target: URL "ftp://host": want a base URL`},
 	} {
 		_, err := NewClient("", tt.target, tt.load)
 		assert.ErrorContains(t, err, tt.want)
@@ -402,7 +402,7 @@ func TestClientRefuses(t *testing.T) {
 		request Request
 		want    string
 	}{
-		{Request{Prompt: "a", MaxTokens: 1, Then: []Turn{{Prompt: "b", MaxTokens: 1}}}, "request: a session of 2 turns; want one request for each turn"},
+		{Request{Prompt: "a", MaxTokens: 1, Then: []Turn{{Prompt: "b", MaxTokens: 1}}}, "request: a session of 2 turns: want one request for each turn"},
 		{Request{Prompt: "a"}, "request: "},
 	} {
 		s, err := c.Do(t.Context(), tt.request)

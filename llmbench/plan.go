@@ -221,7 +221,7 @@ func checkRequest(l *Load, t Target, r Request) (send.Post, error) {
 			return send.Post{}, fmt.Errorf("turn %d: %w", i+1, err)
 		}
 		if turn.Think < 0 {
-			return send.Post{}, fmt.Errorf("turn %d: think time %v; must be at least 0", i+1, turn.Think)
+			return send.Post{}, fmt.Errorf("turn %d: think time %v: want at least 0", i+1, turn.Think)
 		}
 		if _, err := newPost(l, t, turn.request(r.conversation())); err != nil {
 			return send.Post{}, fmt.Errorf("turn %d: %w", i+1, err)

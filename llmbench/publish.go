@@ -100,7 +100,7 @@ func (r *run) collect(s sample.Summary) {
 	if r.load.Figures != nil {
 		more := r.load.Figures(r.all())
 		if unknown := unknownUnits(r.load.units(), more); len(unknown) > 0 {
-			r.failf("load: Figures returned the unknown units %q; want units that are in Load.Units or in the catalogue", unknown)
+			r.failf("load: Figures returned the unknown units %q: want units that are in Load.Units or in the catalogue", unknown)
 		}
 		s.Add(more)
 		r.own = more
@@ -113,7 +113,7 @@ func (r *run) collect(s sample.Summary) {
 	s.Add(observed)
 	for _, unit := range slices.Sorted(maps.Keys(observed)) {
 		if v := observed[unit]; !judge.Finite(v) {
-			r.tell(records.Note{Kind: records.NoteServer, Units: []string{unit}}, "%s is left out: the Observer returned %v, want a finite number", unit, v)
+			r.tell(records.Note{Kind: records.NoteServer, Units: []string{unit}}, "%s is left out: the Observer returned %v: want a finite number", unit, v)
 		}
 	}
 }

@@ -448,8 +448,8 @@ func TestObserver(t *testing.T) {
 		_, has := all[0].Value(unit)
 		assert.Assert(t, !has, "%s is reported:\n%s", unit, out)
 	}
-	for _, want := range []string{"srv-prefix-hit-% is left out: the Observer returned NaN, want a finite number",
-		"srv-queue-ns is left out: the Observer returned +Inf, want a finite number", ": own is left out: it is -Inf, want a finite number"} {
+	for _, want := range []string{"srv-prefix-hit-% is left out: the Observer returned NaN: want a finite number",
+		"srv-queue-ns is left out: the Observer returned +Inf: want a finite number", ": own is left out: it is -Inf: want a finite number"} {
 		assert.Equal(t, strings.Count(out, want), 1, "%s in:\n%s", want, out)
 	}
 	out, _, code, _ = runHelper(t, "Unready", nil, nil)

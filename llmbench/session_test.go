@@ -145,8 +145,8 @@ func TestSessionErrors(t *testing.T) {
 		want string
 	}{
 		{dialect.TGI{}, session(), "request 0: turn 1: tgi: a conversation of 2 messages; only a prompt can be sent"},
-		{nil, change(func(r *Request) { r.Then[1].MaxTokens = 0 }), "request 0: turn 2: openai-chat: max tokens 0; must be at least 1"},
-		{nil, change(func(r *Request) { r.Then[0].Think = -1 }), "request 0: turn 1: think time -1ns; must be at least 0"},
+		{nil, change(func(r *Request) { r.Then[1].MaxTokens = 0 }), "request 0: turn 2: openai-chat: max tokens 0: want at least 1"},
+		{nil, change(func(r *Request) { r.Then[0].Think = -1 }), "request 0: turn 1: think time -1ns: want at least 0"},
 		{nil, change(func(r *Request) { r.Schema, r.FixedOutput = []byte("{}"), false }), "request 0: a session with tools, a schema or inputs; its replies are texts"},
 	} {
 		_, err := tryPass(t, t.Context(), Target{URL: "http://127.0.0.1:1", Dialect: c.d}, Load{Requests: []Request{c.r}, Concurrency: 1})
@@ -177,7 +177,7 @@ func TestPass(t *testing.T) {
 		assert.Error(t, err, "enough")
 		l.Requests, l.Fresh = nil, func(int) ([]Request, error) { return words(1, 1), nil }
 		_, err = Pass(t.Context(), "TestPass", target, l)
-		assert.Error(t, err, "load: Fresh for a single pass; want Requests")
+		assert.Error(t, err, "load: Fresh for a single pass: want Requests")
 	})
 }
 

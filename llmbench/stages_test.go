@@ -38,5 +38,5 @@ func TestStagesCut(t *testing.T) {
 	_, err := Load{Requests: words(11, 1), Arrivals: stages}.check()
 	assert.NilError(t, err)
 	_, err = Load{Requests: words(10, 1), Arrivals: stages}.check()
-	assert.ErrorContains(t, err, "stages: 10 requests end before the last of 2 stages; want 11 to 15")
+	assert.ErrorContains(t, err, "stages: 10 requests end before the last of 2 stages: want 11 to 15")
 }

@@ -218,7 +218,7 @@ func (t Target) checkRequests() error {
 	}
 	for _, name := range t.Echo {
 		if !httpguts.ValidHeaderFieldName(name) {
-			return fmt.Errorf("echo %q; want the name of a header field, of letters, digits and hyphens", name)
+			return fmt.Errorf("echo %q: want the name of a header field, of letters, digits and hyphens", name)
 		}
 	}
 	if err := t.checkRecorded(); err != nil {
@@ -226,7 +226,7 @@ func (t Target) checkRequests() error {
 	}
 	for _, status := range t.ShedStatus {
 		if status < 400 || status > 599 {
-			return fmt.Errorf("shed status %d; want statuses from 400 to 599", status)
+			return fmt.Errorf("shed status %d: want statuses from 400 to 599", status)
 		}
 	}
 	if len(t.Body) > 0 {
@@ -246,10 +246,10 @@ func (t Target) checkRecorded() error {
 	}
 	for _, name := range t.RecordHeader {
 		if !httpguts.ValidHeaderFieldName(name) {
-			return fmt.Errorf("record header %q; want the name of a header field, of letters, digits and hyphens", name)
+			return fmt.Errorf("record header %q: want the name of a header field, of letters, digits and hyphens", name)
 		}
 		if slices.Contains(private, http.CanonicalHeaderKey(name)) || env.IsSecret(name, "a credential") || slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(name), notLetter), isCredential) {
-			return fmt.Errorf("record header %q; want a field that holds no credential", name)
+			return fmt.Errorf("record header %q: want a field that holds no credential", name)
 		}
 	}
 	return nil
@@ -267,7 +267,7 @@ func notLetter(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 func checkHeader(h http.Header) error {
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		if !httpguts.ValidHeaderFieldName(name) {
-			return fmt.Errorf("header %q; want letters, digits and hyphens", name)
+			return fmt.Errorf("header %q: want letters, digits and hyphens", name)
 		}
 		if slices.ContainsFunc(h[name], func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
 			return fmt.Errorf("the value of the header %s holds a control character", name) // the value may be secret
@@ -293,11 +293,11 @@ func (t Target) proxy() (*url.URL, error) {
 	u, err := url.Parse(t.Proxy)
 	switch {
 	case err != nil:
-		return nil, errors.New("proxy: not a URL; " + want)
+		return nil, errors.New("proxy: not a URL: " + want)
 	case !conn.KnownProxy(u):
-		return nil, fmt.Errorf("proxy: scheme %q; %s", u.Scheme, want)
+		return nil, fmt.Errorf("proxy: scheme %q: %s", u.Scheme, want)
 	case u.Hostname() == "":
-		return nil, errors.New("proxy: no host; " + want)
+		return nil, errors.New("proxy: no host: " + want)
 	}
 	return u, nil
 }

@@ -73,7 +73,7 @@ func Start(tb testing.TB, server backends.Server) llmbench.Target {
 		})
 	}
 	if err == nil && told.HasKey != (spec.APIKey != "") {
-		err = fmt.Errorf("%s: LLMBENCH_API_KEY is set in this process or in shard 0, and not in both; want the same key in all shards", spec.Backend)
+		err = fmt.Errorf("%s: LLMBENCH_API_KEY is set in this process or in shard 0, and not in both: want the same key in all shards", spec.Backend)
 	}
 	if err != nil {
 		tb.Fatalf("backends: %s", redact.Known().Hide(err.Error()))

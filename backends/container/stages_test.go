@@ -221,7 +221,7 @@ func TestAdoptModel(t *testing.T) {
 	assert.NilError(t, i.findModel(t.Context()))
 	assert.Equal(t, i.target.Model, "01-ai--yi-6b-chat")
 	list = `{"data":[{"id":"a"},{"id":"b"}]}`
-	assert.ErrorContains(t, i.findModel(t.Context()), "the server lists 2 models, want one: a, b")
+	assert.ErrorContains(t, i.findModel(t.Context()), "the server lists 2 models: want one: a, b")
 }
 
 // TestWait checks, on a fake clock, how long a start waits if probes are refused or not answered.

@@ -156,7 +156,7 @@ func (i *instance) findModel(ctx context.Context) error {
 	case err != nil:
 		return err
 	case i.spec.AdoptModel && len(names) != 1:
-		return fmt.Errorf("the server lists %d models, want one: %s", len(names), strings.Join(names, ", "))
+		return fmt.Errorf("the server lists %d models: want one: %s", len(names), strings.Join(names, ", "))
 	case i.spec.AdoptModel:
 		i.target.Model = names[0]
 	case !slices.Contains(names, i.spec.ListedModel):

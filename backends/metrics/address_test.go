@@ -54,14 +54,14 @@ func TestBeside(t *testing.T) {
 
 func TestBesideErrors(t *testing.T) {
 	for raw, want := range map[string]string{
-		"":                         `URL ""; want a base URL`,
-		"host:9000":                `URL "host:9000"; want a base URL`,
-		"ftp://host/secret":        `URL "ftp://host"; want`,
+		"":                         `URL "": want a base URL`,
+		"host:9000":                `URL "host:9000": want a base URL`,
+		"ftp://host/secret":        `URL "ftp://host": want`,
 		"http://u:secret@host/":    "with a user or a password",
 		"http://host/metrics#":     "with a fragment",
 		"http://host:port/secret":  "URL cannot be parsed",
 		"unix://run/secret":        "three slashes",
-		"on":                       `URL ""; want`,
+		"on":                       `URL "": want`,
 		"unix:///run/x.sock:other": "three slashes",
 	} {
 		_, err := metrics.Beside(llmbench.Target{URL: "http://host"}, raw)

@@ -26,7 +26,7 @@ func Find(ctx context.Context, addresses []Address, kinds []Kind) (kind int, fou
 	for i := range addresses {
 		k, err := addresses[i].recognise(ctx, kinds)
 		if err == nil && i > 0 && k != kind {
-			err = fmt.Errorf("%s and %s have metrics of %s and %s; want one kind of server",
+			err = fmt.Errorf("%s and %s have metrics of %s and %s: want one kind of server",
 				addresses[0].Target.Where(), addresses[i].Target.Where(), kinds[kind].Name, kinds[k].Name)
 		}
 		if err != nil {

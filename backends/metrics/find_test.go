@@ -51,7 +51,7 @@ func TestFind(t *testing.T) {
 		{"the first kind at the path of the second", []metrics.Address{at(t, "", serving("/metrics", a))}, "A", "/metrics", ""},
 		{"a path of its own", []metrics.Address{at(t, "/x/", serving("/x/", b))}, "B", "/x/", ""},
 		{"two replicas", []metrics.Address{at(t, "", serving("/metrics", b)), at(t, "/x", serving("/x", b))}, "B", "/x", ""},
-		{"two kinds", []metrics.Address{at(t, "", serving("/metrics", b)), at(t, "/x", serving("/x", a))}, "", "", "server and server have metrics of B and A; want one kind of server"},
+		{"two kinds", []metrics.Address{at(t, "", serving("/metrics", b)), at(t, "/x", serving("/x", a))}, "", "", "server and server have metrics of B and A: want one kind of server"},
 		{"one replica without metrics", []metrics.Address{at(t, "", serving("/metrics", b)), at(t, "", serving("/x", a))}, "", "", "GET /metrics: status 404 Not Found: 404 page not found"},
 		{"no metrics", []metrics.Address{at(t, "", http.NotFound)}, "", "", "GET /metrics: status 404 Not Found: 404 page not found"},
 		{"forbidden", []metrics.Address{at(t, "", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) })}, "", "", "GET /metrics: status 403 Forbidden: no"},

@@ -27,11 +27,11 @@ func ParseNames(text []byte) (Names, error) {
 		switch value := object[key]; key {
 		case "path":
 			if err := json.Unmarshal(value, &n.Path); err != nil || !strings.HasPrefix(n.Path, "/") {
-				return Names{}, fmt.Errorf("path: %s; want a path like \"/metrics\"", value)
+				return Names{}, fmt.Errorf("path: %s: want a path like \"/metrics\"", value)
 			}
 		case "digits":
 			if err := json.Unmarshal(value, &n.Digits); err != nil || n.Digits < 0 {
-				return Names{}, fmt.Errorf("digits: %s; want the number of significant digits that the server prints, or 0 for all", value)
+				return Names{}, fmt.Errorf("digits: %s: want the number of significant digits that the server prints, or 0 for all", value)
 			}
 		default:
 			names, err := parseAlternatives(value)
@@ -40,13 +40,13 @@ func ParseNames(text []byte) (Names, error) {
 			}
 			field := n.field(key)
 			if field == nil {
-				return Names{}, fmt.Errorf("%q; want path, digits, %s", key, strings.Join(keys(), ", "))
+				return Names{}, fmt.Errorf("%q: want path, digits, %s", key, strings.Join(keys(), ", "))
 			}
 			*field, named = names, true
 		}
 	}
 	if !named {
-		return Names{}, fmt.Errorf("no name of a metric; want at least one of %s", strings.Join(keys(), ", "))
+		return Names{}, fmt.Errorf("no name of a metric: want at least one of %s", strings.Join(keys(), ", "))
 	}
 	return n, nil
 }

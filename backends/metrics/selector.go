@@ -25,7 +25,7 @@ func parseSelector(text string) (selector, error) {
 			return selector{name, all[name].Metric[0].Label}, nil
 		}
 	}
-	return selector{}, fmt.Errorf("%q is not the name of a metric; want a name like my_requests_total, or with labels my_requests_total{status=\"ok\"}", text)
+	return selector{}, fmt.Errorf("%q is not the name of a metric: want a name like my_requests_total, or with labels my_requests_total{status=\"ok\"}", text)
 }
 
 // selects reports whether m has all labels of s.

@@ -138,8 +138,8 @@ func TestSchedule(t *testing.T) {
 		want    string
 	}{
 		{instants{0, 1}, 3, "2 times for 3 requests"},
-		{instants{-1, 1}, 2, "in order, from 0"},
-		{instants{2, 1}, 2, "in order, from 0"},
+		{instants{-1, 1}, 2, "times out of order: want increasing times, from 0 on"},
+		{instants{2, 1}, 2, "times out of order: want increasing times, from 0 on"},
 		{Poisson{}, 1, "rate 0"},
 	} {
 		_, err := Schedule(c.process, c.n)

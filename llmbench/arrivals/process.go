@@ -31,7 +31,7 @@ func Schedule(p Process, n int) ([]time.Duration, error) {
 	case len(times) != n:
 		return nil, fmt.Errorf("arrivals: %d times for %d requests", len(times), n)
 	case !slices.IsSorted(times) || n > 0 && times[0] < 0:
-		return nil, errors.New("arrivals: times must be in order, from 0 on")
+		return nil, errors.New("arrivals: times out of order: want increasing times, from 0 on")
 	}
 	return times, nil
 }

@@ -55,7 +55,7 @@ type Gamma struct {
 // Times returns the schedule of n requests.
 func (g Gamma) Times(n int) ([]time.Duration, error) {
 	if !(g.Shape > 0) || math.IsInf(g.Shape, 0) {
-		return nil, fmt.Errorf("gamma arrivals: shape %v; must be above 0", g.Shape)
+		return nil, fmt.Errorf("gamma arrivals: shape %v: want above 0", g.Shape)
 	}
 	r := seeded(g.Seed)
 	return schedule(n, g.Rate, func() float64 { return gamma(r, g.Shape) })
@@ -78,10 +78,10 @@ func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x6c6c6d
 // differ only in the intervals.
 func schedule(n int, rate float64, interval func() float64) ([]time.Duration, error) {
 	if !(rate > 0) || math.IsInf(rate, 0) {
-		return nil, fmt.Errorf("arrivals: rate %v requests per second; must be above 0", rate)
+		return nil, fmt.Errorf("arrivals: rate %v requests per second: want above 0", rate)
 	}
 	if n < 1 {
-		return nil, fmt.Errorf("arrivals: %d requests; must be at least 1", n)
+		return nil, fmt.Errorf("arrivals: %d requests: want at least 1", n)
 	}
 	sums := make([]float64, n)
 	for i := 1; i < n; i++ {
@@ -89,7 +89,7 @@ func schedule(n int, rate float64, interval func() float64) ([]time.Duration, er
 	}
 	total := sums[n-1]
 	if n > 1 && !(total > 0) {
-		return nil, errors.New("arrivals: all intervals are rounded to 0; want a gamma shape nearer to 1")
+		return nil, errors.New("arrivals: all intervals are rounded to 0: want a gamma shape nearer to 1")
 	}
 	span := float64(n-1) / rate * float64(time.Second)
 	if span > math.MaxInt64/2 {

@@ -26,9 +26,9 @@ func (r Replay) Times(n int) ([]time.Duration, error) {
 	speed := cmp.Or(r.Speed, 1)
 	switch {
 	case !(speed > 0) || math.IsInf(speed, 0):
-		return nil, fmt.Errorf("replay: speed %v; must be above 0", speed)
+		return nil, fmt.Errorf("replay: speed %v: want above 0", speed)
 	case n < 1 || n > len(r.At):
-		return nil, fmt.Errorf("replay: %d requests for %d instants; want 1 request to as many as instants", n, len(r.At))
+		return nil, fmt.Errorf("replay: %d requests for %d instants: want 1 request to as many as instants", n, len(r.At))
 	case float64(r.At[n-1])/speed > math.MaxInt64/2:
 		return nil, fmt.Errorf("replay: %v at speed %v takes longer than a duration can hold", r.At[n-1], speed)
 	}

@@ -31,9 +31,9 @@ func TestReplay(t *testing.T) {
 	}{
 		{0, 5, "replay: 5 requests for 4 instants"},
 		{0, 0, "replay: 0 requests for 4 instants"},
-		{-1, 1, "replay: speed -1; must be above 0"},
-		{math.NaN(), 1, "replay: speed NaN; must be above 0"},
-		{math.Inf(1), 1, "replay: speed +Inf; must be above 0"},
+		{-1, 1, "replay: speed -1: want above 0"},
+		{math.NaN(), 1, "replay: speed NaN: want above 0"},
+		{math.Inf(1), 1, "replay: speed +Inf: want above 0"},
 		{1e-12, 4, "longer than a duration can hold"},
 	} {
 		_, err := Replay{At: at, Speed: c.speed}.Times(c.n)

@@ -59,13 +59,13 @@ func (s Stages) Requests() (int, error) {
 	}
 	switch {
 	case len(s.Stages) == 0:
-		return 0, errors.New("stages: none; want at least one")
+		return 0, errors.New("stages: none: want at least one")
 	case !(s.Stages[len(s.Stages)-1].requests() > 0):
-		return 0, errors.New("stages: the last one has no request; want a rate above 0")
+		return 0, errors.New("stages: the last one has no request: want a rate above 0")
 	case length > math.MaxInt64/2:
-		return 0, fmt.Errorf("stages: %.4g s in total; want at most %.4g s", length/1e9, math.MaxInt64/2/1e9)
+		return 0, fmt.Errorf("stages: %.4g s in total: want at most %.4g s", length/1e9, math.MaxInt64/2/1e9)
 	case total > maxStaged:
-		return 0, fmt.Errorf("stages: %.4g requests; want at most %g", total, maxStaged)
+		return 0, fmt.Errorf("stages: %.4g requests: want at most %g", total, maxStaged)
 	}
 	return max(1, int(math.Ceil(total-roundedRequests))), nil
 }
@@ -92,7 +92,7 @@ func (s Stages) Times(n int) ([]time.Duration, error) {
 		return nil, err
 	}
 	if n > all {
-		return nil, fmt.Errorf("stages: %d requests; want at most %d", n, all)
+		return nil, fmt.Errorf("stages: %d requests: want at most %d", n, all)
 	}
 	var clock Process = Poisson{Rate: 1, Seed: s.Seed}
 	switch {
@@ -145,7 +145,7 @@ func (s Stages) CheckCount(n int) error {
 		before += g.requests()
 	}
 	if float64(n-1) < before-roundedRequests {
-		return fmt.Errorf("stages: %d requests end before the last of %d stages; want %d to %d", n, len(s.Stages), 1+int(math.Ceil(before-roundedRequests)), all)
+		return fmt.Errorf("stages: %d requests end before the last of %d stages: want %d to %d", n, len(s.Stages), 1+int(math.Ceil(before-roundedRequests)), all)
 	}
 	return nil
 }
@@ -155,15 +155,15 @@ func (g Stage) check() error {
 	rate := func(r float64) bool { return r >= 0 && !math.IsInf(r, 0) }
 	switch {
 	case g.For <= 0:
-		return fmt.Errorf("for %v; must be above 0", g.For)
+		return fmt.Errorf("for %v: want above 0", g.For)
 	case !rate(g.Rate) || !rate(g.To):
-		return fmt.Errorf("rate %v to %v requests per second; must be at least 0", g.Rate, g.To)
+		return fmt.Errorf("rate %v to %v requests per second: want at least 0", g.Rate, g.To)
 	case g.Ramp != Flat && g.Ramp != Linear && g.Ramp != Exponential:
-		return fmt.Errorf("ramp %q; must be %q, %q or empty", g.Ramp, Linear, Exponential)
+		return fmt.Errorf("ramp %q: want %q, %q or nothing", g.Ramp, Linear, Exponential)
 	case g.Ramp == Flat && g.To != 0 && g.To != g.Rate:
-		return fmt.Errorf("rate %v to %v without a ramp; must be %q or %q", g.Rate, g.To, Linear, Exponential)
+		return fmt.Errorf("rate %v to %v without a ramp: want %q or %q", g.Rate, g.To, Linear, Exponential)
 	case g.Ramp == Exponential && (g.Rate == 0 || g.To == 0):
-		return fmt.Errorf("exponential ramp from rate %v to %v; both must be above 0", g.Rate, g.To)
+		return fmt.Errorf("exponential ramp from rate %v to %v: want both above 0", g.Rate, g.To)
 	}
 	return nil
 }

@@ -118,18 +118,18 @@ func TestStagesErrors(t *testing.T) {
 		want   string
 	}{
 		{nil, 0, 1, "stages: none"},
-		{two, 0, 16, "stages: 16 requests; want at most 15"},
-		{two, 0, 0, "0 requests; must be at least 1"},
+		{two, 0, 16, "stages: 16 requests: want at most 15"},
+		{two, 0, 0, "0 requests: want at least 1"},
 		{two, -1, 15, "shape -1"},
-		{[]Stage{{Rate: 1}}, 0, 1, "stage 1: for 0s; must be above 0"},
-		{[]Stage{{For: math.MaxInt64, Rate: 1}}, 0, 1, "stages: 9.223e+09 s in total; want at most 4.612e+09 s"},
+		{[]Stage{{Rate: 1}}, 0, 1, "stage 1: for 0s: want above 0"},
+		{[]Stage{{For: math.MaxInt64, Rate: 1}}, 0, 1, "stages: 9.223e+09 s in total: want at most 4.612e+09 s"},
 		{[]Stage{{For: time.Second, Rate: math.NaN()}}, 0, 1, "stage 1: rate NaN to 0"},
 		{[]Stage{{For: time.Second, Rate: 1, Ramp: Linear, To: math.Inf(1)}}, 0, 1, "rate 1 to +Inf"},
 		{[]Stage{{For: time.Second, Rate: -1}}, 0, 1, "rate -1 to 0"},
 		{[]Stage{{For: time.Second, Rate: 1, To: 2}}, 0, 1, "without a ramp"},
 		{[]Stage{{For: time.Second, Rate: 1, Ramp: "steep", To: 2}}, 0, 1, `ramp "steep"`},
 		{[]Stage{{For: time.Second, Ramp: Exponential, To: 2}}, 0, 1, "exponential ramp from rate 0 to 2"},
-		{[]Stage{{For: time.Second, Rate: 1e300}}, 0, 1, "1e+300 requests; want at most 1e+09"},
+		{[]Stage{{For: time.Second, Rate: 1e300}}, 0, 1, "1e+300 requests: want at most 1e+09"},
 	} {
 		_, err := Stages{Stages: c.stages, Shape: c.shape}.Times(c.n)
 		assert.ErrorContains(t, err, c.want)
@@ -144,11 +144,11 @@ func TestStagesErrors(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Equal(t, times[10], time.Second)
 		} else {
-			assert.ErrorContains(t, err, fmt.Sprintf("stages: %d requests end before the last of 2 stages; want 11 to 15", n))
+			assert.ErrorContains(t, err, fmt.Sprintf("stages: %d requests end before the last of 2 stages: want 11 to 15", n))
 		}
 	}
 	err := Stages{Stages: append(two, Stage{For: time.Second})}.CheckCount(15)
-	assert.ErrorContains(t, err, "stages: the last one has no request; want a rate above 0")
+	assert.ErrorContains(t, err, "stages: the last one has no request: want a rate above 0")
 }
 
 func TestParseStages(t *testing.T) {

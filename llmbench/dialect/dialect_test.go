@@ -47,7 +47,7 @@ func TestBody(t *testing.T) {
 		{BedrockInvoke{}, fixed, `{"anthropic_version":"bedrock-2023-05-31","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0}`},
 		{Cohere{}, fixed, `{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":true}`},
 		{Cohere{}, Query{Messages: chat, MaxTokens: 5}, `{"messages":[{"role":"system","content":"be brief"},{"role":"user","content":"hi"}],"max_tokens":5,"temperature":0,"stream":false}`},
-		{OpenAIChat{}, Query{Prompt: "hi"}, "openai-chat: max tokens 0; must be at least 1"},
+		{OpenAIChat{}, Query{Prompt: "hi"}, "openai-chat: max tokens 0: want at least 1"},
 		{OpenAICompletions{}, Query{Messages: chat, MaxTokens: 5}, "openai-completions: a conversation of 2 messages; only a prompt can be sent"},
 	} {
 		body, err := c.d.Body(c.q)

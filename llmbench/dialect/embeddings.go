@@ -158,19 +158,19 @@ func (d VLLMClassify) NewParser() Parser {
 func checkInputs(dialect string, q Query, prompt string, dimensions int) error {
 	switch {
 	case len(q.Inputs) == 0:
-		return fmt.Errorf("%s: no inputs; want at least one", dialect)
+		return fmt.Errorf("%s: no inputs: want at least one", dialect)
 	case prompt == "" && q.Prompt != "":
-		return fmt.Errorf("%s: a prompt besides the inputs; want inputs alone", dialect)
+		return fmt.Errorf("%s: a prompt besides the inputs: want inputs alone", dialect)
 	case prompt != "" && q.Prompt == "":
-		return fmt.Errorf("%s: no prompt; want a prompt, which is %s", dialect, prompt)
+		return fmt.Errorf("%s: no prompt: want a prompt, which is %s", dialect, prompt)
 	case q.MaxTokens != 0 || q.FixedOutput:
-		return fmt.Errorf("%s: max tokens %d; must be 0, because the answer has no output tokens", dialect, q.MaxTokens)
+		return fmt.Errorf("%s: max tokens %d: want 0, because the answer has no output tokens", dialect, q.MaxTokens)
 	case q.Stream:
 		return unsupportedError(dialect + ": a stream; the answer is one JSON document")
 	case len(q.Messages) > 0 || len(q.Tools) > 0 || len(q.Schema) > 0:
 		return unsupportedError(dialect + ": messages, tools or a schema; only inputs can be sent")
 	case dimensions < 0:
-		return fmt.Errorf("%s: %d dimensions; want at least 1, or 0 for the model's own", dialect, dimensions)
+		return fmt.Errorf("%s: %d dimensions: want at least 1, or 0 for the model's own", dialect, dimensions)
 	}
 	return nil
 }

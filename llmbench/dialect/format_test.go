@@ -66,8 +66,8 @@ func TestFormatErrors(t *testing.T) {
 		{Query{Tools: tools, Schema: schema}, "openai-chat: both tools and a schema; at most one of them is allowed"},
 		{Query{Tools: tools, FixedOutput: true}, "openai-chat: a fixed output with tools or a schema; a formatted answer ends where its format is complete"},
 		{Query{Schema: json.RawMessage("{")}, `openai-chat: the schema is not JSON: "{"`},
-		{Query{Tools: []Tool{{Parameters: schema}}}, `openai-chat: tool 0 has name "" and parameters "{}"; want a name and a JSON schema`},
-		{Query{Tools: []Tool{{Name: "f"}}}, `openai-chat: tool 0 has name "f" and parameters ""; want a name and a JSON schema`},
+		{Query{Tools: []Tool{{Parameters: schema}}}, `openai-chat: tool 0 has name "" and parameters "{}": want a name and a JSON schema`},
+		{Query{Tools: []Tool{{Name: "f"}}}, `openai-chat: tool 0 has name "f" and parameters "": want a name and a JSON schema`},
 	} {
 		c.q.Prompt, c.q.MaxTokens = "hi", 5
 		if body, err := (OpenAIChat{}).Body(c.q); err == nil || !strings.Contains(err.Error(), c.want) {

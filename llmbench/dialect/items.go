@@ -80,7 +80,7 @@ func newItemsParser(dialect string, form itemsForm) *itemsParser {
 func (p *itemsParser) Expect(inputs int) { p.inputs = inputs }
 
 // errNoStream is the error of an event of an answer that should not be a stream.
-var errNoStream = errors.New("a stream; want one JSON document")
+var errNoStream = errors.New("a stream: want one JSON document")
 
 // Event returns an error, because the answers are not streamed.
 func (p *itemsParser) Event(_ sse.Event, d *Delta) error {
@@ -188,7 +188,7 @@ func (p *itemsParser) item() {
 		return
 	}
 	if p.w.Kind() != '{' {
-		p.fail("item %d is %.40q; want an object", len(p.items)-1, p.w.Raw())
+		p.fail("item %d is %.40q: want an object", len(p.items)-1, p.w.Raw())
 		return
 	}
 	p.w.Object(p.itemMember)
@@ -204,7 +204,7 @@ func (p *itemsParser) itemMember(name []byte) {
 		raw := p.w.Raw()
 		n, err := strconv.Atoi(string(raw))
 		if err != nil || n < 0 {
-			p.fail("item %d has the index %.40q; want a whole number, at least 0", len(p.items)-1, raw)
+			p.fail("item %d has the index %.40q: want a whole number, at least 0", len(p.items)-1, raw)
 			return
 		}
 		it.index = n
@@ -220,7 +220,7 @@ func (p *itemsParser) itemMember(name []byte) {
 func (p *itemsParser) number(raw []byte, what string, bits int) float64 {
 	v, err := strconv.ParseFloat(string(raw), bits)
 	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
-		p.fail("item %d has the %s %.40q; want a finite number", len(p.items)-1, what, raw)
+		p.fail("item %d has the %s %.40q: want a finite number", len(p.items)-1, what, raw)
 	}
 	return v
 }
@@ -240,7 +240,7 @@ func (p *itemsParser) vector() {
 		if p.form.base64 {
 			want = "base64"
 		}
-		p.fail("item %d has the vector %.40q; want %s", len(p.items)-1, p.w.Raw(), want)
+		p.fail("item %d has the vector %.40q: want %s", len(p.items)-1, p.w.Raw(), want)
 	}
 	it.to = len(p.floats)
 }
@@ -268,7 +268,7 @@ func (p *itemsParser) base64Vector() {
 	for ; len(decoded) > 0; decoded = decoded[4:] {
 		v := math.Float32frombits(binary.LittleEndian.Uint32(decoded))
 		if wide := float64(v); math.IsInf(wide, 0) || math.IsNaN(wide) {
-			p.fail("item %d has the element %v; want finite numbers of 32 bits", len(p.items)-1, v)
+			p.fail("item %d has the element %v: want finite numbers of 32 bits", len(p.items)-1, v)
 		}
 		p.floats = append(p.floats, v)
 	}
@@ -288,7 +288,7 @@ func (p *itemsParser) check() error {
 	case !p.listed:
 		return fmt.Errorf("no list %q", p.form.list)
 	case len(p.items) != want:
-		return fmt.Errorf("%d %s for %d inputs; want %d", len(p.items), what, p.inputs, want)
+		return fmt.Errorf("%d %s for %d inputs: want %d", len(p.items), what, p.inputs, want)
 	}
 	seen := make([]bool, p.inputs)
 	for i, it := range p.items {
@@ -298,11 +298,11 @@ func (p *itemsParser) check() error {
 		case it.index < 0:
 			return fmt.Errorf("item %d has no index", i)
 		case it.index >= p.inputs:
-			return fmt.Errorf("item %d has the index %d; want less than %d, the number of inputs", i, it.index, p.inputs)
+			return fmt.Errorf("item %d has the index %d: want less than %d, the number of inputs", i, it.index, p.inputs)
 		case seen[it.index]:
-			return fmt.Errorf("item %d has the index %d again; want each index once", i, it.index)
+			return fmt.Errorf("item %d has the index %d again: want each index once", i, it.index)
 		case p.form.sorted && i > 0 && it.score > p.items[i-1].score:
-			return fmt.Errorf("item %d has the score %v, and the item before it %v; want the highest score first", i, it.score, p.items[i-1].score)
+			return fmt.Errorf("item %d has the score %v, and the item before it %v: want the highest score first", i, it.score, p.items[i-1].score)
 		}
 		seen[it.index] = true
 		if p.form.score == "" {
@@ -321,9 +321,9 @@ func (p *itemsParser) checkVector(i int, it item) error {
 	first := p.items[0].to - p.items[0].from
 	switch {
 	case p.form.dimensions > 0 && n != p.form.dimensions:
-		return fmt.Errorf("item %d has a vector of %d dimensions; want %d, as asked for", i, n, p.form.dimensions)
+		return fmt.Errorf("item %d has a vector of %d dimensions: want %d, as asked for", i, n, p.form.dimensions)
 	case n != first:
-		return fmt.Errorf("item %d has a vector of %d dimensions, and the first item one of %d; want the same number", i, n, first)
+		return fmt.Errorf("item %d has a vector of %d dimensions, and the first item one of %d: want the same number", i, n, first)
 	case n == 0:
 		return fmt.Errorf("item %d has an empty vector", i)
 	case !slices.ContainsFunc(p.floats[it.from:it.to], func(v float32) bool { return v != 0 }):

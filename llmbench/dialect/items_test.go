@@ -48,14 +48,14 @@ func TestItemsInvalidQueries(t *testing.T) {
 		err         string
 		unsupported bool
 	}{
-		{Embeddings{}, Query{}, "embeddings: no inputs; want at least one", false},
-		{Embeddings{}, Query{Inputs: inputs, Prompt: "p"}, "embeddings: a prompt besides the inputs; want inputs alone", false},
-		{Rerank{}, Query{Inputs: inputs}, "rerank: no prompt; want a prompt, which is the query", false},
-		{Embeddings{}, Query{Inputs: inputs, MaxTokens: 1}, "embeddings: max tokens 1; must be 0, because the answer has no output tokens", false},
+		{Embeddings{}, Query{}, "embeddings: no inputs: want at least one", false},
+		{Embeddings{}, Query{Inputs: inputs, Prompt: "p"}, "embeddings: a prompt besides the inputs: want inputs alone", false},
+		{Rerank{}, Query{Inputs: inputs}, "rerank: no prompt: want a prompt, which is the query", false},
+		{Embeddings{}, Query{Inputs: inputs, MaxTokens: 1}, "embeddings: max tokens 1: want 0, because the answer has no output tokens", false},
 		{OllamaEmbed{}, Query{Inputs: inputs, Stream: true}, "ollama-embed: a stream; the answer is one JSON document", true},
 		{TEIEmbed{}, Query{Inputs: inputs, Tools: []Tool{{}}}, "tei-embed: messages, tools or a schema; only inputs can be sent", true},
-		{Embeddings{Dimensions: -1}, Query{Inputs: inputs}, "embeddings: -1 dimensions; want at least 1, or 0 for the model's own", false},
-		{Rerank{TopN: -1}, Query{Inputs: inputs, Prompt: "q"}, "rerank: -1 results; want at least 1, or 0 for all", false},
+		{Embeddings{Dimensions: -1}, Query{Inputs: inputs}, "embeddings: -1 dimensions: want at least 1, or 0 for the model's own", false},
+		{Rerank{TopN: -1}, Query{Inputs: inputs, Prompt: "q"}, "rerank: -1 results: want at least 1, or 0 for all", false},
 		{OpenAIChat{}, Query{Inputs: inputs, MaxTokens: 1}, "openai-chat: 1 inputs; the API generates text for a prompt", true},
 	} {
 		_, err := tt.d.Body(tt.q)
@@ -112,30 +112,30 @@ func TestEmbeddings(t *testing.T) {
 		{"no usage", `{"data":[{"index":0,"embedding":[1],"":[2]}]}`, 1, items{Vectors: [][]float32{{1}}}},
 		{"cached tokens", `{"data":[{"index":0,"embedding":[1]}],"usage":{"prompt_tokens":3,"prompt_tokens_details":{"cached_tokens":2}}}`,
 			1, items{Vectors: [][]float32{{1}}, Prompt: 3, Cache: 2}},
-		{"one vector too few", `{"data":[{"index":0,"embedding":[1]}]}`, 2, failed("1 vectors for 2 inputs; want 2")},
-		{"one vector too many", `{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1]}]}`, 1, failed("2 vectors for 1 inputs; want 1")},
-		{"no vectors", `{"data":[]}`, 1, failed("0 vectors for 1 inputs; want 1")},
+		{"one vector too few", `{"data":[{"index":0,"embedding":[1]}]}`, 2, failed("1 vectors for 2 inputs: want 2")},
+		{"one vector too many", `{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1]}]}`, 1, failed("2 vectors for 1 inputs: want 1")},
+		{"no vectors", `{"data":[]}`, 1, failed("0 vectors for 1 inputs: want 1")},
 		{"no list", `{"object":"list"}`, 1, failed(`no list "data"`)},
 		{"list is null", `{"data":null}`, 1, failed(`no list "data"`)},
 		{"two lists", `{"data":[],"data":[{"index":0,"embedding":[1]}]}`, 1, failed(`two lists of items`)},
 		{"no index", `{"data":[{"embedding":[1]}]}`, 1, failed("item 0 has no index")},
-		{"index too large", `{"data":[{"index":1,"embedding":[1]}]}`, 1, failed("item 0 has the index 1; want less than 1, the number of inputs")},
-		{"index below 0", `{"data":[{"index":-1,"embedding":[1]}]}`, 1, failed(`item 0 has the index "-1"; want a whole number, at least 0`)},
-		{"index twice", `{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`, 2, failed("item 1 has the index 0 again; want each index once")},
+		{"index too large", `{"data":[{"index":1,"embedding":[1]}]}`, 1, failed("item 0 has the index 1: want less than 1, the number of inputs")},
+		{"index below 0", `{"data":[{"index":-1,"embedding":[1]}]}`, 1, failed(`item 0 has the index "-1": want a whole number, at least 0`)},
+		{"index twice", `{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`, 2, failed("item 1 has the index 0 again: want each index once")},
 		{"no vector", `{"data":[{"index":0}]}`, 1, failed("item 0 has no embedding")},
-		{"item is null", `{"data":[null]}`, 1, failed(`item 0 is "null"; want an object`)},
-		{"vector is null", `{"data":[{"index":0,"embedding":null}]}`, 1, failed(`item 0 has the vector "null"; want an array of numbers`)},
-		{"vector is base64", `{"data":[{"index":0,"embedding":"AACAPw=="}]}`, 1, failed(`item 0 has the vector "\"AACAPw==\""; want an array of numbers`)},
+		{"item is null", `{"data":[null]}`, 1, failed(`item 0 is "null": want an object`)},
+		{"vector is null", `{"data":[{"index":0,"embedding":null}]}`, 1, failed(`item 0 has the vector "null": want an array of numbers`)},
+		{"vector is base64", `{"data":[{"index":0,"embedding":"AACAPw=="}]}`, 1, failed(`item 0 has the vector "\"AACAPw==\"": want an array of numbers`)},
 		{"vectors differ in length", `{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1,2]}]}`, 2,
-			failed("item 1 has a vector of 2 dimensions, and the first item one of 1; want the same number")},
+			failed("item 1 has a vector of 2 dimensions, and the first item one of 1: want the same number")},
 		{"empty vector", `{"data":[{"index":0,"embedding":[]}]}`, 1, failed("item 0 has an empty vector")},
 		{"vector of zeros", `{"data":[{"index":0,"embedding":[0,-0.0]}]}`, 1, failed("item 0 has a vector of 2 zeros")},
-		{"element is null", `{"data":[{"index":0,"embedding":[1,null]}]}`, 1, failed(`item 0 has the element "null"; want a finite number`)},
-		{"element is a string", `{"data":[{"index":0,"embedding":["NaN"]}]}`, 1, failed(`item 0 has the element "\"NaN\""; want a finite number`)},
-		{"infinite element", `{"data":[{"index":0,"embedding":[1e999]}]}`, 1, failed(`item 0 has the element "1e999"; want a finite number`)},
-		{"element too large for 32 bits", `{"data":[{"index":0,"embedding":[1e39]}]}`, 1, failed(`item 0 has the element "1e39"; want a finite number`)},
-		{"strings with commas", `{"data":[{"index":0,"embedding":["1,2,3"]}]}`, 1, failed(`item 0 has the element "\"1"; want a finite number`)},
-		{"nested", `{"data":[{"index":0,"embedding":[[1,2]]}]}`, 1, failed(`item 0 has the element "[1"; want a finite number`)},
+		{"element is null", `{"data":[{"index":0,"embedding":[1,null]}]}`, 1, failed(`item 0 has the element "null": want a finite number`)},
+		{"element is a string", `{"data":[{"index":0,"embedding":["NaN"]}]}`, 1, failed(`item 0 has the element "\"NaN\"": want a finite number`)},
+		{"infinite element", `{"data":[{"index":0,"embedding":[1e999]}]}`, 1, failed(`item 0 has the element "1e999": want a finite number`)},
+		{"element too large for 32 bits", `{"data":[{"index":0,"embedding":[1e39]}]}`, 1, failed(`item 0 has the element "1e39": want a finite number`)},
+		{"strings with commas", `{"data":[{"index":0,"embedding":["1,2,3"]}]}`, 1, failed(`item 0 has the element "\"1": want a finite number`)},
+		{"nested", `{"data":[{"index":0,"embedding":[[1,2]]}]}`, 1, failed(`item 0 has the element "[1": want a finite number`)},
 		{"white space", "{\"data\":[{\"index\":0,\"embedding\":[ 1 ,\n-2.5e0 ]}]}", 1, items{Vectors: [][]float32{{1, -2.5}}}},
 		{"error", `{"error":{"message":"no","type":"x"}}`, 1, items{Fault: "no"}},
 		{"error beside items", `{"data":[],"error":"no"}`, 1, items{Fault: "no"}},
@@ -150,19 +150,19 @@ func TestEmbeddingsAsAskedFor(t *testing.T) {
 	failed := func(err string) items { return items{Err: "embeddings-base64: " + err} }
 	testItems(t, Embeddings{Base64: true, Dimensions: 2}, []itemsTest{
 		{"base64", `{"data":[{"index":0,"embedding":"AACAPwAAAMA="}]}`, 1, items{Vectors: [][]float32{{1, -2}}}},
-		{"other dimensions", `{"data":[{"index":0,"embedding":"AACAPw=="}]}`, 1, failed("item 0 has a vector of 1 dimensions; want 2, as asked for")},
+		{"other dimensions", `{"data":[{"index":0,"embedding":"AACAPw=="}]}`, 1, failed("item 0 has a vector of 1 dimensions: want 2, as asked for")},
 		{"cut base64", `{"data":[{"index":0,"embedding":"AACAPwAAA"}]}`, 1, failed(`item 0: 9 bytes of base64 are no vector of 32-bit numbers: "AACAPwAAA"`)},
 		{"cut between characters", `{"data":[{"index":0,"embedding":"AACAPwAA"}]}`, 1, failed(`item 0: 8 bytes of base64 are no vector of 32-bit numbers: "AACAPwAA"`)},
-		{"NaN", `{"data":[{"index":0,"embedding":"AACAPwAAwH8="}]}`, 1, failed("item 0 has the element NaN; want finite numbers of 32 bits")},
-		{"infinity", `{"data":[{"index":0,"embedding":"AACAPwAAgH8="}]}`, 1, failed("item 0 has the element +Inf; want finite numbers of 32 bits")},
-		{"numbers", `{"data":[{"index":0,"embedding":[1,2]}]}`, 1, failed(`item 0 has the vector "[1,2]"; want base64`)},
+		{"NaN", `{"data":[{"index":0,"embedding":"AACAPwAAwH8="}]}`, 1, failed("item 0 has the element NaN: want finite numbers of 32 bits")},
+		{"infinity", `{"data":[{"index":0,"embedding":"AACAPwAAgH8="}]}`, 1, failed("item 0 has the element +Inf: want finite numbers of 32 bits")},
+		{"numbers", `{"data":[{"index":0,"embedding":[1,2]}]}`, 1, failed(`item 0 has the vector "[1,2]": want base64`)},
 	})
 }
 
 func TestOtherEmbeddings(t *testing.T) {
 	testItems(t, TEIEmbed{}, []itemsTest{
 		{"two", " [[1,0],[0,1]]\n", 2, items{Vectors: [][]float32{{1, 0}, {0, 1}}}},
-		{"too few", "[[1,0]]", 2, items{Err: "tei-embed: 1 vectors for 2 inputs; want 2"}},
+		{"too few", "[[1,0]]", 2, items{Err: "tei-embed: 1 vectors for 2 inputs: want 2"}},
 		{"error", `{"error":"Model is overloaded","error_type":"overloaded"}`, 1, items{Fault: "Model is overloaded"}},
 	})
 	testItems(t, VLLMClassify{}, []itemsTest{
@@ -184,16 +184,16 @@ func TestRerank(t *testing.T) {
 		{"Cohere's counts", `{"results":[{"index":0,"relevance_score":1}],"meta":{"billed_units":{"search_units":1},"tokens":{"input_tokens":5}}}`, 1, items{Scores: []Score{{0, 1}}, Prompt: 5}},
 		{"equal scores", `{"results":[{"index":1,"relevance_score":1},{"index":0,"relevance_score":1}]}`, 2, items{Scores: []Score{{1, 1}, {0, 1}}}},
 		{"not sorted", `{"results":[{"index":0,"relevance_score":0.1},{"index":1,"relevance_score":0.2}]}`, 2,
-			failed("item 1 has the score 0.2, and the item before it 0.1; want the highest score first")},
-		{"too few", `{"results":[{"index":0,"relevance_score":0.1}]}`, 2, failed("1 scores for 2 inputs; want 2")},
-		{"index twice", `{"results":[{"index":0,"relevance_score":1},{"index":0,"relevance_score":1}]}`, 2, failed("item 1 has the index 0 again; want each index once")},
+			failed("item 1 has the score 0.2, and the item before it 0.1: want the highest score first")},
+		{"too few", `{"results":[{"index":0,"relevance_score":0.1}]}`, 2, failed("1 scores for 2 inputs: want 2")},
+		{"index twice", `{"results":[{"index":0,"relevance_score":1},{"index":0,"relevance_score":1}]}`, 2, failed("item 1 has the index 0 again: want each index once")},
 		{"no score", `{"results":[{"index":0,"score":1}]}`, 1, failed("item 0 has no relevance_score")},
-		{"score is null", `{"results":[{"index":0,"relevance_score":null}]}`, 1, failed(`item 0 has the relevance_score "null"; want a finite number`)},
+		{"score is null", `{"results":[{"index":0,"relevance_score":null}]}`, 1, failed(`item 0 has the relevance_score "null": want a finite number`)},
 	})
 	testItems(t, Rerank{TopN: 2, Unsorted: true}, []itemsTest{
 		{"the top", `{"results":[{"index":2,"relevance_score":0.1},{"index":0,"relevance_score":0.2}]}`, 3, items{Scores: []Score{{2, .1}, {0, .2}}}},
 		{"fewer documents", `{"results":[{"index":0,"relevance_score":0.2}]}`, 1, items{Scores: []Score{{0, .2}}}},
-		{"all documents", `{"results":[{"index":0,"relevance_score":3},{"index":1,"relevance_score":2},{"index":2,"relevance_score":1}]}`, 3, failed("3 scores for 3 inputs; want 2")},
+		{"all documents", `{"results":[{"index":0,"relevance_score":3},{"index":1,"relevance_score":2},{"index":2,"relevance_score":1}]}`, 3, failed("3 scores for 3 inputs: want 2")},
 	})
 	testItems(t, TEIRerank{}, []itemsTest{
 		{"sorted", `[{"index":1,"score":0.9},{"index":0,"score":0.1}]`, 2, items{Scores: []Score{{1, .9}, {0, .1}}}},
@@ -207,8 +207,8 @@ func TestRerank(t *testing.T) {
 func TestItemsAreNoStream(t *testing.T) {
 	for _, d := range itemsDialects {
 		p, delta := d.NewParser(), Delta{}
-		assert.Error(t, p.Event(sse.Event{Data: []byte(`{"data":[]}`)}, &delta), d.Name()+": a stream; want one JSON document")
-		assert.Error(t, p.End(), d.Name()+": a stream; want one JSON document")
+		assert.Error(t, p.Event(sse.Event{Data: []byte(`{"data":[]}`)}, &delta), d.Name()+": a stream: want one JSON document")
+		assert.Error(t, p.End(), d.Name()+": a stream: want one JSON document")
 	}
 }
 

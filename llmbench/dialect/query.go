@@ -61,7 +61,7 @@ func checkQuery(dialect string, q Query) error {
 		return unsupportedError(fmt.Sprintf("%s: %d inputs; the API generates text for a prompt", dialect, len(q.Inputs)))
 	}
 	if q.MaxTokens < 1 {
-		return fmt.Errorf("%s: max tokens %d; must be at least 1", dialect, q.MaxTokens)
+		return fmt.Errorf("%s: max tokens %d: want at least 1", dialect, q.MaxTokens)
 	}
 	formatted := len(q.Tools) > 0 || len(q.Schema) > 0
 	switch {
@@ -74,7 +74,7 @@ func checkQuery(dialect string, q Query) error {
 	}
 	for i, t := range q.Tools {
 		if t.Name == "" || !json.Valid(t.Parameters) {
-			return fmt.Errorf("%s: tool %d has name %q and parameters %.100q; want a name and a JSON schema", dialect, i, t.Name, t.Parameters)
+			return fmt.Errorf("%s: tool %d has name %q and parameters %.100q: want a name and a JSON schema", dialect, i, t.Name, t.Parameters)
 		}
 	}
 	return nil

@@ -41,7 +41,7 @@ func (d Rerank) Body(q Query) ([]byte, error) {
 		return nil, err
 	}
 	if d.TopN < 0 {
-		return nil, fmt.Errorf("%s: %d results; want at least 1, or 0 for all", d.Name(), d.TopN)
+		return nil, fmt.Errorf("%s: %d results: want at least 1, or 0 for all", d.Name(), d.TopN)
 	}
 	return json.Marshal(struct {
 		Model     string   `json:"model,omitempty"`

@@ -34,7 +34,7 @@ func ParseHeader(v string) (Header, error) {
 		}
 		name, value, found := strings.Cut(line, ":")
 		if !found || name == "" || strings.ContainsAny(name, " \t\r") {
-			return nil, Reason(fmt.Sprintf("line %d; want Name: value on each line", number))
+			return nil, Reason(fmt.Sprintf("line %d: want Name: value on each line", number))
 		}
 		h.Add(name, strings.TrimSpace(value))
 	}

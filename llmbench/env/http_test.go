@@ -20,10 +20,10 @@ func TestParseHeader(t *testing.T) {
 		assert.Equal(t, fmt.Sprintf(format, h), "Authorization, X-Empty, X-Team", format)
 	}
 	for v, want := range map[string]string{
-		"planted":            "line 1; want Name: value on each line",
-		"A: b\nC d: planted": "line 2; want Name: value on each line",
-		": planted":          "line 1; want Name: value on each line",
-		"A\r: planted":       "line 1; want Name: value on each line",
+		"planted":            "line 1: want Name: value on each line",
+		"A: b\nC d: planted": "line 2: want Name: value on each line",
+		": planted":          "line 1: want Name: value on each line",
+		"A\r: planted":       "line 1: want Name: value on each line",
 		" \n":                "blank",
 	} {
 		_, err := ParseHeader(v)
@@ -50,7 +50,7 @@ func TestReason(t *testing.T) {
 	r := NewReader([]string{"LLMBENCH_HEADER=planted"})
 	var h Header
 	ReadHidden(r, &h, "LLMBENCH_HEADER", ParseHeader, "something else")
-	assert.Error(t, r.Err(), "LLMBENCH_HEADER=[not shown]: line 1; want Name: value on each line")
+	assert.Error(t, r.Err(), "LLMBENCH_HEADER=[not shown]: line 1: want Name: value on each line")
 }
 
 func TestIsSecret(t *testing.T) {

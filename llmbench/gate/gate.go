@@ -71,7 +71,7 @@ func CheckBudgets(units, file File, o Options) (*Report, error) {
 // error if the key has one value or more than two.
 func CompareColumns(units, file File, col string, o Options) (*Report, error) {
 	if col == "" {
-		return nil, fmt.Errorf("col: %q, want a key", col)
+		return nil, fmt.Errorf("col: %q: want a key", col)
 	}
 	if o.NewFirst != nil {
 		return nil, errors.New("new first: the results of one file say themselves whether they are pairs: want nil")
@@ -99,11 +99,11 @@ func prepare(o Options, col string) (*projections, Options, error) {
 	o.Alpha = cmp.Or(o.Alpha, DefaultAlpha)
 	switch {
 	case !(o.Alpha >= minAlpha && o.Alpha <= 0.5):
-		return nil, o, fmt.Errorf("alpha: %v, want at least %v and at most 0.5", o.Alpha, minAlpha)
+		return nil, o, fmt.Errorf("alpha: %v: want at least %v and at most 0.5", o.Alpha, minAlpha)
 	case o.Planned < 0:
-		return nil, o, fmt.Errorf("planned: %d samples, want at least 0", o.Planned)
+		return nil, o, fmt.Errorf("planned: %d samples: want at least 0", o.Planned)
 	case o.Planned == 0 && o.Max > 0:
-		return nil, o, fmt.Errorf("max: %d samples without a planned number, want 0", o.Max)
+		return nil, o, fmt.Errorf("max: %d samples without a planned number: want 0", o.Max)
 	case o.Planned > 0 && o.NewFirst == nil:
 		return nil, o, fmt.Errorf("planned: %d samples, but the samples are not pairs: want NewFirst", o.Planned)
 	}

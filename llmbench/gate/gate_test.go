@@ -380,13 +380,13 @@ func TestErrors(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Alpha: -1}, "alpha: -1, want at least 0.001 and at most 0.5"},
-		{Options{Alpha: 0.6}, "alpha: 0.6, want at least 0.001 and at most 0.5"},
-		{Options{Planned: -1}, "planned: -1 samples, want at least 0"},
+		{Options{Alpha: -1}, "alpha: -1: want at least 0.001 and at most 0.5"},
+		{Options{Alpha: 0.6}, "alpha: 0.6: want at least 0.001 and at most 0.5"},
+		{Options{Planned: -1}, "planned: -1 samples: want at least 0"},
 		{Options{Planned: 10}, "planned: 10 samples, but the samples are not pairs: want NewFirst"},
-		{Options{Max: 10}, "max: 10 samples without a planned number, want 0"},
-		{Options{Ignore: []string{""}}, `ignore: "", want a configuration key or a /key of benchmark names`},
-		{Options{Ignore: []string{".fullname"}}, `ignore: ".fullname", want a configuration key or a /key of benchmark names`},
+		{Options{Max: 10}, "max: 10 samples without a planned number: want 0"},
+		{Options{Ignore: []string{""}}, `ignore: "": want a configuration key or a /key of benchmark names`},
+		{Options{Ignore: []string{".fullname"}}, `ignore: ".fullname": want a configuration key or a /key of benchmark names`},
 	} {
 		_, err := Compare(File{}, File{}, File{}, c.o)
 		assert.Error(t, err, c.want)
@@ -428,14 +428,14 @@ func TestCompareColumns(t *testing.T) {
 		})
 	}
 	for col, want := range map[string]string{
-		"":                  `col: "", want a key`,
-		"/c":                "col: the results of file have 1 value of /c: 1; want two, which -col='/c@(OLD NEW)' selects",
-		"/none":             "col: the results of file have 0 values of /none: ; want two, which -col='/none@(OLD NEW)' selects",
-		"/via,/c":           `col: "/via,/c", want one key: a /key of benchmark names, a configuration key or .name`,
-		".config":           `col: ".config", want one key: a /key of benchmark names, a configuration key or .name`,
-		".fullname":         `col: ".fullname", want one key: a /key of benchmark names, a configuration key or .name`,
+		"":                  `col: "": want a key`,
+		"/c":                "col: the results of file have 1 value of /c: 1: want two, which -col='/c@(OLD NEW)' selects",
+		"/none":             "col: the results of file have 0 values of /none: : want two, which -col='/none@(OLD NEW)' selects",
+		"/via,/c":           `col: "/via,/c": want one key: a /key of benchmark names, a configuration key or .name`,
+		".config":           `col: ".config": want one key: a /key of benchmark names, a configuration key or .name`,
+		".fullname":         `col: ".fullname": want one key: a /key of benchmark names, a configuration key or .name`,
 		"/via@(direct":      "col: syntax error",
-		"/via@(direct wan)": "col: the results of file have 1 value of /via: direct; want two",
+		"/via@(direct wan)": "col: the results of file have 1 value of /via: direct: want two",
 	} {
 		_, err := CompareColumns(File{}, File{Name: "file", Data: strings.NewReader(runs(6, via("100", "100")...))}, col, Options{})
 		assert.ErrorContains(t, err, want, "col %q", col)

@@ -75,7 +75,7 @@ func newProjections(ignore []string, col string) (*projections, error) {
 	var quoted []string
 	for _, k := range keys {
 		if k == "" || k == "/" || strings.HasPrefix(k, ".") {
-			return nil, fmt.Errorf("ignore: %q, want a configuration key or a /key of benchmark names", k)
+			return nil, fmt.Errorf("ignore: %q: want a configuration key or a /key of benchmark names", k)
 		}
 		quoted = append(quoted, strconv.Quote(k))
 	}
@@ -95,7 +95,7 @@ func newProjections(ignore []string, col string) (*projections, error) {
 			return nil, fmt.Errorf("col: %w", err)
 		}
 		if f := p.col.Fields(); len(f) != 1 || f[0].IsTuple || f[0].Name == ".fullname" {
-			return nil, fmt.Errorf("col: %q, want one key: a /key of benchmark names, a configuration key or .name", col)
+			return nil, fmt.Errorf("col: %q: want one key: a /key of benchmark names, a configuration key or .name", col)
 		}
 	}
 	fields := p.row.Fields()
@@ -185,7 +185,7 @@ func (p *projections) readColumns(f File) (old, new *results, leftOut int, err e
 		for i, k := range keys {
 			values[i] = k.Get(key)
 		}
-		return nil, nil, 0, fmt.Errorf("col: the results of %s have %s of %s: %s; want two, which -col='%s@(OLD NEW)' selects",
+		return nil, nil, 0, fmt.Errorf("col: the results of %s have %s of %s: %s: want two, which -col='%s@(OLD NEW)' selects",
 			f.Name, numbers.Count(len(keys), "value"), key.Name, list(values, maxSubjects), key.Name)
 	}
 	old, new = columns[keys[0]], columns[keys[1]]

@@ -33,7 +33,7 @@ func readArgs(rt *sobek.Runtime, v sobek.Value) *args {
 	case isObject(v):
 		a.object = v.ToObject(rt)
 	default:
-		a.err = fmt.Errorf("%s; want an object", show(v))
+		a.err = fmt.Errorf("%s: want an object", show(v))
 	}
 	return a
 }
@@ -60,7 +60,7 @@ func (a *args) wrong(name string, v sobek.Value, allowed string) { a.wrongText(n
 // wrongText is like wrong, for a value that the caller has formatted.
 func (a *args) wrongText(name, value, allowed string) {
 	if a.err == nil {
-		a.err = fmt.Errorf("%s%s %s; want %s", a.within, name, value, allowed)
+		a.err = fmt.Errorf("%s%s %s: want %s", a.within, name, value, allowed)
 	}
 }
 
@@ -225,7 +225,7 @@ func (a *args) end() error {
 	}
 	for _, key := range a.object.Keys() {
 		if !slices.Contains(a.names, key) {
-			return fmt.Errorf("%s%s is no field, and %s is the nearest; want fields of %s", a.within, key, env.Nearest(key, a.names), strings.Join(a.names, ", "))
+			return fmt.Errorf("%s%s is no field, and %s is the nearest: want fields of %s", a.within, key, env.Nearest(key, a.names), strings.Join(a.names, ", "))
 		}
 	}
 	return nil

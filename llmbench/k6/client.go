@@ -28,7 +28,7 @@ func (c *client) chat(v sobek.Value) (*sobek.Object, error) {
 		c.routes[0] = c.options.route(dialect.OpenAIChat{})
 	}
 	if d := c.routes[0].target.Dialect; !talks(d) {
-		return nil, fmt.Errorf("dialect %q has no conversations; want completion, or another dialect", d.Name())
+		return nil, fmt.Errorf("dialect %q has no conversations: want completion, or another dialect", d.Name())
 	}
 	return c.send(c.routes[0], v, true)
 }
@@ -39,7 +39,7 @@ func (c *client) completion(v sobek.Value) (*sobek.Object, error) {
 		c.routes[1] = c.options.route(dialect.OpenAICompletions{})
 	}
 	if d := c.routes[1].target.Dialect; talks(d) {
-		return nil, fmt.Errorf("dialect %q has conversations; want chat, or another dialect", d.Name())
+		return nil, fmt.Errorf("dialect %q has conversations: want chat, or another dialect", d.Name())
 	}
 	return c.send(c.routes[1], v, false)
 }
@@ -49,7 +49,7 @@ func (c *client) completion(v sobek.Value) (*sobek.Object, error) {
 func (c *client) send(to *route, v sobek.Value, chat bool) (*sobek.Object, error) {
 	state := c.vu.State()
 	if state == nil {
-		return nil, errors.New("no request can be sent in the init context; want a call in a function that k6 runs")
+		return nil, errors.New("no request can be sent in the init context: want a call in a function that k6 runs")
 	}
 	rt := c.vu.Runtime()
 	tags := state.Tags.GetCurrentValues()

@@ -382,38 +382,38 @@ func TestSharing(t *testing.T) {
 func TestBadArguments(t *testing.T) {
 	mock, url := serve(t, mockserver.Config{}, nil)
 	cases := []struct{ code, want string }{
-		{`new Client('http://host')`, `Client: "http://host"; want an object`},
-		{`new Client({ model: 7 })`, `Client: model 7; want a string that is not empty`},
-		{`new Client({ modle: 'm' })`, `Client: modle is no field, and model is the nearest; want fields of name, url, model, `},
-		{`new Client({ dialect: 'openai' })`, `Client: dialect "openai"; want one of `},
-		{`new Client({ url: 'ftp://host' })`, `Client: target: URL "ftp://host"; want a base URL`},
-		{`new Client({ timeout: 'soon' })`, `Client: timeout "soon"; want a duration above 0, such as "10s", or a number of milliseconds`},
-		{`new Client({ idleTimeout: -1 })`, `Client: idleTimeout -1; want a duration above 0`},
-		{`new Client({ stream: 'no' })`, `Client: stream "no"; want true or false`},
-		{`new Client({ slo: 'fast' })`, `Client: slo "fast"; want limits like ttft=500ms`},
+		{`new Client('http://host')`, `Client: "http://host": want an object`},
+		{`new Client({ model: 7 })`, `Client: model 7: want a string that is not empty`},
+		{`new Client({ modle: 'm' })`, `Client: modle is no field, and model is the nearest: want fields of name, url, model, `},
+		{`new Client({ dialect: 'openai' })`, `Client: dialect "openai": want one of `},
+		{`new Client({ url: 'ftp://host' })`, `Client: target: URL "ftp://host": want a base URL`},
+		{`new Client({ timeout: 'soon' })`, `Client: timeout "soon": want a duration above 0, such as "10s", or a number of milliseconds`},
+		{`new Client({ idleTimeout: -1 })`, `Client: idleTimeout -1: want a duration above 0`},
+		{`new Client({ stream: 'no' })`, `Client: stream "no": want true or false`},
+		{`new Client({ slo: 'fast' })`, `Client: slo "fast": want limits like ttft=500ms`},
 		{`new Client({ slo: 'ttft=1s', stream: false })`, `Client: slo ttft=1s: answers that are not streamed have no TTFT and no TPOT`},
-		{`new Client({ header: ['secret'] })`, `Client: header of type Array; want an object of strings`},
-		{`new Client({ header: { A: { secret: 1 } } })`, `Client: header.A of type Object; want an object of strings`},
-		{`new Client({ header: { 'A B': 'secret' } })`, `Client: target: header "A B"; want letters, digits and hyphens`},
-		{`new Client({ body: 'secret' })`, `Client: body of type string; want an object that JSON can express`},
+		{`new Client({ header: ['secret'] })`, `Client: header of type Array: want an object of strings`},
+		{`new Client({ header: { A: { secret: 1 } } })`, `Client: header.A of type Object: want an object of strings`},
+		{`new Client({ header: { 'A B': 'secret' } })`, `Client: target: header "A B": want letters, digits and hyphens`},
+		{`new Client({ body: 'secret' })`, `Client: body of type string: want an object that JSON can express`},
 		{`new Client({ body: { stream: true } })`, `Client: target: body: `},
-		{`client.chat()`, `chat: prompt or messages missing; want one of them`},
-		{`client.chat('Hello')`, `chat: "Hello"; want an object`},
-		{`client.chat({ prompt: 'a' })`, `chat: maxTokens missing; want a whole number of at least 1`},
-		{`client.chat({ prompt: 'a', maxTokens: 1.5 })`, `chat: maxTokens 1.5; want a whole number from 1 to 2147483647`},
-		{`client.chat({ prompt: 'a', maxTokens: '8' })`, `chat: maxTokens "8"; want a whole number from 1 to 2147483647`},
-		{`client.chat({ prompt: 'a', max_tokens: 8 })`, `chat: max_tokens is no field, and maxTokens is the nearest; want fields of prompt, messages, `},
-		{`client.chat({ prompt: '', maxTokens: 8 })`, `chat: prompt ""; want a string that is not empty`},
-		{`client.chat({ prompt: 'a', messages: [{ role: 'user', content: 'b' }], maxTokens: 8 })`, `chat: prompt and messages present; want one of them`},
-		{`client.chat({ messages: 'a', maxTokens: 8 })`, `chat: messages "a"; want an array of messages such as`},
-		{`client.chat({ messages: [], maxTokens: 8 })`, `chat: messages []; want an array of messages such as`},
-		{`client.chat({ messages: [{ role: 'user', contents: 'b' }], maxTokens: 8 })`, `chat: messages[0].contents is no field, and content is the nearest; want fields of role, content`},
-		{`client.chat({ messages: [{ role: 'user' }], maxTokens: 8 })`, `chat: messages[0].role or content missing; want both`},
-		{`client.chat({ messages: ['b'], maxTokens: 8 })`, `chat: messages[0] "b"; want an object`},
-		{`client.chat({ prompt: 'a', maxTokens: 8, tags: { a: {} } })`, `chat: tags.a of type Object; want an object of strings, numbers and booleans`},
+		{`client.chat()`, `chat: prompt or messages missing: want one of them`},
+		{`client.chat('Hello')`, `chat: "Hello": want an object`},
+		{`client.chat({ prompt: 'a' })`, `chat: maxTokens missing: want a whole number of at least 1`},
+		{`client.chat({ prompt: 'a', maxTokens: 1.5 })`, `chat: maxTokens 1.5: want a whole number from 1 to 2147483647`},
+		{`client.chat({ prompt: 'a', maxTokens: '8' })`, `chat: maxTokens "8": want a whole number from 1 to 2147483647`},
+		{`client.chat({ prompt: 'a', max_tokens: 8 })`, `chat: max_tokens is no field, and maxTokens is the nearest: want fields of prompt, messages, `},
+		{`client.chat({ prompt: '', maxTokens: 8 })`, `chat: prompt "": want a string that is not empty`},
+		{`client.chat({ prompt: 'a', messages: [{ role: 'user', content: 'b' }], maxTokens: 8 })`, `chat: prompt and messages present: want one of them`},
+		{`client.chat({ messages: 'a', maxTokens: 8 })`, `chat: messages "a": want an array of messages such as`},
+		{`client.chat({ messages: [], maxTokens: 8 })`, `chat: messages []: want an array of messages such as`},
+		{`client.chat({ messages: [{ role: 'user', contents: 'b' }], maxTokens: 8 })`, `chat: messages[0].contents is no field, and content is the nearest: want fields of role, content`},
+		{`client.chat({ messages: [{ role: 'user' }], maxTokens: 8 })`, `chat: messages[0].role or content missing: want both`},
+		{`client.chat({ messages: ['b'], maxTokens: 8 })`, `chat: messages[0] "b": want an object`},
+		{`client.chat({ prompt: 'a', maxTokens: 8, tags: { a: {} } })`, `chat: tags.a of type Object: want an object of strings, numbers and booleans`},
 		{`client.completion({ messages: [], maxTokens: 8 })`, `completion: messages is no field`},
-		{`tgi.chat({ prompt: 'a', maxTokens: 8 })`, `chat: dialect "tgi" has no conversations; want completion, or another dialect`},
-		{`ollama.completion({ prompt: 'a', maxTokens: 8 })`, `completion: dialect "ollama" has conversations; want chat, or another dialect`},
+		{`tgi.chat({ prompt: 'a', maxTokens: 8 })`, `chat: dialect "tgi" has no conversations: want completion, or another dialect`},
+		{`ollama.completion({ prompt: 'a', maxTokens: 8 })`, `completion: dialect "ollama" has conversations: want chat, or another dialect`},
 	}
 	var calls []string
 	for _, c := range cases {
@@ -429,7 +429,7 @@ func TestBadArguments(t *testing.T) {
 		}
 	`, []string{"LLMBENCH_URL=" + url}, "--log-format=raw")()
 	assert.Equal(t, r.code, 0, "%s", r.out)
-	assert.Assert(t, strings.Contains(r.out, "EARLY k6/x/llmbench: chat: no request can be sent in the init context; want a call in a function that k6 runs\n"), r.out)
+	assert.Assert(t, strings.Contains(r.out, "EARLY k6/x/llmbench: chat: no request can be sent in the init context: want a call in a function that k6 runs\n"), r.out)
 	lines := slices.Collect(strings.Lines(r.out))
 	for i, c := range cases {
 		prefix := fmt.Sprintf("CASE %d ", i)

@@ -102,11 +102,11 @@ func readOptions(rt *sobek.Runtime, v sobek.Value) (*options, error) {
 func (o *options) check(cfg backends.Config, a *args) error {
 	switch {
 	case o.target.URL == "":
-		return errors.New("url missing; want a base URL like http://127.0.0.1:8000, or LLMBENCH_URL")
+		return errors.New("url missing: want a base URL like http://127.0.0.1:8000, or LLMBENCH_URL")
 	case cfg.URL != "" && o.target.URL != cfg.URL && (cfg.APIKey.Reveal() != "" || cfg.AWS != nil || len(cfg.Header) > 0 || cfg.TLS != nil):
-		return errors.New("url differs from LLMBENCH_URL, and LLMBENCH_API_KEY, keys of AWS, LLMBENCH_HEADER and the TLS variables are for LLMBENCH_URL alone; want that URL, or none of these variables (the field header takes a key)")
+		return errors.New("url differs from LLMBENCH_URL, and LLMBENCH_API_KEY, keys of AWS, LLMBENCH_HEADER and the TLS variables are for LLMBENCH_URL alone: want that URL, or none of these variables (the field header takes a key)")
 	case o.load.NoStream && o.load.SLO.NeedsStream():
-		return fmt.Errorf("slo %v: answers that are not streamed have no TTFT and no TPOT; want e2e alone, or stream true", o.load.SLO)
+		return fmt.Errorf("slo %v: answers that are not streamed have no TTFT and no TPOT: want e2e alone, or stream true", o.load.SLO)
 	}
 	if err := o.target.Check(); err != nil {
 		return err

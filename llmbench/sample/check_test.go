@@ -20,7 +20,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{"nothing", func(s *Sample) {}, ""},
 		{"a gap too long", func(s *Sample) { s.Gaps[0]++ }, "gaps add up to 31ns, and the last delta came 30ns after the first"},
-		{"a gap below 0", func(s *Sample) { s.Gaps[0], s.Gaps[1] = -1, 31 }, "gaps [-1ns 31ns]; want none below 0"},
+		{"a gap below 0", func(s *Sample) { s.Gaps[0], s.Gaps[1] = -1, 31 }, "gaps [-1ns 31ns]: want none below 0"},
 		{"a gap too few", func(s *Sample) { s.Gaps = s.Gaps[:1] }, "1 gaps between 3 deltas"},
 		{"sent before it was admitted", func(s *Sample) { s.Start = 9 }, "due 9ns, granted 0s, admitted 10ns, sent 9ns"},
 		{"admitted before it was due", func(s *Sample) { s.Due = 11 }, "due 11ns, granted 0s, admitted 10ns"},
@@ -33,7 +33,7 @@ func TestCheck(t *testing.T) {
 			s.Start, s.FirstByte, s.First, s.Last, s.End = time.Second, 20, time.Second, time.Second+30, time.Minute
 		}, "sent 1s, first byte 20ns"},
 		{"more outputs than deltas", func(s *Sample) { s.Outputs, s.FirstOutput = 4, 20 }, "4 of 3 deltas have more than reasoning"},
-		{"an output before the first delta", func(s *Sample) { s.Outputs, s.FirstOutput = 1, 19 }, "the first at 19ns; want it between 20ns and 50ns"},
+		{"an output before the first delta", func(s *Sample) { s.Outputs, s.FirstOutput = 1, 19 }, "the first at 19ns: want it between 20ns and 50ns"},
 		{"an output after the last delta", func(s *Sample) { s.Outputs, s.FirstOutput = 1, 51 }, "the first at 51ns"},
 		{"a lag too few", func(s *Sample) { s.Lags = []time.Duration{1, 1} }, "2 read lags for 3 deltas"},
 		{"a delta before the send", func(s *Sample) { s.Start = time.Second }, "sent 1s, first delta 20ns"},

@@ -139,19 +139,19 @@ func (u Unit) Check() error {
 	case u.Name == "" || strings.ContainsAny(u.Name, " \t\r\n") || u.Name == "ns/op":
 		return fmt.Errorf("unit %q: want a name without spaces, other than ns/op", u.Name)
 	case u.Better != "" && u.Better != "higher" && u.Better != "lower":
-		return fmt.Errorf("unit %s: better %q; want higher, lower or \"\"", u.Name, u.Better)
+		return fmt.Errorf("unit %s: better %q: want higher, lower or \"\"", u.Name, u.Better)
 	case u.Gate != "" && u.Better == "":
-		return fmt.Errorf("unit %s has gate=%q but no value for better; want better=higher or better=lower", u.Name, u.Gate)
+		return fmt.Errorf("unit %s has gate=%q but no value for better: want better=higher or better=lower", u.Name, u.Gate)
 	case strings.HasSuffix(u.Gate, "pp") != (u.Of != ""):
-		return fmt.Errorf("unit %s: gate %q and of %q; want of, the unit with the number of observations, for a gate in percentage points only", u.Name, u.Gate, u.Of)
+		return fmt.Errorf("unit %s: gate %q and of %q: want of, the unit with the number of observations, for a gate in percentage points only", u.Name, u.Gate, u.Of)
 	case u.Withheld != "" && u.Withheld != "server" && u.Withheld != "client":
-		return fmt.Errorf("unit %s: withheld %q; want server, client or \"\"", u.Name, u.Withheld)
+		return fmt.Errorf("unit %s: withheld %q: want server, client or \"\"", u.Name, u.Withheld)
 	case !slices.Contains([]Family{FamilyOther, FamilyTTFT, FamilyTPOT, FamilyITL, FamilyE2E, FamilyRate, FamilyUserRate}, u.Family):
-		return fmt.Errorf("unit %s: family %q; want one of the families", u.Name, u.Family)
+		return fmt.Errorf("unit %s: family %q: want one of the families", u.Name, u.Family)
 	case u.Parts != "" && u.Family != FamilyOther:
-		return fmt.Errorf("unit %s: parts %q and family %q; want only one of them", u.Name, u.Parts, u.Family)
+		return fmt.Errorf("unit %s: parts %q and family %q: want only one of them", u.Name, u.Parts, u.Family)
 	case !slices.Contains([]Statistic{"", Mean, P50, P90, P99, P99Bound, Max}, u.Statistic):
-		return fmt.Errorf("unit %s: statistic %q; want one of the statistics", u.Name, u.Statistic)
+		return fmt.Errorf("unit %s: statistic %q: want one of the statistics", u.Name, u.Statistic)
 	}
 	return nil
 }

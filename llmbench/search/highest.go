@@ -75,10 +75,10 @@ func (h Highest) Find(try func(load float64) (met bool, err error)) (Interval, e
 		h.From, h.To = math.Ceil(h.From), math.Floor(h.To)
 	}
 	if !(h.From > 0 && h.To > h.From && h.Tolerance > 0) || math.IsInf(h.To+h.Tolerance, 0) {
-		return Interval{}, fmt.Errorf("search: from %v to %v within %v; want 0 < from < to, and a tolerance above 0", h.From, h.To, h.Tolerance)
+		return Interval{}, fmt.Errorf("search: from %v to %v within %v: want 0 < from < to, and a tolerance above 0", h.From, h.To, h.Tolerance)
 	}
 	if h.Start != 0 && (h.Whole || !(h.Start >= h.From && h.Start <= h.To)) {
-		return Interval{}, fmt.Errorf("search: a start at %v of a search from %v to %v; want one between them, and no whole numbers", h.Start, h.From, h.To)
+		return Interval{}, fmt.Errorf("search: a start at %v of a search from %v to %v: want one between them, and no whole numbers", h.Start, h.From, h.To)
 	}
 	s := &run{Highest: h, try: try}
 	low, high, err := s.bracket()

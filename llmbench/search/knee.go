@@ -37,9 +37,9 @@ func Knee(points []Point) (int, error) {
 	for i, p := range points {
 		switch {
 		case !(p.Throughput > 0 && p.Latency > 0):
-			return 0, fmt.Errorf("%w: at a load of %.4g throughput %v and latency %v; want both above 0", ErrCannotJudge, p.Load, p.Throughput, p.Latency)
+			return 0, fmt.Errorf("%w: at a load of %.4g throughput %v and latency %v: want both above 0", ErrCannotJudge, p.Load, p.Throughput, p.Latency)
 		case i > 0 && p.Load <= points[i-1].Load:
-			return 0, fmt.Errorf("%w: a load of %.4g after %.4g; want increasing loads", ErrCannotJudge, p.Load, points[i-1].Load)
+			return 0, fmt.Errorf("%w: a load of %.4g after %.4g: want increasing loads", ErrCannotJudge, p.Load, points[i-1].Load)
 		}
 		if power := p.Throughput / p.Latency; power > most {
 			best, most = i, power
@@ -47,9 +47,9 @@ func Knee(points []Point) (int, error) {
 	}
 	switch n := len(points); {
 	case n < 2:
-		return 0, fmt.Errorf("%w: %d loads; want two or more", ErrCannotJudge, n)
+		return 0, fmt.Errorf("%w: %d loads: want two or more", ErrCannotJudge, n)
 	case best == n-1:
-		return 0, fmt.Errorf("%w: throughput / latency is greatest at %.4g, the highest of %d loads; want higher loads", ErrCannotJudge, points[best].Load, n)
+		return 0, fmt.Errorf("%w: throughput / latency is greatest at %.4g, the highest of %d loads: want higher loads", ErrCannotJudge, points[best].Load, n)
 	}
 	return best, nil
 }

@@ -98,11 +98,11 @@ func TestHighestCannotJudge(t *testing.T) {
 		{"an error", Highest{From: 1, To: 2}, func(float64) (bool, error) { return false, broken }, "no server"},
 		{"the lowest load misses, from above", Highest{From: 2, To: 64, Start: 2.5, Tolerance: 0.1}, upTo(1), "cannot judge: the lowest load, 2, misses (2.5 missed, 2.273 missed, 2 missed)"},
 		{"the highest load meets, from below", Highest{From: 1, To: 9, Start: 8, Tolerance: 0.1}, upTo(9), "cannot judge: the highest load, 9, still meets (8 met, 8.8 met, 9 met)"},
-		{"a start outside", Highest{From: 1, To: 9, Start: 10}, upTo(9), "search: a start at 10 of a search from 1 to 9; want one between them, and no whole numbers"},
-		{"a start of whole numbers", Highest{From: 1, To: 9, Start: 2, Whole: true}, upTo(9), "search: a start at 2 of a search from 1 to 9; want one between them, and no whole numbers"},
-		{"empty range", Highest{From: 2, To: 2}, upTo(1), "search: from 2 to 2 within 0.05; want 0 < from < to, and a tolerance above 0"},
-		{"empty range of whole numbers", Highest{From: 1.5, To: 2.5, Whole: true}, upTo(1), "search: from 2 to 2 within 0.05; want 0 < from < to, and a tolerance above 0"},
-		{"NaN and infinity", Highest{From: math.NaN(), To: math.Inf(1)}, upTo(1), "search: from NaN to +Inf within 0.05; want 0 < from < to, and a tolerance above 0"},
+		{"a start outside", Highest{From: 1, To: 9, Start: 10}, upTo(9), "search: a start at 10 of a search from 1 to 9: want one between them, and no whole numbers"},
+		{"a start of whole numbers", Highest{From: 1, To: 9, Start: 2, Whole: true}, upTo(9), "search: a start at 2 of a search from 1 to 9: want one between them, and no whole numbers"},
+		{"empty range", Highest{From: 2, To: 2}, upTo(1), "search: from 2 to 2 within 0.05: want 0 < from < to, and a tolerance above 0"},
+		{"empty range of whole numbers", Highest{From: 1.5, To: 2.5, Whole: true}, upTo(1), "search: from 2 to 2 within 0.05: want 0 < from < to, and a tolerance above 0"},
+		{"NaN and infinity", Highest{From: math.NaN(), To: math.Inf(1)}, upTo(1), "search: from NaN to +Inf within 0.05: want 0 < from < to, and a tolerance above 0"},
 	} {
 		got, err := c.h.Find(c.try)
 		assert.Error(t, err, c.want, c.name)
@@ -169,13 +169,13 @@ func TestKnee(t *testing.T) {
 		{"between two loads", slots(3, 6, 12, 24), 1, ""}, // 6 users: 6/1; 12: 8/1.5
 		{"one at a time", []Point{{1, 2, 0.5}, {2, 2, 1}}, 0, ""},
 		{"throughput that falls", []Point{{1, 1, 1}, {2, 2, 1}, {4, 1.5, 2.7}}, 1, ""},
-		{"the knee may be higher", slots(1, 2, 4, 8), 0, "cannot judge: throughput / latency is greatest at 8, the highest of 4 loads; want higher loads"},
+		{"the knee may be higher", slots(1, 2, 4, 8), 0, "cannot judge: throughput / latency is greatest at 8, the highest of 4 loads: want higher loads"},
 		{"throughput that still rises", []Point{{1, 1, 1}, {2, 2, 1}, {4, 2.6, 1.54}}, 1, ""},
 		{"further loads do not move it", slots(1, 2, 4, 8, 16, 32, 64, 128, 256), 3, ""},
-		{"one point", slots(1), 0, "cannot judge: 1 loads; want two or more"},
-		{"no points", nil, 0, "cannot judge: 0 loads; want two or more"},
-		{"nothing at all", []Point{{1, 0, 1}}, 0, "cannot judge: at a load of 1 throughput 0 and latency 1; want both above 0"},
-		{"out of order", slots(2, 1), 0, "cannot judge: a load of 1 after 2; want increasing loads"},
+		{"one point", slots(1), 0, "cannot judge: 1 loads: want two or more"},
+		{"no points", nil, 0, "cannot judge: 0 loads: want two or more"},
+		{"nothing at all", []Point{{1, 0, 1}}, 0, "cannot judge: at a load of 1 throughput 0 and latency 1: want both above 0"},
+		{"out of order", slots(2, 1), 0, "cannot judge: a load of 1 after 2: want increasing loads"},
 	} {
 		got, err := Knee(c.points)
 		if c.err == "" {

@@ -10,7 +10,7 @@ rm -f "$out"/report.*
 
 case "$FAIL_ON" in
   any | regression) ;;
-  *) why="fail-on: $FAIL_ON, want any or regression" FAIL_ON=any ;;
+  *) why="fail-on: $FAIL_ON: want any or regression" FAIL_ON=any ;;
 esac
 
 # On a pull request, HEAD is the merge of the pull request into its base.

@@ -33,7 +33,7 @@ func ParseDevices(text, defaultVendor string) (Devices, error) {
 	vendor, ids := defaultVendor, text
 	if before, after, found := strings.Cut(text, ":"); found {
 		if deviceID[before] == nil {
-			return Devices{}, fmt.Errorf("%q: vendor %q is unknown; want %s, %s or %s", text, before, NVIDIA, AMD, Ascend)
+			return Devices{}, fmt.Errorf("%q: vendor %q is unknown: want %s, %s or %s", text, before, NVIDIA, AMD, Ascend)
 		}
 		vendor, ids = before, after
 	}
@@ -49,7 +49,7 @@ func ParseDevices(text, defaultVendor string) (Devices, error) {
 	d := Devices{Vendor: vendor}
 	for id := range strings.SplitSeq(ids, ",") {
 		if id = strings.TrimSpace(id); !deviceID[vendor].MatchString(id) {
-			return Devices{}, fmt.Errorf("%q: %q is not the id of a device; want none, all or ids like 0,1", text, id)
+			return Devices{}, fmt.Errorf("%q: %q is not the id of a device: want none, all or ids like 0,1", text, id)
 		}
 		d.IDs = append(d.IDs, id)
 	}

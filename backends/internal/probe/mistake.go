@@ -56,10 +56,10 @@ func Mistake(ctx context.Context, t llmbench.Target, err error, status int) erro
 }
 
 // errOnlyHTTP2 is the error for a server that does not answer requests of HTTP/1.1.
-var errOnlyHTTP2 = errors.New("the server speaks only HTTP/2; want LLMBENCH_HTTP=2 (Target.HTTP), or a port that speaks HTTP/1.1")
+var errOnlyHTTP2 = errors.New("the server speaks only HTTP/2: want LLMBENCH_HTTP=2 (Target.HTTP), or a port that speaks HTTP/1.1")
 
 // errNoHTTP2 is the error for a server that does not answer requests of HTTP/2, which the target asks for.
-var errNoHTTP2 = errors.New("the server speaks HTTP/1.1 here, and not HTTP/2, which LLMBENCH_HTTP=2 (Target.HTTP) asks for; want LLMBENCH_HTTP=1.1, or a port that speaks HTTP/2")
+var errNoHTTP2 = errors.New("the server speaks HTTP/1.1 here, and not HTTP/2, which LLMBENCH_HTTP=2 (Target.HTTP) asks for: want LLMBENCH_HTTP=1.1, or a port that speaks HTTP/2")
 
 // mayWantTLS reports whether a server that speaks TLS may have given this answer to a request without TLS. Such a server
 // answers nothing, bytes that are no HTTP, or status 400 with a sentence. An API refuses a request with a JSON object.

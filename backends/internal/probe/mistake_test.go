@@ -27,7 +27,7 @@ func TestUnknownHost(t *testing.T) {
 // TestOnlyHTTP2 checks the error for servers that speak HTTP/2 and not HTTP/1.1, and that a server that speaks
 // both is measured.
 func TestOnlyHTTP2(t *testing.T) {
-	const want = "the server speaks only HTTP/2; want LLMBENCH_HTTP=2 (Target.HTTP), or a port that speaks HTTP/1.1"
+	const want = "the server speaks only HTTP/2: want LLMBENCH_HTTP=2 (Target.HTTP), or a port that speaks HTTP/1.1"
 	mock, err := mockserver.New(mockserver.Config{})
 	assert.NilError(t, err)
 	for _, tt := range []struct {

@@ -131,7 +131,7 @@ func TestAction(t *testing.T) {
 		{"does not compile", nil, func(_ *testing.T, measure func(name, value string)) { measure("X", "nosuch") }, nil, 2, 2,
 			[]string{"### ⚠️ benchgate: cannot judge\n\n    cannot judge: the working tree cannot be built: package example.com/fixture: ", "undefined: nosuch"}},
 		{"is compared with an unknown commit", nil, nothing, []string{"BASE=nosuch"}, 2, 2, []string{"    cannot judge: -base=nosuch: want a commit of this repository"}},
-		{"has an unknown input", nil, nothing, []string{"FAIL_ON=never"}, 2, 2, []string{"### ⚠️ benchgate: cannot judge\n\n    fail-on: never, want any or regression\n"}},
+		{"has an unknown input", nil, nothing, []string{"FAIL_ON=never"}, 2, 2, []string{"### ⚠️ benchgate: cannot judge\n\n    fail-on: never: want any or regression\n"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			measure, units := fixture(t)

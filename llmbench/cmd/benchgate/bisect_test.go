@@ -141,7 +141,7 @@ func testBisectCannotJudge(t *testing.T, f bisected) {
 		{"the same commit", []string{"-good=HEAD"}, "", "-good=HEAD and -bad=HEAD are the same commit"},
 		{"no commit", []string{"-good=nosuch"}, "", "benchgate: -good=nosuch: want a commit of this repository"},
 		{"no good commit", nil, "", "benchgate: -good: not set"},
-		{"no pairs", []string{"-good=HEAD", "-pairs=0"}, "", "benchgate: -pairs: 0, want at least 1"},
+		{"no pairs", []string{"-good=HEAD", "-pairs=0"}, "", "benchgate: -pairs: 0: want at least 1"},
 	} {
 		status, stdout, stderr := benchgate(f.args(t.TempDir(), c.flags...)...)
 		assert.Equal(t, status, command.CannotJudge, "%s: %s%s", c.name, stdout, stderr)

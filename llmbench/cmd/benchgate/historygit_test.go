@@ -87,7 +87,7 @@ func TestHistoryInABranch(t *testing.T) {
 
 	for want, args := range map[string][]string{
 		"-git=a..b: want the name of a branch":      {"-git=a..b"},
-		"-dir=/x: with -git, want a folder":         {"-git=x", "-dir=/x"},
+		"-dir=/x: want a folder of the branch":      {"-git=x", "-dir=/x"},
 		"-remote: means nothing without -git":       {"-remote=origin"},
 		"benchhistory: no runs: want files that":    {"-git=none"},
 		"git ls-remote nosuch refs/heads/bench/r":   {"-git=bench/results", "-remote=nosuch"},

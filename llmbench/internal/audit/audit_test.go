@@ -61,7 +61,7 @@ func TestLittlesLaw(t *testing.T) {
 func TestFaults(t *testing.T) {
 	bad := sample.Sample{ID: "x", Request: 7, Admitted: 2, Start: 1, End: 2}
 	err := of(bad, sample.Sample{}, bad, bad, bad).Check(&Flight{sent: 5}, 0)
-	assert.Error(t, err, `request 7 x: due 0s, granted 0s, admitted 2ns, sent 1ns; want them in this order
-request 7 x: due 0s, granted 0s, admitted 2ns, sent 1ns; want them in this order
-request 7 x: due 0s, granted 0s, admitted 2ns, sent 1ns; want them in this order`)
+	assert.Error(t, err, `request 7 x: due 0s, granted 0s, admitted 2ns, sent 1ns: want them in this order
+request 7 x: due 0s, granted 0s, admitted 2ns, sent 1ns: want them in this order
+request 7 x: due 0s, granted 0s, admitted 2ns, sent 1ns: want them in this order`)
 }

@@ -86,7 +86,7 @@ func (c *chunkReader) readLine() error {
 		return err
 	case chunkEnd:
 		if len(line) > 0 {
-			return fmt.Errorf("chunked body: %q after the data of a chunk; want CR LF", excerpt(line))
+			return fmt.Errorf("chunked body: %q after the data of a chunk: want CR LF", excerpt(line))
 		}
 		c.next = chunkSize
 	case chunkTrailer:
@@ -94,7 +94,7 @@ func (c *chunkReader) readLine() error {
 			return io.EOF
 		}
 		if line[0] != ' ' && line[0] != '\t' && bytes.IndexByte(line, ':') <= 0 {
-			return fmt.Errorf("chunked body: %q in the trailer; want a header field", excerpt(line))
+			return fmt.Errorf("chunked body: %q in the trailer: want a header field", excerpt(line))
 		}
 	}
 	return nil
@@ -131,7 +131,7 @@ func parseChunkSize(line []byte) (uint64, error) {
 	size = bytes.TrimRight(size, " \t")
 	n, err := strconv.ParseUint(string(size), 16, 64)
 	if err != nil {
-		return 0, fmt.Errorf("chunked body: size %q of a chunk; want a hexadecimal number", excerpt(size))
+		return 0, fmt.Errorf("chunked body: size %q of a chunk: want a hexadecimal number", excerpt(size))
 	}
 	return n, nil
 }

@@ -60,7 +60,7 @@ func newDialer(o Options) (*dialer, error) {
 }
 
 // ErrForwards is the error of options with HTTP/2 over a proxy that forwards requests.
-var ErrForwards = errors.New("HTTP/2 without TLS through a proxy that forwards requests of HTTP/1.1; want an https URL, a proxy with a URL like socks5://proxy:1080, or LLMBENCH_HTTP=1.1 (Target.HTTP)")
+var ErrForwards = errors.New("HTTP/2 without TLS through a proxy that forwards requests of HTTP/1.1: want an https URL, a proxy with a URL like socks5://proxy:1080, or LLMBENCH_HTTP=1.1 (Target.HTTP)")
 
 // KnownProxy reports whether the scheme of a proxy is supported: http, https, socks5 or socks5h.
 func KnownProxy(u *url.URL) bool { return hostPort(u) != "" }
@@ -154,7 +154,7 @@ func (d *dialer) handshake(ctx context.Context, raw *Conn) (stream net.Conn, err
 	s, err := startTLS(ctx, d.belowTLS(raw, c), d.addr, d.config)
 	if err == nil && d.mux {
 		if chosen := s.ConnectionState().NegotiatedProtocol; chosen != "h2" {
-			err = fmt.Errorf("the server does not offer HTTP/2 over TLS, which LLMBENCH_HTTP=2 (Target.HTTP) asks for: by ALPN it chose %s; want LLMBENCH_HTTP=1.1", cmp.Or(chosen, "no protocol"))
+			err = fmt.Errorf("the server does not offer HTTP/2 over TLS, which LLMBENCH_HTTP=2 (Target.HTTP) asks for: by ALPN it chose %s: want LLMBENCH_HTTP=1.1", cmp.Or(chosen, "no protocol"))
 		}
 	}
 	return s, err

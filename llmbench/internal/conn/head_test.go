@@ -20,8 +20,8 @@ func TestHeadLimits(t *testing.T) {
 	}
 	for _, c := range []struct{ name, head, want string }{
 		{"fields", begin + strings.Repeat("X: y\r\n", maxFields-1) + end, ""},
-		{"too many fields", begin + strings.Repeat("X: y\r\n", maxFields) + end, "a response's head with 1001 fields; want at most 1000"},
-		{"too many names", begin + many(maxFields) + end, "a response's head with 1001 fields; want at most 1000"},
+		{"too many fields", begin + strings.Repeat("X: y\r\n", maxFields) + end, "a response's head with 1001 fields: want at most 1000"},
+		{"too many names", begin + many(maxFields) + end, "a response's head with 1001 fields: want at most 1000"},
 		{"a long field", begin + length(maxHead-10<<10) + end, ""},
 		{"a field that is too long", begin + length(maxHead+10<<10) + end, "a response's head of more than 1048576 bytes"},
 		{"interim responses", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 1000) + begin + end, ""},

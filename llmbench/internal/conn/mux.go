@@ -155,7 +155,7 @@ func (m *mux) answer(add func(f *http2.Framer)) {
 	size := m.control.out.Len()
 	m.control.Unlock()
 	if size > maxControl {
-		m.fail(fmt.Errorf("the server asks for answers, but does not read them: %d bytes wait; want at most %d", size, maxControl))
+		m.fail(fmt.Errorf("the server asks for answers, but does not read them: %d bytes wait: want at most %d", size, maxControl))
 		return
 	}
 	select {

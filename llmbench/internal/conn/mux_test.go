@@ -237,7 +237,7 @@ func TestStreamFaults(t *testing.T) {
 		{"no length", func(s *frameServer) {
 			s.head(s.request(), true, ":status", "200", "content-length", "-1")
 			s.rest()
-		}, `a response's head with the Content-Length ["-1"]; want one number`, "", 0},
+		}, `a response's head with the Content-Length ["-1"]: want one number`, "", 0},
 		{"no status", func(s *frameServer) { s.head(s.request(), true, "server", "s"); s.rest() }, `a response's head with the status ""`, "", 0},
 		{"another protocol", func(s *frameServer) { s.head(s.request(), true, ":status", "101"); s.rest() }, `a response's head with the status "101"`, "", 0},
 		{"ends with an interim response", func(s *frameServer) { s.head(s.request(), true, ":status", "103"); s.rest() }, "a frame that breaks RFC 9113: PROTOCOL_ERROR: the stream ends with an interim response", "", 0},
@@ -255,7 +255,7 @@ func TestStreamFaults(t *testing.T) {
 			}
 			s.head(id, true, fields...)
 			s.rest()
-		}, "a response's head with 1001 fields; want at most 1000", "", 0},
+		}, "a response's head with 1001 fields: want at most 1000", "", 0},
 		{"a huge head", func(s *frameServer) {
 			id := s.request()
 			block := bytes.Clone(s.encode(":status", "200", "x-a", strings.Repeat("a", 2<<20)))
@@ -297,7 +297,7 @@ func TestStreamFaults(t *testing.T) {
 			s.request()
 			s.WriteRawFrame(http2.FrameData, 0, 1, make([]byte, 17<<10))
 			s.rest()
-		}, "a frame of 17408 bytes; want at most 16384", "", 0},
+		}, "a frame of 17408 bytes: want at most 16384", "", 0},
 		{"garbage", func(s *frameServer) {
 			s.request()
 			s.Conn.Write([]byte("\x00\x00\x00\x04\x02\x00\x00\x00\x00")) // SETTINGS with a flag that has no meaning
@@ -520,10 +520,10 @@ func TestNoHTTP2(t *testing.T) {
 		io.Copy(io.Discard, c)
 	})
 	for url, want := range map[string]string{
-		plain.URL:  "the server speaks HTTP/1.1 here, and not HTTP/2, which LLMBENCH_HTTP=2 (Target.HTTP) asks for; want LLMBENCH_HTTP=1.1, or a port that speaks HTTP/2",
-		secure.URL: "the server does not offer HTTP/2 over TLS, which LLMBENCH_HTTP=2 (Target.HTTP) asks for: by ALPN it chose http/1.1; want LLMBENCH_HTTP=1.1",
+		plain.URL:  "the server speaks HTTP/1.1 here, and not HTTP/2, which LLMBENCH_HTTP=2 (Target.HTTP) asks for: want LLMBENCH_HTTP=1.1, or a port that speaks HTTP/2",
+		secure.URL: "the server does not offer HTTP/2 over TLS, which LLMBENCH_HTTP=2 (Target.HTTP) asks for: by ALPN it chose http/1.1: want LLMBENCH_HTTP=1.1",
 		closes:     "the server closed the connection before it sent a frame of HTTP/2",
-		none:       "the server allows 0 streams at the same time on a connection (SETTINGS_MAX_CONCURRENT_STREAMS); want 1 or more",
+		none:       "the server allows 0 streams at the same time on a connection (SETTINGS_MAX_CONCURRENT_STREAMS): want 1 or more",
 		"http" + strings.TrimPrefix(secure.URL, "https"): "does it want TLS, or HTTP/1.1?",
 	} {
 		p := newPool(t, Options{URL: url, TLS: secure.Client().Transport.(*http.Transport).TLSClientConfig, HTTP2: true})

@@ -122,7 +122,7 @@ func (p *muxes) open(ctx context.Context, reserve bool) (*mux, error) {
 		m.mu.Unlock()
 		m.close()
 		if err == nil {
-			err = fmt.Errorf("the server allows %d streams at the same time on a connection (SETTINGS_MAX_CONCURRENT_STREAMS); want 1 or more", limit)
+			err = fmt.Errorf("the server allows %d streams at the same time on a connection (SETTINGS_MAX_CONCURRENT_STREAMS): want 1 or more", limit)
 		}
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func (m *mux) readFrames() error {
 		h, err := m.read.ReadFrameHeader()
 		switch {
 		case errors.Is(err, http2.ErrFrameTooLarge):
-			return fmt.Errorf("a frame of %d bytes; want at most %d", h.Length, maxFrame)
+			return fmt.Errorf("a frame of %d bytes: want at most %d", h.Length, maxFrame)
 		case err != nil:
 			return err
 		}
@@ -54,7 +54,7 @@ func (m *mux) readPreface() error {
 	case err != nil:
 		return err
 	case http2.FrameType(first[3]) != http2.FrameSettings:
-		return fmt.Errorf("the server's first bytes are %q; want a frame SETTINGS of HTTP/2", first)
+		return fmt.Errorf("the server's first bytes are %q: want a frame SETTINGS of HTTP/2", first)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (m *mux) readPreface() error {
 const frameHead = 9
 
 // errNoHTTP2 is the error of a connection to a server that does not speak HTTP/2.
-var errNoHTTP2 = errors.New("the server speaks HTTP/1.1 here, and not HTTP/2, which LLMBENCH_HTTP=2 (Target.HTTP) asks for; want LLMBENCH_HTTP=1.1, or a port that speaks HTTP/2")
+var errNoHTTP2 = errors.New("the server speaks HTTP/1.1 here, and not HTTP/2, which LLMBENCH_HTTP=2 (Target.HTTP) asks for: want LLMBENCH_HTTP=1.1, or a port that speaks HTTP/2")
 
 // breaks ends a stream on which the server has broken RFC 9113.
 func (m *mux) breaks(id uint32, code http2.ErrCode, cause error) {
@@ -236,7 +236,7 @@ func newHead(f *http2.MetaHeadersFrame) (*head, error) {
 		return nil, errLongHead
 	}
 	if n := len(f.RegularFields()); n > maxFields {
-		return nil, fmt.Errorf("a response's head with %d fields; want at most %d", n, maxFields)
+		return nil, fmt.Errorf("a response's head with %d fields: want at most %d", n, maxFields)
 	}
 	status, err := strconv.Atoi(f.PseudoValue("status"))
 	if err != nil || status < 100 || status > 999 || status == http.StatusSwitchingProtocols {
@@ -249,7 +249,7 @@ func newHead(f *http2.MetaHeadersFrame) (*head, error) {
 	if values := h.header["Content-Length"]; len(values) > 0 {
 		n, err := strconv.ParseUint(values[0], 10, 63)
 		if err != nil || len(values) > 1 {
-			return nil, fmt.Errorf("a response's head with the Content-Length %.60q; want one number", values)
+			return nil, fmt.Errorf("a response's head with the Content-Length %.60q: want one number", values)
 		}
 		h.length = int64(n)
 	}

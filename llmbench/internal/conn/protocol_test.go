@@ -36,7 +36,7 @@ func TestOffersHTTP1(t *testing.T) {
 
 // TestOnlyHTTP2 checks the error of a request to a server that speaks only HTTP/2.
 func TestOnlyHTTP2(t *testing.T) {
-	const want = "the server speaks only HTTP/2; want LLMBENCH_HTTP=2 (Target.HTTP), or a port that speaks HTTP/1.1"
+	const want = "the server speaks only HTTP/2: want LLMBENCH_HTTP=2 (Target.HTTP), or a port that speaks HTTP/1.1"
 	t.Run("TLS", func(t *testing.T) {
 		s := httptest.NewUnstartedServer(http.NotFoundHandler())
 		s.TLS = &tls.Config{NextProtos: []string{"grpc-exp"}} // crypto/tls lets clients of HTTP/1.1 in if this is h2

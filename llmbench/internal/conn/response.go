@@ -63,7 +63,7 @@ func (r *response) head(req *http.Request) (*http.Response, error) {
 		case err != nil:
 			return nil, err
 		case fields(resp.Header) > maxFields:
-			return nil, fmt.Errorf("a response's head with %d fields; want at most %d", fields(resp.Header), maxFields)
+			return nil, fmt.Errorf("a response's head with %d fields: want at most %d", fields(resp.Header), maxFields)
 		case resp.StatusCode == http.StatusSwitchingProtocols:
 			resp.Close = true
 			return resp, nil
@@ -108,7 +108,7 @@ func (r *response) otherProtocol() error {
 }
 
 // errOnlyHTTP2 is the error of a request to a server that does not speak HTTP/1.1.
-var errOnlyHTTP2 = errors.New("the server speaks only HTTP/2; want LLMBENCH_HTTP=2 (Target.HTTP), or a port that speaks HTTP/1.1")
+var errOnlyHTTP2 = errors.New("the server speaks only HTTP/2: want LLMBENCH_HTTP=2 (Target.HTTP), or a port that speaks HTTP/1.1")
 
 // errAnswersTLS is the error of a request without TLS to a server with TLS.
 var errAnswersTLS = errors.New("the server answers with TLS; the URL of such a server begins with https://")

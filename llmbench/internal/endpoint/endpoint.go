@@ -42,25 +42,25 @@ const want = "want a base URL like http://127.0.0.1:8000, https://host/prefix or
 func Parse(raw string) (Endpoint, error) {
 	u, err := url.Parse(raw)
 	if err != nil && hasBareIPv6(raw) {
-		return Endpoint{}, errors.New("URL cannot be parsed: an IPv6 address must be in brackets, as in http://[::1]:8000")
+		return Endpoint{}, errors.New("URL cannot be parsed: want an IPv6 address in brackets, as in http://[::1]:8000")
 	}
 	if err != nil {
-		return Endpoint{}, errors.New("URL cannot be parsed; " + want)
+		return Endpoint{}, errors.New("URL cannot be parsed: " + want)
 	}
 	shown := (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host}).String()
 	switch {
 	case u.User != nil:
 		return Endpoint{}, fmt.Errorf("URL %q with a user or a password before the host, which are not shown; send them as a header: Authorization: Basic …", shown)
 	case u.Fragment != "" || strings.HasSuffix(raw, "#"):
-		return Endpoint{}, fmt.Errorf("URL %q with a fragment, the part from #; %s", shown, want)
+		return Endpoint{}, fmt.Errorf("URL %q with a fragment, the part from #: %s", shown, want)
 	case u.Scheme == "unix":
 		return parseSocket(u)
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		return Endpoint{}, fmt.Errorf("URL %q; %s", shown, want)
+		return Endpoint{}, fmt.Errorf("URL %q: %s", shown, want)
 	}
 	base := url.URL{Scheme: u.Scheme, Host: u.Host}
 	if _, err := url.Parse(base.String()); err != nil { // the zone of an IPv6 address may be invalid
-		return Endpoint{}, fmt.Errorf("URL with a host that has an invalid character; %s", want)
+		return Endpoint{}, fmt.Errorf("URL with a host that has an invalid character: %s", want)
 	}
 	path, unversioned := prefix(u.EscapedPath())
 	return Endpoint{Base: base.String() + path, Query: u.RawQuery, Unversioned: unversioned}, nil
@@ -80,7 +80,7 @@ func hasBareIPv6(raw string) bool {
 func parseSocket(u *url.URL) (Endpoint, error) {
 	path, after, _ := strings.Cut(u.Path, ":")
 	if u.Host != "" || u.Opaque != "" || len(path) < 2 || after != "" && after[0] != '/' {
-		return Endpoint{}, errors.New("URL of a Unix socket; want three slashes and the path, as in unix:///run/llm.sock, or with a prefix unix:///run/llm.sock:/prefix")
+		return Endpoint{}, errors.New("URL of a Unix socket: want three slashes and the path, as in unix:///run/llm.sock, or with a prefix unix:///run/llm.sock:/prefix")
 	}
 	base := url.URL{Scheme: "http", Host: "localhost", Path: after}
 	before, unversioned := prefix(base.EscapedPath())

@@ -50,26 +50,26 @@ func TestParse(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for raw, want := range map[string]string{
-		"":                            `URL ""; want a base URL like`,
-		"127.0.0.1:8000":              "URL cannot be parsed; want a base URL like",
-		"localhost:8000":              `URL "localhost:8000"; want`,
-		"ftp://host/secret":           `URL "ftp://host"; want`,
-		"http://":                     `URL "http:"; want`,
-		"http://:8000":                `URL "http://:8000"; want`,
+		"":                            `URL "": want a base URL like`,
+		"127.0.0.1:8000":              "URL cannot be parsed: want a base URL like",
+		"localhost:8000":              `URL "localhost:8000": want`,
+		"ftp://host/secret":           `URL "ftp://host": want`,
+		"http://":                     `URL "http:": want`,
+		"http://:8000":                `URL "http://:8000": want`,
 		"http://user:secret@host":     `URL "http://host" with a user or a password before the host, which are not shown; send them as a header`,
 		"https://secret@host:8443/x":  `URL "https://host:8443" with a user`,
 		"unix://user:secret@/run/x":   "with a user",
 		"http://host/secret#":         `URL "http://host" with a fragment`,
 		"http://host#secret":          `URL "http://host" with a fragment`,
-		"http://::1:8000/secret":      "an IPv6 address must be in brackets, as in http://[::1]:8000",
-		"http://host:port/secret":     "URL cannot be parsed; want",
-		"http://user:%zzsecret@host":  "URL cannot be parsed; want",
+		"http://::1:8000/secret":      "want an IPv6 address in brackets, as in http://[::1]:8000",
+		"http://host:port/secret":     "URL cannot be parsed: want",
+		"http://user:%zzsecret@host":  "URL cannot be parsed: want",
 		"unix://run/secret.sock":      "three slashes",
 		"unix:run/secret.sock":        "three slashes",
 		"unix:///":                    "three slashes",
 		"unix:///run/llm.sock:prefix": "three slashes",
-		"http://host/\x7fsecret":      "URL cannot be parsed; want",
-		" http://host/secret":         "URL cannot be parsed; want",
+		"http://host/\x7fsecret":      "URL cannot be parsed: want",
+		" http://host/secret":         "URL cannot be parsed: want",
 	} {
 		_, err := Parse(raw)
 		assert.ErrorContains(t, err, want, raw)

@@ -64,7 +64,7 @@ func TestMessages(t *testing.T) {
 		{"a name that is cut", encoded("\x05x", ""), nil, "stream is corrupt: the headers of a message end within a header"},
 		{"a length that is cut", encoded("\x01x\x07\x00", ""), nil, "stream is corrupt: the headers of a message end within a header"},
 		{"text", "HTTP/1.1 200 OK", nil, "stream is corrupt: a message's prelude states the checksum 20323030, but has 60ed7766"},
-		{"too large", prelude(17<<20, 0), nil, "event too large: a message of 17825792 bytes; want at most 16777216"},
+		{"too large", prelude(17<<20, 0), nil, "event too large: a message of 17825792 bytes: want at most 16777216"},
 		{"too small", prelude(15, 0), nil, "stream is corrupt: a message of 15 bytes with headers of 0 bytes"},
 		{"headers larger than the message", prelude(20, 5), nil, "stream is corrupt: a message of 20 bytes with headers of 5 bytes"},
 	} {

@@ -60,7 +60,7 @@ func messageLength(b []byte) (int, error) {
 	}
 	switch {
 	case length > maxEvent:
-		return 0, fmt.Errorf("%w: a message of %d bytes; want at most %d", sse.ErrTooLarge, length, maxEvent)
+		return 0, fmt.Errorf("%w: a message of %d bytes: want at most %d", sse.ErrTooLarge, length, maxEvent)
 	case length < preludeSize+sumSize || headers > length-preludeSize-sumSize:
 		return 0, fmt.Errorf("%w: a message of %d bytes with headers of %d bytes", ErrCorrupt, length, headers)
 	}

@@ -29,7 +29,7 @@ type ChangeOptions struct {
 // change point by itself. So the more series there are, the more false change points Changes returns.
 func (r *Reader) Changes(runs []*Run, o ChangeOptions) ([]Cause, error) {
 	if !(o.P > 0 && o.P < 1) {
-		return nil, fmt.Errorf("p: %v, want more than 0 and less than 1", o.P)
+		return nil, fmt.Errorf("p: %v: want more than 0 and less than 1", o.P)
 	}
 	all, err := r.checkers(runs, CheckOptions{Nights: 2, Min: o.Min, MaxFail: o.MaxFail, Units: o.Units})
 	if err != nil {

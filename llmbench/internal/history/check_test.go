@@ -295,7 +295,7 @@ func TestWhatMustBeEqualBeginsANewBaseline(t *testing.T) {
 func TestUnsoundRunsAreNoBaseline(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, why string }{
 		"accuracy": {" 90 accuracy-%", " 61 accuracy-%", "accuracy-% is 61, but the median of 32 earlier runs is 90: want a loss of at most 2 percentage points"},
-		"failures": {" accuracy-%", " accuracy-% 3 fail-%", "fail-% is 3, want at most 0"},
+		"failures": {" accuracy-%", " accuracy-% 3 fail-%", "fail-% is 3: want at most 0"},
 		"zero":     {" output-tok/s", "e-400 output-tok/s", "output-tok/s is 0: want more than 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -369,7 +369,7 @@ func TestChangesOfOneCommitAreOneCause(t *testing.T) {
 		assert.Assert(t, m.Low < want && want < m.High, "%+v", m)
 	}
 	_, err = p.reader.Changes(runs, ChangeOptions{})
-	assert.ErrorContains(t, err, "p: 0, want more than 0 and less than 1")
+	assert.ErrorContains(t, err, "p: 0: want more than 0 and less than 1")
 }
 
 func TestCheckErrors(t *testing.T) {
@@ -379,9 +379,9 @@ func TestCheckErrors(t *testing.T) {
 		o    CheckOptions
 		want string
 	}{
-		{CheckOptions{}, "nights: 0, want 2 or more"},
-		{CheckOptions{Nights: 100, Min: 1}, "min: 1, want a share from 0 to less than 1"},
-		{CheckOptions{Nights: 100, MaxFail: 2}, "max-fail: 2, want a share from 0 to 1"},
+		{CheckOptions{}, "nights: 0: want 2 or more"},
+		{CheckOptions{Nights: 100, Min: 1}, "min: 1: want a share from 0 to less than 1"},
+		{CheckOptions{Nights: 100, MaxFail: 2}, "max-fail: 2: want a share from 0 to 1"},
 		{CheckOptions{Nights: 100, Units: []byte("BenchmarkX 1 1 x\n")}, "want Unit lines only"},
 		{CheckOptions{Nights: 100, Units: []byte("\nunit x gate=5%\n")}, `units:2: "unit x gate=5%": want Unit lines only`},
 		{CheckOptions{Nights: 100, Units: []byte("Unit x better=lower gaet=5%\n")}, "units:1: unit x: gaet=5%: want better, gate, max, min, same, of, apart, pairs, withheld, says or assume"},

@@ -24,11 +24,11 @@ type CheckOptions struct {
 func (o CheckOptions) check() error {
 	switch {
 	case !(o.Nights >= 2):
-		return fmt.Errorf("nights: %v, want 2 or more", o.Nights)
+		return fmt.Errorf("nights: %v: want 2 or more", o.Nights)
 	case !(o.Min >= 0 && o.Min < 1):
-		return fmt.Errorf("min: %v, want a share from 0 to less than 1", o.Min)
+		return fmt.Errorf("min: %v: want a share from 0 to less than 1", o.Min)
 	case !(o.MaxFail >= 0 && o.MaxFail <= 1):
-		return fmt.Errorf("max-fail: %v, want a share from 0 to 1", o.MaxFail)
+		return fmt.Errorf("max-fail: %v: want a share from 0 to 1", o.MaxFail)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (c *checker) epoch(group []Cell, run *Run) (number int, why string) {
 	watched := make([]float64, len(c.equal)) // as in package gate, a missing value counts as 0
 	for _, cell := range group {
 		if cell.Unit == sample.FailShare && cell.Value > 100*c.options.MaxFail {
-			return 0, fmt.Sprintf("fail-%% is %v, want at most %v", cell.Value, 100*c.options.MaxFail)
+			return 0, fmt.Sprintf("fail-%% is %v: want at most %v", cell.Value, 100*c.options.MaxFail)
 		}
 		if i, ok := slices.BinarySearch(c.equal, cell.Unit); ok {
 			watched[i] = cell.Value

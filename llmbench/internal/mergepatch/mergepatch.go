@@ -18,7 +18,7 @@ type object map[string]jsontext.Value
 func Check(patch []byte) error {
 	var members object
 	if err := json.Unmarshal(patch, &members); err != nil || members == nil {
-		return errors.New(`not a JSON object without duplicate names; want an object such as {"temperature":0.7}`)
+		return errors.New(`not a JSON object without duplicate names: want an object such as {"temperature":0.7}`)
 	}
 	for _, name := range []string{"stream", "n"} {
 		if v, has := members[name]; has {

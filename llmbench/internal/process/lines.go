@@ -41,7 +41,7 @@ func (p *process) editLine(l *resultline.Line) (before string) {
 		if finite(f.Value) {
 			return false
 		}
-		before += fmt.Sprintf("# %s: %s is left out: it is %v, want a finite number\n", l.Name, f.Unit, f.Value)
+		before += fmt.Sprintf("# %s: %s is left out: it is %v: want a finite number\n", l.Name, f.Unit, f.Value)
 		return true
 	})
 	l.Drop = len(l.Figures) == 0

@@ -169,7 +169,7 @@ func (c *shards) CheckStart(late time.Duration) error {
 	if late <= maxLate {
 		return nil
 	}
-	return fmt.Errorf("%s: began %v after the instant on which all shards had agreed; want at most %v: is this machine too busy?", c.step, late.Round(time.Millisecond), maxLate)
+	return fmt.Errorf("%s: began %v after the instant on which all shards had agreed: want at most %v: is this machine too busy?", c.step, late.Round(time.Millisecond), maxLate)
 }
 
 func (c *shards) Silences() map[int]time.Duration { return c.group.Silences() }

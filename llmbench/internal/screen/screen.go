@@ -54,7 +54,7 @@ func Open(p Place) (*Screen, error) {
 		}
 		return nil, nil
 	}
-	return nil, fmt.Errorf("place %q; want auto, tty or none", p)
+	return nil, fmt.Errorf("place %q: want auto, tty or none", p)
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

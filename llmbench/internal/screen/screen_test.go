@@ -105,5 +105,5 @@ func TestNoTerminal(t *testing.T) {
 
 func TestOpenPlace(t *testing.T) {
 	_, err := Open("stdout")
-	assert.Error(t, err, `place "stdout"; want auto, tty or none`)
+	assert.Error(t, err, `place "stdout": want auto, tty or none`)
 }

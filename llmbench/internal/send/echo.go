@@ -36,7 +36,7 @@ func (e *echo) keep(names []string, resp *http.Response) error {
 		}
 	}
 	if n := e.size(); n > maxEcho {
-		return fail(sample.Malformed, "the header fields that the session has to send back have %d bytes; want at most %d", n, maxEcho)
+		return fail(sample.Malformed, "the header fields that the session has to send back have %d bytes: want at most %d", n, maxEcho)
 	}
 	return nil
 }

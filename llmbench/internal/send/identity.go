@@ -41,7 +41,7 @@ func isIDByte(c byte) bool {
 // something before it, has then mixed up the answers.
 func (r *reader) checkIdentity(s *sample.Sample, text []byte) error {
 	if id := foreign(text, r.runID, s.ID); id != "" {
-		return fail(sample.Malformed, "the answer is to another request: it names the request %s; want %s", id, s.ID)
+		return fail(sample.Malformed, "the answer is to another request: it names the request %s: want %s", id, s.ID)
 	}
 	return nil
 }

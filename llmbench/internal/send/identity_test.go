@@ -64,12 +64,12 @@ func TestAnswersOffByOne(t *testing.T) {
 		assert.Equal(t, all[0].Outcome, sample.OK, "%v", all[0].Err)
 		for i, s := range all[1:] {
 			assert.Equal(t, s.Outcome, sample.Malformed)
-			assert.Error(t, s.Err, "the answer is to another request: it names the request "+all[i].ID+"; want "+s.ID)
+			assert.Error(t, s.Err, "the answer is to another request: it names the request "+all[i].ID+": want "+s.ID)
 		}
 	}
 	// An answer that is not streamed.
 	w, p := newTestWorker(t, reply{200, ofType("application/json"), `{"id":"RUN-9-7","choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`}, Options{})
 	w.client.SetRunID("RUN")
 	s := w.Do(t.Context(), p, 0, false)
-	assert.Error(t, s.Err, "the answer is to another request: it names the request RUN-9-7; want RUN-1")
+	assert.Error(t, s.Err, "the answer is to another request: it names the request RUN-9-7: want RUN-1")
 }

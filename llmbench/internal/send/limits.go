@@ -70,13 +70,13 @@ func (z *size) addEvent(e *sse.Event) { z.typ, z.id = len(e.Type), len(e.ID) }
 func (z *size) check() error {
 	switch {
 	case z.typ > maxField:
-		return fail(sample.Malformed, "the type of an event has %d bytes; want at most %d", z.typ, maxField)
+		return fail(sample.Malformed, "the type of an event has %d bytes: want at most %d", z.typ, maxField)
 	case z.id > maxField:
-		return fail(sample.Malformed, "the ID of an event has %d bytes; want at most %d", z.id, maxField)
+		return fail(sample.Malformed, "the ID of an event has %d bytes: want at most %d", z.id, maxField)
 	case z.text > maxText:
-		return fail(sample.Malformed, "the text of the answer has %d bytes; want at most %d", z.text, maxText)
+		return fail(sample.Malformed, "the text of the answer has %d bytes: want at most %d", z.text, maxText)
 	case z.names > maxNames:
-		return fail(sample.Malformed, "the names of tools in the answer have %d bytes; want at most %d", z.names, maxNames)
+		return fail(sample.Malformed, "the names of tools in the answer have %d bytes: want at most %d", z.names, maxNames)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func tooManyDeltas(s *sample.Sample, tokens int) error {
 	case s.MaxTokens == 0 || s.Deltas <= bound && tokens <= bound:
 		return nil
 	case s.Deltas > bound:
-		return fail(sample.Malformed, "the stream has %d deltas and has not ended; want at most %d where %d output tokens are allowed", s.Deltas, bound, s.MaxTokens)
+		return fail(sample.Malformed, "the stream has %d deltas and has not ended: want at most %d where %d output tokens are allowed", s.Deltas, bound, s.MaxTokens)
 	}
-	return fail(sample.Malformed, "the events of the stream have %d tokens; want at most %d where %d output tokens are allowed", tokens, bound, s.MaxTokens)
+	return fail(sample.Malformed, "the events of the stream have %d tokens: want at most %d where %d output tokens are allowed", tokens, bound, s.MaxTokens)
 }

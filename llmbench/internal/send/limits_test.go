@@ -28,10 +28,10 @@ func TestLimits(t *testing.T) {
 		body func(n int) string // a stream
 		want string             // the error of one byte more
 	}{
-		{"type of an event", maxField, func(n int) string { return "event: " + x(n) + "\n" + rest }, "the type of an event has 65537 bytes; want at most 65536"},
-		{"ID of an event", maxField, func(n int) string { return "id: " + x(n) + "\n" + rest }, "the ID of an event has 65537 bytes; want at most 65536"},
-		{"one name of a tool", maxNames, func(n int) string { return toolName(x(n)) + rest }, "the names of tools in the answer have 65537 bytes; want at most 65536"},
-		{"all names of tools", maxNames, func(n int) string { return strings.Repeat(toolName("x"), n-1000) + toolName(x(1000)) + rest }, "the names of tools in the answer have 65537 bytes; want at most 65536"},
+		{"type of an event", maxField, func(n int) string { return "event: " + x(n) + "\n" + rest }, "the type of an event has 65537 bytes: want at most 65536"},
+		{"ID of an event", maxField, func(n int) string { return "id: " + x(n) + "\n" + rest }, "the ID of an event has 65537 bytes: want at most 65536"},
+		{"one name of a tool", maxNames, func(n int) string { return toolName(x(n)) + rest }, "the names of tools in the answer have 65537 bytes: want at most 65536"},
+		{"all names of tools", maxNames, func(n int) string { return strings.Repeat(toolName("x"), n-1000) + toolName(x(1000)) + rest }, "the names of tools in the answer have 65537 bytes: want at most 65536"},
 		{"body", maxBody, func(n int) string { return whole(x(n - len(whole("")))) }, fmt.Sprintf("the body of the answer has more than %d bytes", maxBody)},
 	} {
 		if testing.Short() && c.most > 1<<20 {
@@ -53,9 +53,9 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	assert.NilError(t, (&size{text: maxText, names: maxNames}).check())
-	assert.Error(t, (&size{text: maxText + 1}).check(), fmt.Sprintf("the text of the answer has %d bytes; want at most %d", maxText+1, maxText))
+	assert.Error(t, (&size{text: maxText + 1}).check(), fmt.Sprintf("the text of the answer has %d bytes: want at most %d", maxText+1, maxText))
 	assert.NilError(t, tooManyDeltas(&sample.Sample{MaxTokens: 4}, 96))
-	assert.Error(t, tooManyDeltas(&sample.Sample{MaxTokens: 4}, 97), "the events of the stream have 97 tokens; want at most 96 where 4 output tokens are allowed")
+	assert.Error(t, tooManyDeltas(&sample.Sample{MaxTokens: 4}, 97), "the events of the stream have 97 tokens: want at most 96 where 4 output tokens are allowed")
 }
 
 // toolName returns an event with the name of a tool.
@@ -136,7 +136,7 @@ func TestLongEcho(t *testing.T) {
 			assert.NilError(t, err)
 			continue
 		}
-		assert.Error(t, err, "the header fields that the session has to send back have 65537 bytes; want at most 65536")
+		assert.Error(t, err, "the header fields that the session has to send back have 65537 bytes: want at most 65536")
 	}
 	// Each turn may add a cookie.
 	var e echo

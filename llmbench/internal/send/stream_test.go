@@ -115,7 +115,7 @@ func TestStreamWithoutEnd(t *testing.T) {
 	w, p := newTestWorker(t, endless, Options{Stream: true})
 	s := w.Do(t.Context(), p, 0, true)
 	assert.Equal(t, s.Outcome, sample.Malformed)
-	assert.Error(t, s.Err, fmt.Sprintf("the stream has %d deltas and has not ended; want at most %d where 4 output tokens are allowed", limit+1, limit))
+	assert.Error(t, s.Err, fmt.Sprintf("the stream has %d deltas and has not ended: want at most %d where 4 output tokens are allowed", limit+1, limit))
 	assert.Equal(t, s.Deltas, limit+1)
 	assert.Assert(t, read < 100*limit, read) // the rest of a buffer may also have been read
 

@@ -190,12 +190,12 @@ var broken = []struct {
 	late    bool   // the error is Result.Late, not Result.Err
 	noFuzz  bool   // fuzzing cannot detect the flaw
 }{
-	{name: "keeps the byte order mark", decode: flawed{keepsBOM: true}.decode, rejects: "bom/leading", message: `event 0 is {Data: "b"}; want {Data: "a"}`},
+	{name: "keeps the byte order mark", decode: flawed{keepsBOM: true}.decode, rejects: "bom/leading", message: `event 0 is {Data: "b"}: want {Data: "a"}`},
 	{name: "ends lines with LF only", decode: flawed{lfOnly: true}.decode, rejects: "lines/cr", message: `event 0 is missing: want {Data: "a\nb"}`},
 	{name: "ends lines with LF and CRLF only", decode: flawed{crOnlyAsCRLF: true}.decode, rejects: "lines/crcr-is-blank", message: "missing"},
 	{name: "drops CR", decode: flawed{noCR: true}.decode, rejects: "lines/mixed-in-event", message: "event 0"},
 	{name: "trims spaces", decode: flawed{trims: true}.decode, rejects: "fields/trailing-spaces", message: `event 0 is {Data: "a  \n\tb"}`},
-	{name: "drops all but the last data line", decode: flawed{lastDataOnly: true}.decode, rejects: "dispatch/data-lines", message: `event 0 is {Data: "c"}; want {Data: "a\nb\nc"}`},
+	{name: "drops all but the last data line", decode: flawed{lastDataOnly: true}.decode, rejects: "dispatch/data-lines", message: `event 0 is {Data: "c"}: want {Data: "a\nb\nc"}`},
 	{name: "keeps the last LF", decode: flawed{endLFKept: true}.decode, rejects: "dispatch/one", message: `event 0 is {Data: "a\n"}`},
 	{name: "drops events of empty data", decode: flawed{emptyIsNone: true}.decode, rejects: "dispatch/data-empty", message: "missing"},
 	{name: "makes events without data", decode: flawed{dataless: true}.decode, rejects: "event/only", message: "should not exist"},
@@ -391,7 +391,7 @@ func TestTestDecoderFails(t *testing.T) {
 		"--- FAIL: TestTestDecoderFails/bom/leading",
 		"bom/leading: one leading byte order mark is dropped",
 		`body "\ufeffdata: a\n\ndata: b\n\n"`,
-		`whole: event 0 is {Data: "b"}; want {Data: "a"}`,
+		`whole: event 0 is {Data: "b"}: want {Data: "a"}`,
 		"not checked: memory (no MaxEventSize)",
 	} {
 		if !strings.Contains(string(out), want) {

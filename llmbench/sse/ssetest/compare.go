@@ -28,7 +28,7 @@ func differ(o Options, got, want []Event) string {
 			return fmt.Sprintf("event %d is missing: want %s", i, show(o, want[i]))
 		}
 		if !same(o, got[i], want[i]) {
-			return fmt.Sprintf("event %d is %s; want %s", i, show(o, got[i]), show(o, want[i]))
+			return fmt.Sprintf("event %d is %s: want %s", i, show(o, got[i]), show(o, want[i]))
 		}
 	}
 	if len(got) > len(want) {

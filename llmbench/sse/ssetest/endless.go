@@ -70,11 +70,11 @@ func (k *kit) endless(c endlessCase) Result {
 		case errors.As(err, &p), errors.Is(err, errHung):
 			r.Err = err
 		case len(events) > 0:
-			r.Err = fmt.Errorf("%d events; want none", len(events))
+			r.Err = fmt.Errorf("%d events: want none", len(events))
 		case c.mustFail && (err == nil || b.read() == endless.size):
-			r.Err = fmt.Errorf("the parser read %d bytes and returned %v; want an error before 8 times MaxEventSize", b.read(), err)
+			r.Err = fmt.Errorf("the parser read %d bytes and returned %v: want an error before 8 times MaxEventSize", b.read(), err)
 		case most > allowed:
-			r.Err = fmt.Errorf("the parser held %d bytes of memory; want at most %d for a MaxEventSize of %d", most, allowed, limit)
+			r.Err = fmt.Errorf("the parser held %d bytes of memory: want at most %d for a MaxEventSize of %d", most, allowed, limit)
 		}
 	})
 	if r.Err == nil && left != nil {

@@ -207,7 +207,7 @@ func (o Options) checkGaps() error {
 	}
 	for _, g := range o.Gaps {
 		if !known[g] {
-			return fmt.Errorf("ssetest: Options.Gaps: %q, want a class of cases such as \"lines\", a case such as \"lines/cr\", or %q", g, lateGap)
+			return fmt.Errorf("ssetest: Options.Gaps: %q: want a class of cases such as \"lines\", a case such as \"lines/cr\", or %q", g, lateGap)
 		}
 	}
 	return nil

@@ -93,7 +93,7 @@ func TestSummary(t *testing.T) {
 		}},
 		{"advised", 0, nil},
 		{"closed gaps", 1, []string{`Options.Gaps: "bom" no longer occurs: remove it`, `"lines/cr" no longer occurs`, `"late" no longer occurs`}},
-		{"no such gap", 1, []string{`ssetest: Options.Gaps: "line", want a class of cases such as "lines", a case such as "lines/cr", or "late"`}},
+		{"no such gap", 1, []string{`ssetest: Options.Gaps: "line": want a class of cases such as "lines", a case such as "lines/cr", or "late"`}},
 		{"late", 3, []string{"was emitted only after the parser had read more\n", "promptness is not checked in further cases", `declare what is wrong: ssetest.Options{EOF: ssetest.Mark, Gaps: []string{"late"}}`}},
 		{"late, declared", 0, nil},
 	} {

@@ -59,7 +59,7 @@ var connect = sync.OnceValues(func() (*Engine, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	if e.info = info.Info; e.info.OSType != "linux" {
-		return nil, fmt.Errorf("%w: it runs containers of %s; want linux", ErrUnavailable, e.info.OSType)
+		return nil, fmt.Errorf("%w: it runs containers of %s: want linux", ErrUnavailable, e.info.OSType)
 	}
 	if e.owner, err = newOwner(); err != nil {
 		return nil, fmt.Errorf("%w: the lock that marks its containers cannot be created: %w", ErrUnavailable, err)
@@ -126,7 +126,7 @@ func checkLocal(host string) error {
 	if u.Scheme == "unix" || u.Scheme == "npipe" || u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("%s is on another machine; want an engine on this one: run the benchmark there, or start the server by hand and set LLMBENCH_URL", host)
+	return fmt.Errorf("%s is on another machine: want an engine on this one: run the benchmark there, or start the server by hand and set LLMBENCH_URL", host)
 }
 
 // Direct reports whether this machine can reach a container's own address. Streams should be measured on

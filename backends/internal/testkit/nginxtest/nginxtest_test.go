@@ -185,7 +185,7 @@ func TestRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, `ended before it was ready: exit status 1; its last lines:`)
 	assert.ErrorContains(t, err, `unknown directive "no_such_directive"`)
 	_, _, err = run(t.Context(), command, t.TempDir(), Options{Network: "udp"})
-	assert.Error(t, err, `nginxtest: network "udp"; want tcp4, tcp6 or unix`)
+	assert.Error(t, err, `nginxtest: network "udp": want tcp4, tcp6 or unix`)
 }
 
 // TestEndsByItself checks the error of an nginx that ended before it was stopped.

@@ -83,7 +83,7 @@ func listen(network, dir string) (socket *os.File, address string, err error) {
 	case "unix":
 		l, err = net.Listen("unix", filepath.Join(dir, socketFile))
 	default:
-		err = fmt.Errorf("network %q; want tcp4, tcp6 or unix", network)
+		err = fmt.Errorf("network %q: want tcp4, tcp6 or unix", network)
 	}
 	if err != nil {
 		return nil, "", err

@@ -52,7 +52,7 @@ func New(o Options) (*Search, error) {
 	level, scale := center(o.First)
 	switch {
 	case len(o.First) < 5:
-		return nil, fmt.Errorf("%d pairs of the good and the bad commit, want at least 5", len(o.First))
+		return nil, fmt.Errorf("%d pairs of the good and the bad commit: want at least 5", len(o.First))
 	case !(level > o.Margin):
 		return nil, errors.New("the bad commit is not worse than the good one by more than the margin")
 	}

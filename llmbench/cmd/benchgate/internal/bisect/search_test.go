@@ -147,7 +147,7 @@ func TestBet(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for want, change := range map[string]func(*Options){
-		"4 pairs of the good and the bad commit, want at least 5":               func(o *Options) { o.First = o.First[:4] },
+		"4 pairs of the good and the bad commit: want at least 5":               func(o *Options) { o.First = o.First[:4] },
 		"the bad commit is not worse than the good one by more than the margin": func(o *Options) { o.Margin = 0.06 },
 	} {
 		o := options()

@@ -76,7 +76,7 @@ func (p *place) open() (history.Dir, error) {
 	ctx, end := gitContext()
 	defer end()
 	if !filepath.IsLocal(p.dir) {
-		return "", fmt.Errorf("-dir=%s: with -git, want a folder of the branch", p.dir)
+		return "", fmt.Errorf("-dir=%s: want a folder of the branch, because -git is set", p.dir)
 	}
 	if _, err := proc.Command(ctx, "", "git", "check-ref-format", "refs/heads/"+p.branch); err != nil {
 		return "", fmt.Errorf("-git=%s: want the name of a branch: %w", p.branch, err)

@@ -76,7 +76,7 @@ func oneOf(v *bool, on, off, want string) func(string) error {
 // with each other. Otherwise one side is compared with its budgets. A side is a file, a pattern or a folder.
 func (c *Comparison) Compare(paths ...string) (*gate.Report, error) {
 	if c.Alpha == 0 {
-		return nil, errors.New("-alpha: 0, want at least 0.001 and at most 0.5")
+		return nil, errors.New("-alpha: 0: want at least 0.001 and at most 0.5")
 	}
 	var units gate.File
 	if c.Units != "" {

@@ -78,11 +78,11 @@ func (b *bisection) flags(fs *flag.FlagSet) {
 func (b *bisection) check(args []string) (suite, error) {
 	switch {
 	case b.good == "":
-		return suite{}, errors.New("-good: not set, want a commit that is not worse than allowed")
+		return suite{}, errors.New("-good: not set: want a commit that is not worse than allowed")
 	case b.buildText == "":
-		return suite{}, errors.New("-build: not set, want the command that builds the server of a commit, such as 'go build -o {out}/server .'")
+		return suite{}, errors.New("-build: not set: want the command that builds the server of a commit, such as 'go build -o {out}/server .'")
 	case b.limit < 1:
-		return suite{}, fmt.Errorf("-pairs: %d, want at least 1", b.limit)
+		return suite{}, fmt.Errorf("-pairs: %d: want at least 1", b.limit)
 	}
 	b.base = b.good // for -bench-from=base
 	if err := b.servers.check(); err != nil {

@@ -23,7 +23,7 @@ func openBuildCache() (c buildCache, err error) {
 	path := os.Getenv("LLMBENCH_CACHE")
 	if path == "" {
 		if path, err = os.UserCacheDir(); err != nil {
-			return c, fmt.Errorf("no folder for what -build builds: %w; want one in LLMBENCH_CACHE", err)
+			return c, fmt.Errorf("no folder for what -build builds: %w: want one in LLMBENCH_CACHE", err)
 		}
 		path = filepath.Join(path, "llmbench")
 	}

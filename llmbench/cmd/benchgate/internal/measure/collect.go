@@ -145,11 +145,11 @@ func (c *collector) write(r *gate.Report) error {
 func (c *collector) check(args []string) (suite, error) {
 	switch {
 	case c.n < 1:
-		return suite{}, fmt.Errorf("-n: %d, want at least 1", c.n)
+		return suite{}, fmt.Errorf("-n: %d: want at least 1", c.n)
 	case c.most < 0:
-		return suite{}, fmt.Errorf("-max: %d, want at least 0", c.most)
+		return suite{}, fmt.Errorf("-max: %d: want at least 0", c.most)
 	case c.timeout <= 0:
-		return suite{}, fmt.Errorf("-timeout: %v, want more than 0", c.timeout)
+		return suite{}, fmt.Errorf("-timeout: %v: want more than 0", c.timeout)
 	}
 	r, err := c.Compare(os.DevNull, os.DevNull) // checks the flags
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *collector) check(args []string) (suite, error) {
 	}
 	s, err := parseSuite(args)
 	if want := gate.MinSamples(c.Alpha); err == nil && max(c.n, c.most) < want {
-		err = fmt.Errorf("-n: %d samples of each side, want at least %d for -alpha=%v", max(c.n, c.most), want, c.Alpha)
+		err = fmt.Errorf("-n: %d samples of each side: want at least %d for -alpha=%v", max(c.n, c.most), want, c.Alpha)
 	}
 	return s, err
 }

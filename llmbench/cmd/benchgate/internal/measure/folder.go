@@ -49,7 +49,7 @@ func openFolder(path string) (folder, error) {
 		return folder{}, err
 	}
 	if _, err := os.Stat(filepath.Join(path, lockName)); err != nil && len(entries) > 0 {
-		return folder{}, fmt.Errorf("-out=%s: the folder holds %s; want an empty folder or one that benchgate made", path, entries[0].Name())
+		return folder{}, fmt.Errorf("-out=%s: the folder holds %s: want an empty folder or one that benchgate made", path, entries[0].Name())
 	}
 	lock := flock.New(filepath.Join(path, lockName))
 	alone, err := lock.TryLock()
@@ -107,7 +107,7 @@ func (f folder) seed() (uint64, error) {
 	if text := before[seedName]; text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
 		if err != nil || seed == 0 {
-			return 0, fmt.Errorf("%s: %s is %q, want a number above 0; delete the folder", f.join(identityName), seedName, text)
+			return 0, fmt.Errorf("%s: %s is %q: want a number above 0; delete the folder", f.join(identityName), seedName, text)
 		}
 		return seed, nil
 	}

@@ -59,5 +59,5 @@ func TestSeed(t *testing.T) {
 	assert.Equal(t, seed, uint64(12))
 	assert.NilError(t, command.WriteFile(f.join(identityName), []byte(`{"-seed": "x"}`)))
 	_, err = f.seed()
-	assert.ErrorContains(t, err, `-seed is "x", want a number above 0; delete the folder`)
+	assert.ErrorContains(t, err, `-seed is "x": want a number above 0; delete the folder`)
 }

@@ -18,7 +18,7 @@ func (o *servers) measured(texts [2][]byte) (string, error) {
 	said := fmt.Sprintf("%s against %s", o.Versions[1], o.Versions[0])
 	for i, text := range texts {
 		if !o.served(text) {
-			return "", fmt.Errorf("no result of %s is of the server of %s: the benchmarks measure something else; want benchmarks that start what LLMBENCH_BACKEND and LLMBENCH_URL name, such as BenchmarkServe", o.Versions[i], o.kind())
+			return "", fmt.Errorf("no result of %s is of the server of %s: the benchmarks measure something else: want benchmarks that start what LLMBENCH_BACKEND and LLMBENCH_URL name, such as BenchmarkServe", o.Versions[i], o.kind())
 		}
 	}
 	if len(configured(texts[0], ".name")) == 0 { // the base has none of the benchmarks

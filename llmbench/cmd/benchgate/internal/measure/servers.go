@@ -66,9 +66,9 @@ func (o *servers) check() error {
 		case p.values == [2]string{}:
 			continue
 		case p.values[0] == "":
-			return fmt.Errorf("%s: not set, want both %s and %s", p.base, p.base, p.head)
+			return fmt.Errorf("%s: not set: want both %s and %s", p.base, p.base, p.head)
 		case p.values[1] == "":
-			return fmt.Errorf("%s: not set, want both %s and %s", p.head, p.base, p.head)
+			return fmt.Errorf("%s: not set: want both %s and %s", p.head, p.base, p.head)
 		}
 		kinds++
 	}
@@ -88,7 +88,7 @@ func (o *servers) check() error {
 	case o.from == "base" && kind != "-build":
 		return fmt.Errorf("-bench-from=base: means nothing with %s, which has no commit", kind)
 	case o.base == "" && (kind == "" || kind == "-build"):
-		return errors.New("-base: not set, want the commit to compare the working tree with, or two servers: -base-url and -head-url, or -base-image and -head-image")
+		return errors.New("-base: not set: want the commit to compare the working tree with, or two servers: -base-url and -head-url, or -base-image and -head-image")
 	}
 	o.from = cmp.Or(o.from, "head")
 	return o.checkVariables()
@@ -120,7 +120,7 @@ func (o *servers) checkVariables() error {
 		case o.command != "" && variable != "":
 			return errors.New("-command and LLMBENCH_COMMAND: want one of them")
 		case o.command == "" && variable == "":
-			return errors.New("-command: not set, want the command that starts the server of -build, such as '{out}/server --port {port}'")
+			return errors.New("-command: not set: want the command that starts the server of -build, such as '{out}/server --port {port}'")
 		case backend != "" && backend != "process":
 			return fmt.Errorf("LLMBENCH_BACKEND=%s: want process, or nothing, with -build", backend)
 		case !strings.Contains(o.buildText, "{out}"):

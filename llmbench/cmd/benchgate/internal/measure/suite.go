@@ -36,7 +36,7 @@ func parseSuite(args []string) (suite, error) {
 		}
 	}
 	if !s.has("bench") {
-		return suite{}, errors.New("after --: no -bench; want arguments of go test, for example -- -bench=Chat ./scenarios")
+		return suite{}, errors.New("after --: no -bench: want arguments of go test, for example -- -bench=Chat ./scenarios")
 	}
 	if !s.has("run") {
 		s.run = append(s.run, "-test.run=^$")
@@ -93,7 +93,7 @@ func Hint(err error, command string) error {
 	switch {
 	case !undefined:
 	case judge.Renderings[name] != nil:
-		return fmt.Errorf("%w; want -format %s", err, name)
+		return fmt.Errorf("%w: want -format %s", err, name)
 	case new(suite).flags().Lookup(name) != nil:
 		return fmt.Errorf("%w; it is a flag of go test, which stands after --: %s -- -%s=…", err, command, name)
 	}
