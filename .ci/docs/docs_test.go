@@ -134,6 +134,15 @@ func TestVariables(t *testing.T) {
 	}
 }
 
+// TestErrors checks that the texts of errors say what is allowed after a colon, as CONTRIBUTING.md has it.
+func TestErrors(t *testing.T) {
+	for file := range strings.FieldsSeq(git(t, "ls-files", "*.go", ":!*_test.go", ":!*/sigv4/*")) { // sigv4 has AWS's own texts
+		for _, text := range find("([\"`][^\"`\n]*[,;] (?:want|must be) [^\"`\n]*)", read(t, file)) {
+			t.Errorf("%s: %s: want a colon before what is allowed", file, text)
+		}
+	}
+}
+
 // TestBenchmarks checks that each benchmark and test in a document exists, and that
 // -bench and -run in commands select something.
 func TestBenchmarks(t *testing.T) {

@@ -76,7 +76,7 @@ func TestOrder(t *testing.T) {
 		assert.Equal(t, strings.Join(got, " "), want)
 	}
 	_, err := parse([]string{"-equal=-1"}, io.Discard)
-	assert.Error(t, err, "-equal: -1, want at least 0")
+	assert.Error(t, err, "-equal: -1: want at least 0")
 	_, err = parse([]string{"x"}, io.Discard)
 	assert.Error(t, err, `argument "x": want flags only`)
 }

@@ -107,7 +107,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	}
 	for name, count := range o.counts {
 		if *count < 0 {
-			return o, fmt.Errorf("-%s: %d, want at least 0", name, *count)
+			return o, fmt.Errorf("-%s: %d: want at least 0", name, *count)
 		}
 	}
 	var err error

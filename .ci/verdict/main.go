@@ -198,17 +198,17 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	case fs.NArg() > 0:
 		return o, fmt.Errorf("argument %q: want starved, k6 or priority first, and then flags", fs.Arg(0))
 	case o.runs < 0 || o.waves < 1:
-		return o, fmt.Errorf("%d runs of %d waves; want at least 0 of 1", o.runs, o.waves)
+		return o, fmt.Errorf("%d runs of %d waves: want at least 0 of 1", o.runs, o.waves)
 	case o.tokens < 2:
-		return o, fmt.Errorf("%d tokens; want at least 2", o.tokens)
+		return o, fmt.Errorf("%d tokens: want at least 2", o.tokens)
 	case o.priority != "auto" && o.priority != "none":
-		return o, fmt.Errorf("priority %q; want auto or none", o.priority)
+		return o, fmt.Errorf("priority %q: want auto or none", o.priority)
 	case c != byPriority && o.url != "":
-		return o, fmt.Errorf("the server at %s has no log to compare with; want the check priority", o.url)
+		return o, fmt.Errorf("the server at %s has no log to compare with: want the check priority", o.url)
 	case c == byPriority && o.runs%2 != 0:
-		return o, fmt.Errorf("%d runs; want pairs of runs, one with and one without priority", o.runs)
+		return o, fmt.Errorf("%d runs: want pairs of runs, one with and one without priority", o.runs)
 	case o.mockCore >= 0 && o.mockCore == o.clientCore:
-		return o, fmt.Errorf("core %d for both the mock server and the client; want two cores", o.mockCore)
+		return o, fmt.Errorf("core %d for both the mock server and the client: want two cores", o.mockCore)
 	}
 	return o, nil
 }
@@ -223,7 +223,7 @@ func list[T cmp.Ordered](to *[]T, least T, parse func(string) (T, error)) func(s
 		for part := range strings.SplitSeq(text, ",") {
 			v, err := parse(part)
 			if err != nil || v < least {
-				return fmt.Errorf("%q; want values of at least %v", part, least)
+				return fmt.Errorf("%q: want values of at least %v", part, least)
 			}
 			*to = append(*to, v)
 		}

@@ -246,7 +246,7 @@ func servingURL(r io.Reader) (string, error) {
 	}
 	_, url, found := strings.Cut(strings.TrimSpace(string(line)), "serving ")
 	if !found {
-		return "", fmt.Errorf("the mock server printed %q; want its URL", line)
+		return "", fmt.Errorf("the mock server printed %q: want its URL", line)
 	}
 	return url, nil
 }
@@ -277,7 +277,7 @@ func get(ctx context.Context, url string) (*http.Response, error) {
 func onlyFile(dir string) (string, error) {
 	all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err == nil && len(all) != 1 {
-		err = fmt.Errorf("%d files of records; want 1", len(all))
+		err = fmt.Errorf("%d files of records: want 1", len(all))
 	}
 	if err != nil {
 		return "", err
@@ -289,7 +289,7 @@ func onlyFile(dir string) (string, error) {
 func figures(output string) (map[string]float64, error) {
 	all, err := benchfile.Read(strings.NewReader(output), "the output of the client")
 	if err == nil && len(all) > 1 {
-		err = fmt.Errorf("%d results; want 1:\n%s", len(all), output)
+		err = fmt.Errorf("%d results: want 1:\n%s", len(all), output)
 	}
 	if err != nil {
 		return nil, err

@@ -127,13 +127,13 @@ func priorityPromises(all []result) (promises []promise) {
 	auto := only(all, func(r result) bool { return r.Priority == "auto" })
 	nothing := len(only(auto, func(r result) bool { return r.empty() }))
 	promises = []promise{
-		{nothing*perEmpty <= len(auto), fmt.Sprintf("%d of %d runs with priority have no figures; want at most 1 of %d", nothing, len(auto), perEmpty)},
+		{nothing*perEmpty <= len(auto), fmt.Sprintf("%d of %d runs with priority have no figures: want at most 1 of %d", nothing, len(auto), perEmpty)},
 	}
 	if s := sum(auto); s.figures > 0 { // the truth is known
-		promises = append(promises, promise{s.wrong == 0, fmt.Sprintf("%d of %d figures shown with priority are more than %d %% wrong; want none", s.wrong, s.shown, maxShown)})
+		promises = append(promises, promise{s.wrong == 0, fmt.Sprintf("%d of %d figures shown with priority are more than %d %% wrong: want none", s.wrong, s.shown, maxShown)})
 	}
 	for _, r := range ratios(all) {
-		text := fmt.Sprintf("%v; want at least %v", r, leastRate)
+		text := fmt.Sprintf("%v: want at least %v", r, leastRate)
 		if r.lo < leastRate && r.hi >= leastRate {
 			text += ", and cannot judge: make more runs"
 		}

@@ -65,17 +65,17 @@ func (c check) promises(all []result) []promise {
 				return f.Unit == sample.P50TTFT && math.Abs(f.Measured-f.True) <= float64(maxK6Off)
 			})
 		})
-		return []promise{{len(near) == len(all), fmt.Sprintf("the median of llm_ttft is within %v of the truth in %d of %d runs; want all", maxK6Off, len(near), len(all))}}
+		return []promise{{len(near) == len(all), fmt.Sprintf("the median of llm_ttft is within %v of the truth in %d of %d runs: want all", maxK6Off, len(near), len(all))}}
 	}
 	s := sum(all)
 	slow := sum(only(all, func(r result) bool { return r.healthy() && r.PerToken >= slowToken }))
 	paced := sum(only(all, func(r result) bool { return r.PerToken >= slowToken }))
 	fast := sum(only(all, func(r result) bool { return r.healthy() && r.PerToken >= fastToken && r.PerToken < slowToken }))
 	return []promise{
-		{s.wrong == 0, fmt.Sprintf("%d of %d shown figures are more than %d %% wrong; want none", s.wrong, s.shown, maxShown)},
-		{slow.rightShown == slow.right, fmt.Sprintf("%d of %d figures within %d %% are shown in %d healthy runs at %v a token and more; want all", slow.rightShown, slow.right, rightWithin, slow.runs, slowToken)},
-		{100*fast.rightShown >= minFast*fast.right, fmt.Sprintf("%d of %d figures within %d %% are shown in %d healthy runs at %v a token; want %d %%", fast.rightShown, fast.right, rightWithin, fast.runs, fastToken, minFast)},
-		{100*paced.told >= minTold*paced.runs, fmt.Sprintf("client-err-%% is within a factor of 2 of the truth, or both are at most %d %%, in %d of %d runs at %v a token and more; want %d %%", nearZero, paced.told, paced.runs, slowToken, minTold)},
+		{s.wrong == 0, fmt.Sprintf("%d of %d shown figures are more than %d %% wrong: want none", s.wrong, s.shown, maxShown)},
+		{slow.rightShown == slow.right, fmt.Sprintf("%d of %d figures within %d %% are shown in %d healthy runs at %v a token and more: want all", slow.rightShown, slow.right, rightWithin, slow.runs, slowToken)},
+		{100*fast.rightShown >= minFast*fast.right, fmt.Sprintf("%d of %d figures within %d %% are shown in %d healthy runs at %v a token: want %d %%", fast.rightShown, fast.right, rightWithin, fast.runs, fastToken, minFast)},
+		{100*paced.told >= minTold*paced.runs, fmt.Sprintf("client-err-%% is within a factor of 2 of the truth, or both are at most %d %%, in %d of %d runs at %v a token and more: want %d %%", nearZero, paced.told, paced.runs, slowToken, minTold)},
 	}
 }
 
@@ -86,8 +86,8 @@ func starvedPromises(all []result) []promise {
 	other := only(all, func(r result) bool { return !r.Starved && r.worst() <= maxShown/2. })
 	noticed, accused := len(only(limited, result.accused)), len(only(other, result.accused))
 	return []promise{
-		{noticed == len(limited), fmt.Sprintf("client-err-%% is above %d %% for %d of %d starved clients; want all", maxShown, noticed, len(limited))},
-		{accused == 0, fmt.Sprintf("client-err-%% is above %d %% for %d of %d other clients within %v %% of the truth; want none", maxShown, accused, len(other), maxShown/2.)},
+		{noticed == len(limited), fmt.Sprintf("client-err-%% is above %d %% for %d of %d starved clients: want all", maxShown, noticed, len(limited))},
+		{accused == 0, fmt.Sprintf("client-err-%% is above %d %% for %d of %d other clients within %v %% of the truth: want none", maxShown, accused, len(other), maxShown/2.)},
 	}
 }
 

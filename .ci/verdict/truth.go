@@ -54,7 +54,7 @@ func truth(requests []sent, log []mockserver.Entry, epoch int64, streams int) (m
 	for _, r := range requests {
 		e := entries[r.ID]
 		if r.Outcome != sample.OK || e == nil || len(e.Tokens) == 0 {
-			return nil, fmt.Errorf("request %s has the outcome %q and is in the server's log: %t; want answered requests", r.ID, r.Outcome, e != nil)
+			return nil, fmt.Errorf("request %s has the outcome %q and is in the server's log: %t: want answered requests", r.ID, r.Outcome, e != nil)
 		}
 		samples = append(samples, trueSample(r, e, time.Duration(r.Epoch-epoch)))
 	}

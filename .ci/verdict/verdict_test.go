@@ -223,7 +223,7 @@ func TestK6(t *testing.T) {
 	status := run(t.Context(), []string{"k6", "-ttft=10ms", "-per-token=2ms", "-streams=3", "-waves=2", "-tokens=3", "-dir=" + t.TempDir()}, &stdout, &stderr)
 	assert.Equal(t, stderr.String(), "")
 	assert.Assert(t, status < 2, stdout.String())
-	for _, part := range []string{"3 streams, beside -: ", "p50-ttft-ns ", ", true ", "of 1 runs; want all"} {
+	for _, part := range []string{"3 streams, beside -: ", "p50-ttft-ns ", ", true ", "of 1 runs: want all"} {
 		assert.Assert(t, strings.Contains(stdout.String(), part), "%q in\n%s", part, &stdout)
 	}
 }
@@ -266,17 +266,17 @@ func TestPriority(t *testing.T) {
 // TestArguments checks the errors for bad arguments.
 func TestArguments(t *testing.T) {
 	for args, want := range map[string]string{
-		"-streams=0":                  `invalid value "0" for flag -streams: "0"; want values of at least 1`,
-		"-loops=1,x":                  `invalid value "1,x" for flag -loops: "x"; want values of at least 0`,
-		"-waves=0":                    "0 runs of 0 waves; want at least 0 of 1",
-		"-ttft=1":                     `invalid value "1" for flag -ttft: "1"; want values of at least 0s`,
-		"-tokens=1":                   "1 tokens; want at least 2",
-		"-mock-core=1 -client-core=1": "core 1 for both the mock server and the client; want two cores",
+		"-streams=0":                  `invalid value "0" for flag -streams: "0": want values of at least 1`,
+		"-loops=1,x":                  `invalid value "1,x" for flag -loops: "x": want values of at least 0`,
+		"-waves=0":                    "0 runs of 0 waves: want at least 0 of 1",
+		"-ttft=1":                     `invalid value "1" for flag -ttft: "1": want values of at least 0s`,
+		"-tokens=1":                   "1 tokens: want at least 2",
+		"-mock-core=1 -client-core=1": "core 1 for both the mock server and the client: want two cores",
 		"more":                        `argument "more": want starved, k6 or priority first, and then flags`,
 		"-dir=/dev/null":              "/dev/null",
-		"-priority=rr":                `priority "rr"; want auto or none`,
-		"-url=http://127.0.0.1:1":     "the server at http://127.0.0.1:1 has no log to compare with; want the check priority",
-		"priority -runs=3":            "3 runs; want pairs of runs, one with and one without priority",
+		"-priority=rr":                `priority "rr": want auto or none`,
+		"-url=http://127.0.0.1:1":     "the server at http://127.0.0.1:1 has no log to compare with: want the check priority",
+		"priority -runs=3":            "3 runs: want pairs of runs, one with and one without priority",
 	} {
 		var stderr strings.Builder
 		assert.Equal(t, run(t.Context(), strings.Fields(args), &strings.Builder{}, &stderr), 2)
