@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/price"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
@@ -70,6 +71,9 @@ func (r *run) publish(ctx context.Context) error {
 		return r.fail(err)
 	}
 	r.tellVerdict(v)
+	if rate, shown := metrics[sample.OutputRate]; shown && r.cfg.Price > 0 {
+		metrics[sample.TokenPrice] = price.Million(r.cfg.Price, rate)
+	}
 	if text := f.Recorded.Describe(r.target.RecordHeader, metrics); text != "" {
 		r.tell(records.Note{Kind: records.NoteServer}, "%s", text)
 	}

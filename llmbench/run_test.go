@@ -809,7 +809,22 @@ func interrupt(t *testing.T, name string) {
 	assert.Equal(t, lines[9999]["first_ns"], nil)
 }
 
+// TestPrice checks that the price of a million output tokens is that of the reported throughput.
+func TestPrice(t *testing.T) {
+	stdout, _, code, _ := runHelper(t, "Good", nil, nil, "LLMBENCH_PRICE=3.6/h")
+	assert.Equal(t, code, 0, stdout)
+	all, _ := results(t, stdout)
+	rate, _ := all[0].Value("output-tok/s")
+	price, _ := all[0].Value("price/Mtok")
+	assert.Assert(t, math.Abs(price*rate/1000-1) < 0.001, "%v for %v", price, rate)
+	assert.Assert(t, strings.Contains(stdout, "Unit price/Mtok better=lower\n"), stdout)
+}
+
 func TestConfigErrorStopsBeforeAnything(t *testing.T) {
+	_, stderr, code, _ := runHelper(t, "Good", nil, nil, "LLMBENCH_REPORT=page.html")
+	assert.Equal(t, code, 1)
+	assert.Equal(t, stderr, "LLMBENCH_REPORT=page.html: this program makes no page: want reportmain.Main in place of llmbench.Main in TestMain, or LLMBENCH_OUT and benchreport\n")
+
 	stdout, stderr, code, out := runHelper(t, "Good", nil, nil, "LLMBENCH_UNITS=some")
 	assert.Equal(t, code, 1)
 	assert.Equal(t, stdout, "")

@@ -86,10 +86,20 @@ func TestCommandMeasures(t *testing.T) {
 	}
 	cmd := exec.CommandContext(ctx, name, "-bench=Serve")
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_CONCURRENCY=2", "LLMBENCH_REQUESTS=4", "LLMBENCH_OUTPUT=4", "LLMBENCH_CLIENT_BOUND=report")
+	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_CONCURRENCY=2", "LLMBENCH_REQUESTS=4", "LLMBENCH_OUTPUT=4", "LLMBENCH_CLIENT_BOUND=report", "LLMBENCH_REPORT=page.html")
 	out, err := cmd.CombinedOutput()
 	assert.NilError(t, err, "%s", out)
 	for _, want := range []string{"BenchmarkServe/backend=url/", "concurrency=2", " output-tok/s ", "\nPASS\n"} {
 		assert.Assert(t, strings.Contains(string(out), want), "no %q in\n%s", want, out)
+	}
+	page, err := os.ReadFile(filepath.Join(cmd.Dir, "page.html"))
+	assert.NilError(t, err, "%s", out)
+	assert.Assert(t, strings.Contains(string(page), "concurrency=2") && strings.Contains(string(out), "# the page with these results: "+filepath.Join(cmd.Dir, "page.html")), "%s", out)
+	for path, want := range map[string]string{"page.txt": "LLMBENCH_REPORT=page.txt: want the path of a file whose name ends in .html\n", "no/page.html": "no such file or directory"} {
+		cmd := exec.CommandContext(ctx, name, "-bench=Serve")
+		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_REPORT="+path)
+		out, err := cmd.CombinedOutput()
+		assert.ErrorContains(t, err, "exit status 1")
+		assert.Assert(t, strings.Contains(string(out), want) && !strings.Contains(string(out), "Benchmark"), "%s", out)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
-	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/reportmain"
 )
 
 // roles holds functions by name. If the first argument of this test binary is one of these names,
@@ -31,5 +31,5 @@ func TestMain(m *testing.M) {
 		os.Args = append(os.Args[:1:1], args...)
 		flag.Usage = func() { fmt.Fprint(os.Stderr, "llmbench -help lists the flags\n") }
 	}
-	os.Exit(llmbench.Main(m))
+	os.Exit(reportmain.Main(m))
 }

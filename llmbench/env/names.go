@@ -56,6 +56,8 @@ var names = []string{
 	"LLMBENCH_SALT",
 	"LLMBENCH_PRIORITY",
 	"LLMBENCH_PROGRESS",
+	"LLMBENCH_PRICE",
+	"LLMBENCH_REPORT",
 	"LLMBENCH_CACHE",
 
 	// Several processes that measure together.

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -25,6 +26,9 @@ func Read(paths ...string) (*Data, error) { return results.Read(paths...) }
 func New(d *Data, o Options) (*Report, error) {
 	if o.Parts == nil {
 		o.Parts = DefaultParts
+	}
+	if err := setPrices(d.Rows, o.Prices); err != nil {
+		return nil, err
 	}
 	r := &Report{Title: cmp.Or(o.Title, "Benchmark report"), Command: o.Command, Sources: d.Sources}
 	groups := systems.Groups(d.Rows, o.Parts)
@@ -65,6 +69,23 @@ func New(d *Data, o Options) (*Report, error) {
 	r.provenance(d)
 	r.unique()
 	return r, nil
+}
+
+// setPrices gives rows the prices of their systems. It is an error if no row has one of the names.
+func setPrices(rows []*results.Row, prices map[string]float64) error {
+	for _, name := range slices.Sorted(maps.Keys(prices)) { // "" comes first: a name replaces the price of all
+		found := false
+		for _, row := range rows {
+			if name == "" || row.Is(name) {
+				row.Price(prices[name])
+				found = true
+			}
+		}
+		if !found {
+			return fmt.Errorf("price of %q: want the backend, the model or another part of a benchmark's name or configuration, or the name of a file", name)
+		}
+	}
+	return nil
 }
 
 // headline returns the picture that shows the answer, or nil.

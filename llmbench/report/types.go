@@ -87,6 +87,10 @@ type Options struct {
 	// SLO holds the limits by which systems are ranked. The records tell which requests keep them,
 	// so benchmarks without records are left out. Zero means the limits of the benchmarks.
 	SLO sample.SLO
+	// Prices has the price of an hour of each system, by a name of the system: a value in its benchmarks' names or in its
+	// configuration lines, such as its backend or its model, or the name of its file. The name "" is for all systems. The
+	// report then has the price of a million output tokens, in the currency of these prices.
+	Prices map[string]float64
 }
 
 // DefaultParts holds the keys of names that separate pictures, unless Options.Parts names others.

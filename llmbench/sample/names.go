@@ -35,6 +35,8 @@ const (
 	AcceptShare       = "accept-%"
 	CachedShare       = "cached-%"
 
+	TokenPrice = "price/Mtok" // of a million output tokens
+
 	Accuracy        = "accuracy-%"
 	CheckedRequests = "checked-req" // the number of answers that were checked
 	FailShare       = "fail-%"

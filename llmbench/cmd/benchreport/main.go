@@ -37,6 +37,10 @@
 //	-slo limits        rank systems by the highest load at which 95 % of the requests keep
 //	                   these limits, such as ttft=500ms,tpot=50ms (default: the limits of the
 //	                   benchmarks). Records tell which requests do.
+//	-price price       the price of an hour of the server, such as 2.49/h, for the price of a
+//	                   million output tokens at each load. With several systems,
+//	                   -price vllm=2.49/h -price llamacpp=0.35/h: a system is named by its backend,
+//	                   its model or its file
 //	-as tool           print what vllm, sglang, evalscope, evalscope-2024, fw-ai or
 //	                   llama-bench would have printed for a pass.
 //	                   vllm@0.20 is release 0.20 of vLLM; without a release, the tool is
@@ -78,11 +82,13 @@ import (
 	"io"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/kballard/go-shellquote"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compat"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/price"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/version"
 )
@@ -108,6 +114,7 @@ func main() {
 type options struct {
 	out, pictures, title, base string
 	slo, format                string
+	prices                     map[string]float64
 	parts                      string
 	as, metrics, percentiles   string
 	json                       bool
@@ -133,6 +140,20 @@ func run(args []string, stdout, stderr io.Writer) int {
 	fs.StringVar(&o.parts, "parts", "workload,model", "draw a picture for each value of these `keys` of benchmark names, a comma-separated list")
 	fs.StringVar(&o.base, "base", "", "compare the benchmark file among the arguments with this `file`, folder or pattern, as benchgate does")
 	fs.StringVar(&o.slo, "slo", "", "rank systems by the load at which 95 % of the requests in records keep these `limits`, such as ttft=500ms,tpot=50ms")
+	fs.Func("price", "the `price` of an hour of the server, such as 2.49/h, or of a system, such as vllm=2.49/h", func(text string) error {
+		name, hour := "", text
+		if i := strings.LastIndex(text, "="); i >= 0 {
+			name, hour = text[:i], text[i+1:]
+		}
+		v, err := price.Parse(hour)
+		if err == nil && o.prices == nil {
+			o.prices = map[string]float64{}
+		}
+		if err == nil {
+			o.prices[name] = v
+		}
+		return err
+	})
 	fs.StringVar(&o.format, "format", "html", "the `format` of the report: html, or the answer alone as text or md")
 	fs.StringVar(&o.as, "as", "", "print what this `tool` would have printed for records; list names the tools and their releases")
 	fs.StringVar(&o.metrics, "percentile-metrics", "", "with -as vllm: the `metrics` that have sections, as vLLM's own flag (default ttft,tpot,itl)")
@@ -157,8 +178,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = fmt.Errorf("-format %q: want html, text or md", o.format)
 	case o.format != "html" && given["pictures"]:
 		err = fmt.Errorf("-pictures with -format %s: want -format html", o.format)
-	case o.as != "" && (given["o"] || given["format"] || given["pictures"] || given["base"] || given["parts"] || given["title"] || given["slo"]):
-		err = errors.New("-as prints a block: want none of -o, -format, -pictures, -base, -parts, -slo and -title with it")
+	case o.as != "" && (given["o"] || given["format"] || given["pictures"] || given["base"] || given["parts"] || given["title"] || given["slo"] || given["price"]):
+		err = errors.New("-as prints a block: want none of -o, -format, -pictures, -base, -parts, -price, -slo and -title with it")
 	case o.as != "":
 		err = o.print(stdout, stderr)
 	default:

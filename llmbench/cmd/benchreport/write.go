@@ -21,7 +21,7 @@ import (
 
 // report writes the report's page and, if asked for, its pictures.
 func (o *options) report(stdout, stderr io.Writer) error {
-	opts := report.Options{Title: o.title, Command: o.command, Parts: []string{}}
+	opts := report.Options{Title: o.title, Command: o.command, Parts: []string{}, Prices: o.prices}
 	if o.slo != "" {
 		limits, err := sample.ParseSLO(o.slo)
 		if err != nil {

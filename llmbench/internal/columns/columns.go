@@ -35,6 +35,7 @@ var Terminal = []Column{
 	{Title: "req/s", Units: []string{sample.RequestRate}, Weight: 4, Without: sample.ShedShare},
 	{Title: "good/s", Units: []string{sample.GoodRate}, Weight: 11},
 	{Title: "shed %", Units: []string{sample.ShedShare}, Weight: 11},
+	{Title: "price/Mtok", Units: []string{sample.TokenPrice}, Weight: 10},
 	{Title: "TTFT p50", Units: []string{sample.P50TTFT}, Weight: 10},
 	{Title: "true", Units: []string{sample.P50TTFT}, Weight: 7, Truth: true},
 	{Title: "p99", Units: []string{sample.P99TTFT}, Weight: 3},
@@ -53,8 +54,8 @@ var Terminal = []Column{
 // each load.
 var (
 	Benchmarks = []Column{{Title: "output", Units: Output}, {Title: "TTFT", Units: FirstToken}, {Title: "TPOT", Units: []string{sample.MeanTPOT}}, {Title: "latency", Units: Latency}}
-	Beside     = []string{sample.P50TTFO, sample.Accuracy, sample.CachedShare, sample.FailShare, sample.ShedShare}
-	Loads      = append(Benchmarks[:4:4], Column{Units: []string{sample.RequestRate}}, Column{Units: []string{sample.GoodRate}}, Column{Units: []string{sample.FailShare}}, Column{Units: []string{sample.ShedShare}})
+	Beside     = []string{sample.TokenPrice, sample.P50TTFO, sample.Accuracy, sample.CachedShare, sample.FailShare, sample.ShedShare}
+	Loads      = append(Benchmarks[:4:4], Column{Units: []string{sample.TokenPrice}}, Column{Units: []string{sample.RequestRate}}, Column{Units: []string{sample.GoodRate}}, Column{Units: []string{sample.FailShare}}, Column{Units: []string{sample.ShedShare}})
 )
 
 // Sentence has what a report's sentence about a result says, and Users what it says that users see at a load.
@@ -66,6 +67,7 @@ var (
 		{Title: "TTFT p99", Units: []string{sample.P99TTFT}},
 		{Title: "time per token", Units: []string{sample.MeanTPOT}},
 		{Title: "latency", Units: Latency},
+		{Title: "price of a million output tokens", Units: []string{sample.TokenPrice}},
 		{Title: "failed", Units: []string{sample.FailShare}},
 		{Title: "shed", Units: []string{sample.ShedShare}},
 		{Title: "SLO kept up to", Units: []string{sample.SLORate}},
@@ -122,7 +124,7 @@ var Titles = map[string]string{
 	sample.UserRate: "for each user", sample.SteadyRate: "output, steady part", sample.OfferedRate: "offered",
 	sample.PromptLength: "prompt tokens", sample.OutputLength: "answer tokens", sample.AskedPromptLength: "prompt tokens asked", sample.AskedOutputLength: "answer tokens asked",
 	sample.FailShare: "failed", sample.ShedShare: "shed", sample.ClientError: "client's share of error", sample.CachedShare: "prompts from a cache", sample.Accuracy: "right answers", "valid-%": "valid answers", "agree-%": "equal answers",
-	sample.CheckedRequests: "answers checked", "implied-hit-%": "repeated prefixes", sample.ServerHitShare: "prefix hits, by the server",
+	sample.CheckedRequests: "answers checked", sample.TokenPrice: "price of a million output tokens", "implied-hit-%": "repeated prefixes", sample.ServerHitShare: "prefix hits, by the server",
 	sample.SLORate: "SLO kept up to", sample.SLOUsers: "SLO kept up to users", "slo-missed-req/s": "SLO missed at", "slo-missed-concurrency": "SLO missed at users",
 	sample.SLOUncertifiedRate: "SLO kept up to, not certain", sample.SLOUncertifiedUsers: "SLO kept up to users, not certain",
 	sample.KneeUsers: "knee at users", "knee-output-tok/s": "output at the knee", "agree-prefix-tok/req": "equal tokens at the beginning",

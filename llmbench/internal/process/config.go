@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/price"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
@@ -17,6 +18,8 @@ type Config struct {
 	Salt        *uint64      // LLMBENCH_SALT: the seed of the words in prompts; nil: not set
 	Priority    bool         // LLMBENCH_PRIORITY is auto: the threads have a better place in the queue for a CPU during passes
 	Progress    screen.Place // LLMBENCH_PROGRESS: the terminal for progress and results; "" means auto
+	Price       float64      // LLMBENCH_PRICE: the price of an hour of the server; 0: not set
+	Report      string       // LLMBENCH_REPORT: the file of the page, which only reportmain.Main makes; "" is none
 	Shards      shard.Config
 }
 
@@ -50,6 +53,8 @@ func parseConfig(r *env.Reader) Config {
 	env.Read(r, &priority, "LLMBENCH_PRIORITY", env.OneOf("auto", "none"), "auto or none")
 	c.Priority = priority == "auto"
 	env.Read(r, &c.Progress, "LLMBENCH_PROGRESS", env.OneOf(screen.Auto, screen.TTY, screen.None), "auto, tty or none")
+	env.Read(r, &c.Price, "LLMBENCH_PRICE", price.Parse, price.Want)
+	env.Read(r, &c.Report, "LLMBENCH_REPORT", env.Text, "a file for the page")
 	c.Shards = shard.ReadFrom(r)
 	return c
 }

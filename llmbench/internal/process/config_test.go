@@ -18,6 +18,7 @@ func TestParseConfig(t *testing.T) {
 		{[]string{"PATH=/bin", "LLMBENCH_OUT=", "LLMBENCH_UNITS=core", "LLMBENCH_PROGRESS=none", "LLMBENCH_CLIENT_BOUND=fail"}, Config{Progress: screen.None, ClientBound: "fail"}},
 		{[]string{"LLMBENCH_OUT=out", "LLMBENCH_UNITS=all", "LLMBENCH_PROGRESS=tty", "LLMBENCH_CLIENT_BOUND=withhold"}, Config{Out: "out", AllUnits: true, Progress: screen.TTY, ClientBound: "withhold"}},
 		{[]string{"LLMBENCH_CLIENT_BOUND=report"}, Config{ClientBound: "report"}},
+		{[]string{"LLMBENCH_PRICE=2.49/h", "LLMBENCH_REPORT=a.html"}, Config{Price: 2.49, Report: "a.html"}},
 	} {
 		r := env.NewReader(tt.environ)
 		got := parseConfig(r)
@@ -32,6 +33,7 @@ func TestParseConfigErrors(t *testing.T) {
 		"LLMBENCH_UNITS=some":         "LLMBENCH_UNITS=some: want core or all",
 		"LLMBENCH_PROGRESS=stderr":    "LLMBENCH_PROGRESS=stderr: want auto, tty or none",
 		"LLMBENCH_CLIENT_BOUND=maybe": "LLMBENCH_CLIENT_BOUND=maybe: want fail, withhold or report",
+		"LLMBENCH_PRICE=2.49":         "LLMBENCH_PRICE=2.49: want a price of an hour of the server, such as 2.49/h",
 		"LLMBENCH_UNIT=all":           "LLMBENCH_UNIT: no such variable; the nearest is LLMBENCH_UNITS",
 	} {
 		assert.Error(t, env.Check([]string{entry}), want)

@@ -92,6 +92,10 @@ func Main(m *testing.M, attach attach) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	if cfg.Report != "" {
+		fmt.Fprintf(os.Stderr, "LLMBENCH_REPORT=%s: this program makes no page: want reportmain.Main in place of llmbench.Main in TestMain, or LLMBENCH_OUT and benchreport\n", cfg.Report)
+		return 1
+	}
 	if cfg.Out != "" {
 		if err := records.CheckFolder(cfg.Out); err != nil {
 			fmt.Fprintf(os.Stderr, "LLMBENCH_OUT=%s: no records can be written there: %v\n", cfg.Out, err)

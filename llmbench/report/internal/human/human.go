@@ -25,7 +25,7 @@ type Scale struct {
 // µs, ms or s. Rates and percentages lose the words before the last hyphen: "output-tok/s" becomes
 // "tok/s".
 func ScaleOf(unit string, largest float64) Scale {
-	if unit == sample.CheckedRequests || strings.HasSuffix(unit, "-concurrency") {
+	if unit == sample.CheckedRequests || unit == sample.TokenPrice || strings.HasSuffix(unit, "-concurrency") {
 		return Scale{"", "", 1} // the name of the unit says what is counted
 	}
 	if !strings.HasSuffix(unit, "-ns") && unit != "ns/op" {

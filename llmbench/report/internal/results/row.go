@@ -3,14 +3,17 @@ package results
 import (
 	"cmp"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/price"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // A Row is the results of one benchmark with one configuration in one file. For each unit it has
@@ -53,6 +56,29 @@ func (r *Row) add(unit string, v float64) {
 		r.Units = append(r.Units, unit)
 	}
 	r.Values[unit], r.samples[unit] = append(r.Values[unit], v), append(r.samples[unit], r.count-1)
+}
+
+// Price gives each sample of the row with output tokens the price of a million of them. The argument is the price of an hour.
+func (r *Row) Price(hour float64) {
+	rates := r.Values[sample.OutputRate]
+	if len(rates) == 0 {
+		return
+	}
+	if r.Values[sample.TokenPrice] == nil {
+		r.Units = append(r.Units, sample.TokenPrice)
+	}
+	prices := make([]float64, len(rates))
+	for i, rate := range rates {
+		prices[i] = price.Million(hour, rate)
+	}
+	r.Values[sample.TokenPrice], r.samples[sample.TokenPrice] = prices, r.samples[sample.OutputRate]
+}
+
+// Is reports whether a name is one of the values in the row's name or of its configuration lines, or the name of its file.
+func (r *Row) Is(name string) bool {
+	stated := func(s benchfile.Setting) bool { return s.Value == name }
+	file := filepath.Base(r.File)
+	return slices.ContainsFunc(r.Keys, stated) || slices.ContainsFunc(r.Config, stated) || name == file || name == strings.TrimSuffix(file, filepath.Ext(file))
 }
 
 // Identity returns the part of a configuration that distinguishes systems, without versions and

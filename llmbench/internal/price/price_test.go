@@ -1,0 +1,25 @@
+package price
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]float64{"2.49/h": 2.49, " 1e-3/h": 0.001, "30/h": 30} {
+		got, err := Parse(text)
+		assert.NilError(t, err)
+		assert.Equal(t, got, want)
+	}
+	for _, text := range []string{"", "/h", "2.49", "2.49/d", "0/h", "-1/h", "NaN/h", "Inf/h", "2,49/h", "$2/h"} {
+		_, err := Parse(text)
+		assert.ErrorContains(t, err, ": want a price of an hour of the server, such as 2.49/h", "%q", text)
+	}
+}
+
+// TestMillion checks a server that makes a million tokens in an hour.
+func TestMillion(t *testing.T) {
+	assert.Equal(t, Million(2.5, 1e6/3600.), 2.5)
+	assert.Equal(t, Million(3.6, 1000), 1.0)
+}
