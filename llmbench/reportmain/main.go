@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/price"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report"
 )
 
@@ -118,7 +119,11 @@ func (p *runPage) write() error {
 	if err != nil {
 		return err
 	}
-	r, err := report.New(d, report.Options{})
+	o := report.Options{}
+	if hour, err := price.Parse(os.Getenv("LLMBENCH_PRICE")); err == nil { // llmbench.Main has checked the variable
+		o.Prices = map[string]float64{"": hour}
+	}
+	r, err := report.New(d, o)
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func Loads(s *systems.System) (t Table) {
 				largest, unit = max(largest, v.Mid), has
 			}
 		}
-		if unit == "" {
+		if unit == "" || largest == 0 { // such as no failure at any load
 			continue
 		}
 		scale := human.ScaleOf(unit, largest)
