@@ -37,13 +37,14 @@ func (d *Dist) AddGaps(q *Request) { d.add(&q.gaps, int64(q.Last-q.First)) } // 
 
 // AddITLs adds the gaps of q that [sample.Sample.ITLs] returns.
 func (d *Dist) AddITLs(q *Request) {
-	if q.Blank == 0 {
+	seen := q.seenDelta()
+	if seen == 0 {
 		d.AddGaps(q)
 		return
 	}
-	i := int32(0)
+	i := 0
 	for gap := range q.Gaps() {
-		if i++; i > q.Blank {
+		if i++; i > seen {
 			d.Add(gap)
 		}
 	}
@@ -51,7 +52,7 @@ func (d *Dist) AddITLs(q *Request) {
 
 // AddTokenGaps adds the gaps between the tokens of q, as [sample.Sample.TokenGaps] defines them.
 func (d *Dist) AddTokenGaps(q *Request) {
-	s := sample.Sample{Gaps: slices.Collect(q.Gaps()), DeltaTokens: q.DeltaTokens, Blank: int(q.Blank)}
+	s := sample.Sample{Deltas: int(q.Deltas), Gaps: slices.Collect(q.Gaps()), DeltaTokens: q.DeltaTokens, Blank: int(q.Blank)}
 	for v := range s.TokenGaps() {
 		d.Add(v)
 	}

@@ -80,21 +80,27 @@ func (q *Request) sample() sample.Sample {
 	s := sample.Sample{
 		Shard: int(q.Shard), Pass: int(q.Pass),
 		Due: q.Due, Granted: q.Granted, Admitted: q.Admitted, Start: q.Start, SentBy: q.SentBy, Merged: q.Merged, Clock: q.Clock, Scheduled: q.Scheduled, Connect: q.Connect, Resent: int(q.Resent), ResentUnread: q.ResentUnread,
-		Streamed: q.Streamed, Turn: int(q.Turn), Deltas: int(q.Deltas), Cut: int(q.Cut), Outputs: int(q.Outputs), FirstOutput: q.FirstOutput, First: q.First, Last: q.Last, End: q.End,
+		Streamed: q.Streamed, Turn: int(q.Turn), Deltas: int(q.Deltas), Blank: int(q.Blank), Cut: int(q.Cut), Outputs: int(q.Outputs), FirstOutput: q.FirstOutput, First: q.First, Last: q.Last, End: q.End,
 		MaxTokens: int(q.MaxTokens), FixedOutput: q.FixedOutput, AskedTokens: int(q.AskedTokens),
 		PromptTokens: int(q.PromptTokens), CachedTokens: int(q.CachedTokens), CachedStated: q.CachedStated, OutputTokens: int(q.OutputTokens), ReasoningTokens: int(q.ReasoningTokens), PromptChars: int(q.PromptChars), OutputChars: int(q.OutputChars), TokenSource: q.TokenSource, Outcome: q.Outcome,
 		Checked: q.Checked, Correct: q.Correct, Wrong: q.Wrong,
 	}
-	if q.Blank > 0 {
-		s.Blank, s.DeltaTokens = int(q.Blank), q.DeltaTokens
+	if n := q.seenDelta(); n > 0 {
+		s.DeltaTokens = q.DeltaTokens
 		for gap := range q.Gaps() {
-			if len(s.Gaps) == s.Blank {
+			if len(s.Gaps) == n {
 				break
 			}
 			s.Gaps = append(s.Gaps, gap)
 		}
 	}
 	return s
+}
+
+// seenDelta returns the index of a delta, as [sample.Sample.SeenDelta] does.
+func (q *Request) seenDelta() int {
+	s := sample.Sample{Deltas: int(q.Deltas), Blank: int(q.Blank)}
+	return s.SeenDelta()
 }
 
 // Seen returns the instant of the first delta with something to see, as [sample.Sample.Seen] does.

@@ -73,7 +73,7 @@ type Sample struct {
 	First, Last time.Duration
 	// Gaps holds the Deltas-1 times between successive deltas.
 	Gaps []time.Duration
-	// Blank is the number of deltas before the first delta with something to see; see [Sample.Seen]. It is 0
+	// Blank is the number of deltas before the first delta with something to see; see [Sample.SeenDelta]. It is 0
 	// if no delta has something to see.
 	Blank int
 	// DeltaTokens holds the number of tokens of each delta, as the server reported them with its events. It
@@ -237,8 +237,8 @@ func (s *Sample) E2E() (time.Duration, bool) {
 // The first delta is the one that [Sample.Seen] means; tokens before it do not count. TPOT returns false if
 // there are fewer than two tokens or two deltas, or if the server counted tokens that it did not stream.
 func (s *Sample) TPOT() (time.Duration, bool) {
-	tokens := s.OutputTokens - s.blankTokens()
-	if s.Deltas-s.Blank < 2 || tokens < 2 || s.HidesReasoning() {
+	tokens := s.OutputTokens - s.tokensBefore()
+	if s.Deltas-s.SeenDelta() < 2 || tokens < 2 || s.HidesReasoning() {
 		return 0, false
 	}
 	return (s.Last - s.Seen()) / time.Duration(tokens-1), true

@@ -30,7 +30,7 @@ func (s *Sample) TokenGaps() iter.Seq[time.Duration] {
 			if i+1 >= len(s.DeltaTokens) {
 				return
 			}
-			if i < s.Blank {
+			if i < s.SeenDelta() {
 				continue
 			}
 			since += gap
@@ -63,19 +63,19 @@ func (p *speculation) add(r *Sample) {
 	}
 	p.drafted += float64(r.Server.DraftTokens)
 	p.ofDrafts += float64(r.Server.AcceptedTokens)
-	blank := r.blankTokens()
-	if r.Deltas-r.Blank < 2 || r.OutputTokens-blank < 2 || r.TokenSource == FromDeltas || r.HidesReasoning() {
+	seen, before := r.SeenDelta(), r.tokensBefore()
+	if r.Deltas-seen < 2 || r.OutputTokens-before < 2 || r.TokenSource == FromDeltas || r.HidesReasoning() {
 		return
 	}
-	p.deltas += float64(r.Deltas - r.Blank - 1)
+	p.deltas += float64(r.Deltas - seen - 1)
 	if len(r.DeltaTokens) == 0 {
-		p.tokens += float64(r.OutputTokens - blank - 1)
+		p.tokens += float64(r.OutputTokens - before - 1)
 		return
 	}
 	if p.counts == nil {
 		p.counts = map[int]int{}
 	}
-	for _, n := range r.DeltaTokens[r.Blank+1:] {
+	for _, n := range r.DeltaTokens[seen+1:] {
 		p.tokens += float64(n)
 		p.counts[int(n)]++
 	}

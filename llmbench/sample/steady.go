@@ -194,9 +194,9 @@ func (b *batches) add(s *Sample) {
 }
 
 func (b *batches) addTokens(s *Sample) {
-	each := float64(s.OutputTokens) / float64(s.Deltas-s.Blank)
+	each := float64(s.OutputTokens) / float64(s.Deltas-s.SeenDelta())
 	at := s.Seen()
-	for i := s.Blank; ; i++ {
+	for i := s.SeenDelta(); ; i++ {
 		if at >= b.from && at < b.to {
 			b.tokens[min(len(b.tokens)-1, int(float64(at-b.from)/b.batchLength))].add(each)
 		}
