@@ -159,7 +159,7 @@ func interferenceFigures(slots []slot, samples iter.Seq[*sample.Sample]) map[str
 	var long, idle []time.Duration
 	for s := range samples {
 		if ttft, has := s.TTFT(); has && s.Outcome == sample.OK && slots[s.Request].role == longRequest {
-			longs[key{s.Pass, slots[s.Request].episode}] = busy{s.Due, s.First}
+			longs[key{s.Pass, slots[s.Request].episode}] = busy{s.Due, s.Seen()}
 			long = append(long, ttft)
 		}
 	}
@@ -176,11 +176,11 @@ func interferenceFigures(slots []slot, samples iter.Seq[*sample.Sample]) map[str
 			idle = append(idle, ttft)
 			continue
 		}
-		p := span.phase(s.Due, s.First)
+		p := span.phase(s.Due, s.Seen())
 		ttfts[p] = append(ttfts[p], ttft)
 		var most [phases]time.Duration
-		at := s.First
-		for _, gap := range s.Gaps {
+		at := s.Seen()
+		for _, gap := range s.ITLs() {
 			p := span.phase(at, at+gap)
 			most[p] = max(most[p], gap)
 			at += gap

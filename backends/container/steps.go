@@ -177,7 +177,7 @@ func (i *instance) getCompletion(ctx context.Context) error {
 		return err
 	}
 	if s.Deltas > 0 {
-		i.firstToken = sent.Add(s.First).Sub(i.started)
+		i.firstToken = sent.Add(s.Seen()).Sub(i.started)
 	}
 	for _, name := range slices.Sorted(maps.Keys(i.spec.Reported)) {
 		i.report(ctx, name, name, i.spec.Reported[name])
