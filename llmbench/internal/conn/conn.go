@@ -177,16 +177,16 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// slowSend is a minimum duration for the write of a request's first bytes. If the write took at least this
+// slowWrite is a minimum duration for the write of a request's first bytes. If the write took at least this
 // long, sentBy asks the kernel when it sent the bytes.
-const slowSend = time.Millisecond
+const slowWrite = time.Millisecond
 
 // sentBy returns the latest instant at which the kernel can have sent the first bytes of the request that t
 // traces. It must be called right after they were written. This instant matters because the process may
 // have been stopped just before or just after the write.
 func (c *Conn) sentBy(t *Trace) time.Duration {
 	now := t.now()
-	if now-t.Sent < slowSend || c.kernel == nil {
+	if now-t.Sent < slowWrite || c.kernel == nil {
 		return now
 	}
 	since := c.kernel.sinceSent()

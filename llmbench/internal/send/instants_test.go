@@ -10,8 +10,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// TestSettle checks which clock a sample's instants are on.
-func TestSettle(t *testing.T) {
+// TestSetInstants checks which clock a sample's instants are on.
+func TestSetInstants(t *testing.T) {
 	c := conn.NewClock(conn.WallClock)
 	at := func(user, stamp time.Duration) conn.Arrival {
 		return conn.Arrival{User: user, Stamp: c.Epoch().Add(stamp).UnixNano()}
@@ -57,7 +57,7 @@ func TestSettle(t *testing.T) {
 			for _, d := range tt.deltas {
 				deltas.Add(d)
 			}
-			settle(&s, c, tt.first, &deltas, nil, tt.end)
+			setInstants(&s, c, tt.first, &deltas, nil, tt.end)
 			assert.DeepEqual(t, s, tt.want)
 			s.ToUserClock()
 			for i, d := range tt.deltas {

@@ -171,7 +171,7 @@ func (a *attempt) settle() {
 	if !s.Scheduled {
 		s.Due = s.Start
 	}
-	settle(s, w.clock, trace.FirstByte, &w.in.arrivals, w.in.merged, a.end)
+	setInstants(s, w.clock, trace.FirstByte, &w.in.arrivals, w.in.merged, a.end)
 	if s.FirstByte > 0 { // the client may notice late that it has written everything
 		s.Wrote = min(s.Wrote, s.FirstByte)
 	}
@@ -338,11 +338,11 @@ func (a *attempt) notAnswered(err error) error {
 	return interrupted(a.ctx, a.options, sample.Connect, err)
 }
 
-// settle writes the instants of a request into its sample, and decides on which clock they are. If each
+// setInstants writes the instants of a request into its sample, and decides on which clock they are. If each
 // arrival has a plausible timestamp, they are on the kernel's clock, and otherwise on the user clock. If
 // the sample is already on the user clock, it remains there. The instants that s already has must be on the
-// kernel's clock. settle copies deltas and merged. If the tokens are counted as deltas, heartbeats do not count.
-func settle(s *sample.Sample, c conn.Clock, first conn.Arrival, deltas *conn.Arrivals, merged []sample.Merged, end conn.Arrival) {
+// kernel's clock. setInstants copies deltas and merged. If the tokens are counted as deltas, heartbeats do not count.
+func setInstants(s *sample.Sample, c conn.Clock, first conn.Arrival, deltas *conn.Arrivals, merged []sample.Merged, end conn.Arrival) {
 	s.Clock = cmp.Or(s.Clock, sample.KernelClock)
 	on := func(a conn.Arrival) (at, lag time.Duration) {
 		at, lag = a.On(c)
