@@ -122,6 +122,23 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestNames checks that a file has the name that a document says is in it.
+func TestNames(t *testing.T) {
+	checked := 0
+	for file, text := range documents(t) {
+		if file == changelog {
+			continue
+		}
+		for _, m := range regexp.MustCompile("`(\\w+)` (?:in|of) `([\\w./-]+/[\\w-]+\\.go)`").FindAllStringSubmatch(text, -1) {
+			checked++
+			if !regexp.MustCompile(`\b` + m[1] + `\b`).MatchString(read(t, m[2])) {
+				t.Errorf("%s: %s does not have %s", file, m[2], m[1])
+			}
+		}
+	}
+	assert.Assert(t, checked > 5, "%d names", checked)
+}
+
 // TestVariables checks that each variable in a document exists.
 func TestVariables(t *testing.T) {
 	for file, text := range documents(t) {
