@@ -48,7 +48,8 @@ func newOpenAIBody(q Query) openAIBody {
 }
 
 // openAIParser parses the answers of both endpoints. The endpoints differ only in
-// the members of a choice that hold its text.
+// the members of a choice that hold its text: text, or delta and message, whose
+// members openAIMessage reads.
 //
 // The servers of this family vary the format of a stream:
 //   - The first event may only name the role, with content "", null or absent.

@@ -16,6 +16,7 @@ var (
 
 // A Column shows a unit of results: in a column of a table, in a plot, or in a sentence.
 type Column struct {
+	// Title is the heading. Loads needs none: a heading there is the name of the unit that is shown, by [Name].
 	Title string
 	Units []string // the first that a result has is shown
 	// With and Without are "", or a unit. The column is left out if a result lacks With or has Without. In the table at the
