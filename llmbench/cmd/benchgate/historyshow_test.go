@@ -23,7 +23,7 @@ func TestHistoryShow(t *testing.T) {
 	}
 	status, stdout, stderr := benchgateHistory("", "show", "-dir", dir)
 	assert.Equal(t, status, 0, stderr)
-	assert.Assert(t, strings.HasPrefix(stdout, "In the last week: 1 change for the worse.\n"), stdout)
+	assert.Assert(t, strings.HasPrefix(stdout, "In the week to 2026-01-28: 1 change for the worse.\n"), stdout)
 	assert.Assert(t, strings.Contains(stdout, "after commit c21, in commit c22 at the latest"), stdout)
 
 	out, atom := filepath.Join(t.TempDir(), "page.html"), filepath.Join(t.TempDir(), "feed.xml")

@@ -121,9 +121,9 @@ func (o *Overview) htmlEvent(e event, opts PageOptions) htmlEvent {
 	return h
 }
 
-// groups returns the pictures: first of what changed in the last week, then of each benchmark.
+// groups returns the pictures: first of what changed in the week of the newest run, then of each benchmark.
 func (o *Overview) groups() ([]htmlGroup, error) {
-	all := []htmlGroup{{ID: "recent", Title: "Changed in the last week"}}
+	all := []htmlGroup{{ID: "recent", Title: "Changed " + o.lastWeek()}}
 	index := map[string]int{}
 	for i := range o.panels {
 		p := &o.panels[i]

@@ -262,7 +262,12 @@ func (e event) sentence() string {
 	return text
 }
 
-// headline returns what the first screen says of the last week, in one sentence.
+// lastWeek names the week of the recent runs by its end, because the newest run may be old.
+func (o *Overview) lastWeek() string {
+	return "in the week to " + o.times[len(o.times)-1].UTC().Format(time.DateOnly)
+}
+
+// headline returns what the first screen says of the week of the newest run, in one sentence.
 func (o *Overview) headline() string {
 	counts := map[eventKind]int{}
 	for _, e := range o.recent() {
@@ -278,7 +283,7 @@ func (o *Overview) headline() string {
 		}
 	}
 	if len(parts) == 0 {
-		return "Nothing changed in the last week."
+		return "Nothing changed " + o.lastWeek() + "."
 	}
-	return "In the last week: " + strings.Join(parts, ", ") + "."
+	return "I" + o.lastWeek()[1:] + ": " + strings.Join(parts, ", ") + "."
 }

@@ -25,7 +25,7 @@ func (p *project) overview(t testing.TB) *Overview {
 	return o
 }
 
-// changed is a history with an improvement long ago, a new baseline, and a change for the worse in the last week.
+// changed is a history with an improvement long ago, a new baseline, and a change for the worse in the week of the newest run.
 func changed() *project {
 	return &project{nights: 60, rows: 3, noise: 0.01, step: func(night, row int) float64 {
 		switch {
@@ -130,7 +130,7 @@ func TestLargeOverview(t *testing.T) {
 	var b strings.Builder
 	assert.NilError(t, p.overview(t).HTML(&b, PageOptions{Title: "large"}))
 	assert.Assert(t, b.Len() < 2e6, "%d bytes", b.Len())
-	assert.Assert(t, strings.Contains(b.String(), "Nothing changed in the last week."))
+	assert.Assert(t, strings.Contains(b.String(), "Nothing changed in the week to 20"))
 }
 
 // TestOneRun shows a history that has just begun.
@@ -183,7 +183,7 @@ func TestAtom(t *testing.T) {
 	assert.Assert(t, regexp.MustCompile(`^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(entry.ID), entry.ID)
 }
 
-// TestOverviewOfWrongClocks checks that the last week is the week before the newest run, whatever some commit's date is.
+// TestOverviewOfWrongClocks checks that the week is the one before the newest run, whatever some commit's date is.
 func TestOverviewOfWrongClocks(t *testing.T) {
 	p := changed()
 	p.about = func(night int, a *About) {
@@ -199,7 +199,7 @@ func TestOverviewOfWrongClocks(t *testing.T) {
 	dated = inOrder(dated, dated[59].Time.AddDate(0, 0, 1))
 	o, err := p.reader.Overview(dated, defaults)
 	assert.NilError(t, err)
-	assert.Equal(t, o.headline(), "In the last week: 1 change for the worse.")
+	assert.Equal(t, o.headline(), "In the week to 2026-03-01: 1 change for the worse.")
 }
 
 // TestOverviewOfMachines checks that each machine has its own panels, and that the newest run of each is judged.

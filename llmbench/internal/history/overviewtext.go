@@ -14,7 +14,7 @@ import (
 // sparkRuns is the number of runs that a line of Text shows.
 const sparkRuns = 60
 
-// Text writes the overview as text for a terminal: what changed in the last week, and a line for each series.
+// Text writes the overview as text for a terminal: what changed in the week of the newest run, and a line for each series.
 func (o *Overview) Text(w io.Writer) error {
 	var b strings.Builder
 	newest := o.runs[len(o.runs)-1]

@@ -12,7 +12,7 @@ import (
 
 const historyShowUsage = "usage: benchgate history show [flags]\n" +
 	"\n" +
-	"Show shows all series of the gated units and what changed, the last week first: as text, or with -o as a page.\n"
+	"Show shows all series of the gated units and what changed, the newest week first: as text, or with -o as a page.\n"
 
 // historyShow runs "benchgate history show".
 func historyShow(args []string, _ io.Reader, stdout, stderr io.Writer) int {
