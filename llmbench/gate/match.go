@@ -90,7 +90,7 @@ func (m *matcher) match() {
 		for _, side := range m.sides(p) {
 			if side.s != nil && (judged && p.old != nil && p.new != nil || alone && side.s == p.new) {
 				m.checkStarts(side.f, side.s)
-				m.checkRuns(side.f, side.s)
+				m.checkAbsent(side.f, side.s)
 			}
 		}
 	}
@@ -110,8 +110,8 @@ func (m *matcher) checkStarts(f *results, s *samples) {
 	}
 }
 
-// checkRuns reports a problem if too many processes have no result of a benchmark.
-func (m *matcher) checkRuns(f *results, s *samples) {
+// checkAbsent reports a problem if too many processes have no result of a benchmark.
+func (m *matcher) checkAbsent(f *results, s *samples) {
 	if s.absentInMany() {
 		m.problemf(f, s, "", "%d of %d processes of %s have no result of it: want a result of each, since the missing ones may be the worst", s.absent, s.runs, f.label)
 	}
@@ -322,7 +322,7 @@ func (s *samples) missing(unit string) int { return s.expected() - len(s.values[
 func (m *matcher) lacks(p pair, unit string) bool {
 	r := ruleOf(m.rules, unit)
 	if !r.gated || r.margin.points || !p.has(unit) || p.old.absentInMany() || p.new.absentInMany() {
-		return false // checkRuns has reported that
+		return false // checkAbsent has reported that
 	}
 	return lacksMany(p.old.missing(unit), p.old.expected()) || lacksMany(p.new.missing(unit), p.new.expected())
 }
