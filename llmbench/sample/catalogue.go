@@ -76,7 +76,7 @@ var rateUnits = []Unit{
 
 // otherUnits are the units about the load generator, token counts and outcomes.
 var otherUnits = []Unit{
-	{Name: TokenPrice, Better: "lower", Core: true, Means: "Price of a million output tokens, if LLMBENCH_PRICE is set: price of an hour / (output-tok/s x 3600) x 10^6, in the currency of that price. None of the price counts for prompts."},
+	{Name: TokenPrice, Better: "lower", Core: true, Parts: OutputRate, Means: "Price of a million output tokens, if LLMBENCH_PRICE is set: price of an hour / (output-tok/s x 3600) x 10^6, in the currency of that price. None of the price counts for prompts."},
 	{Name: P99Lag, Better: "lower", Core: true, Statistic: P99, Means: "99th percentile of how late the client sent a request of an open loop: send - due instant. If MaxInFlight held the request back: send - end of the request that made room."},
 	{Name: ClientError, Better: "lower", Core: true, Means: "Largest share by which the client is likely to have distorted a reported value."},
 	{Name: PromptLength, Core: true, Statistic: Mean, Means: "Mean prompt tokens of a request."},
