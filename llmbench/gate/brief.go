@@ -37,7 +37,7 @@ func (r *Report) Brief(w io.Writer) error {
 func (r *Report) brief(b *strings.Builder) {
 	fmt.Fprintf(b, "%s\n\n%s\n", r.headline(), r.title())
 	for _, s := range r.settings() {
-		fmt.Fprintf(b, "%s: %s\n", redact.Line(s.Key), redact.Line(s.Value))
+		fmt.Fprintf(b, "%s: %s\n", s.Key, s.Value)
 	}
 	if t := r.decision(); t != nil {
 		t.text(b)
@@ -54,13 +54,14 @@ func (r *Report) brief(b *strings.Builder) {
 // remarks returns what a reader should know besides the rows that decide, a line each: large changes of rows that are not
 // gated, what is missing, why rows cannot be judged, and notes.
 func (r *Report) remarks() (lines []string) {
-	if moves := r.moves(); len(moves) > 0 {
+	shown := r.deciding()
+	if moves := r.moves(shown...); len(moves) > 0 {
 		lines = append(lines, movesTitle())
 		for _, s := range moves {
 			lines = append(lines, "  "+s)
 		}
 	}
-	shown := slices.DeleteFunc(r.deciding(), func(row *Row) bool { return row.Source != nil }) // a line has the tool's figures
+	shown = slices.DeleteFunc(shown, func(row *Row) bool { return row.Source != nil }) // a line has the tool's figures
 	lines = append(lines, slices.Concat(r.lacking(), r.reasons(shown...), r.power())...)
 	for _, s := range r.Notes {
 		lines = append(lines, "note: "+redact.Line(s))
@@ -68,24 +69,20 @@ func (r *Report) remarks() (lines []string) {
 	return lines
 }
 
-// deciding returns the gated rows that decide the verdict, worst first, and at most mostDeciding.
+// deciding returns the gated rows that decide the verdict, worst first, and at most mostDeciding. Rows of one side only,
+// which nothing is known of, are last.
 func (r *Report) deciding() (rows []*Row) {
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.gated() {
 			rows = append(rows, row)
 		}
 	}
-	rank := map[Verdict]int{Regression: 0, CannotJudge: 1}
+	rank := map[Verdict]int{Regression: 0, CannotJudge: 1, Pass: 2, NoWorse: 2, Removed: 4, Added: 5}
+	if r.NoWorse {
+		rank[NoWorse] = 3
+	}
 	slices.SortStableFunc(rows, func(x, y *Row) int {
-		a, known := rank[x.Verdict]
-		if !known {
-			a = len(rank)
-		}
-		b, known := rank[y.Verdict]
-		if !known {
-			b = len(rank)
-		}
-		return cmp.Or(cmp.Compare(a, b), cmp.Compare(y.excess(), x.excess()))
+		return cmp.Or(cmp.Compare(rank[x.Verdict], rank[y.Verdict]), cmp.Compare(y.excess(), x.excess()))
 	})
 	return rows[:min(len(rows), mostDeciding)]
 }
@@ -148,18 +145,18 @@ func (r *Report) rest() string {
 // namer returns a function that names a row in words, such as "TPOT mean, 8 users". The name omits the parts that all
 // gated rows have in common.
 func (r *Report) namer() func(row *Row) string {
-	label, _ := r.labeler()
+	shared := r.shared()
 	bases, ends := map[string]bool{}, map[string]bool{}
 	parts := func(row *Row) (base string, loads []string, end string) {
-		b, all := benchfmt.Name(label(row)).Parts()
+		b, all := benchfmt.Name(row.Name).Parts()
 		for _, p := range all {
-			if text, ok := strings.CutPrefix(string(p), "/"); ok {
-				loads = append(loads, inWords(text))
-			} else {
+			if p[0] == '-' {
 				end = string(p)
+			} else if !containsPart(shared, p) {
+				loads = append(loads, redact.Line(inWords(string(p[1:]))))
 			}
 		}
-		return string(b), loads, end
+		return r.qualify(row.Pkg, string(b)), loads, end
 	}
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.gated() {
@@ -169,17 +166,15 @@ func (r *Report) namer() func(row *Row) string {
 	}
 	return func(row *Row) string {
 		base, loads, end := parts(row)
-		if len(bases) == 1 {
-			base = ""
-		}
-		if len(ends) > 1 {
-			base += end
-		}
 		words := []string{unitInWords(row)}
-		if base != "" {
+		if len(bases) > 1 {
 			words = append(words, base)
 		}
-		return strings.Join(append(words, loads...), ", ")
+		words = append(words, loads...)
+		if len(ends) > 1 && end != "" {
+			words = append(words, end)
+		}
+		return strings.Join(words, ", ")
 	}
 }
 
@@ -209,7 +204,7 @@ func unitInWords(row *Row) string {
 		return unit
 	}
 	name := columns.Name(unit)
-	if short := columns.Short(unit); short != unit && !strings.HasSuffix(name, short) {
+	if short := columns.Short(unit); (short != unit || strings.HasSuffix(unit, "/s")) && !strings.HasSuffix(name, short) {
 		name += " (" + short + ")"
 	}
 	return name

@@ -43,3 +43,64 @@ func TestBrief(t *testing.T) {
 	assert.Assert(t, found && strings.HasPrefix(text.String(), start), "%s", &brief)
 	assert.Assert(t, strings.Contains(text.String(), "1 row left out: no difference, and a median that is not known to within 100 %"), "%s", &text)
 }
+
+// TestBriefNames checks the names of rows from several packages, and of rows with other values of GOMAXPROCS or with a
+// model whose name ends like GOMAXPROCS.
+func TestBriefNames(t *testing.T) {
+	of := func(pkg, name string) string {
+		return runs(6, "pkg: "+pkg, "Benchmark"+name+" 1 100 req/s")
+	}
+	for _, c := range []struct {
+		names [2]string
+		want  []string
+	}{
+		{[2]string{"example.com/a/x Serve/concurrency=8-2", "example.org/b-2/x Serve/concurrency=8-2"}, []string{"requests (req/s), example.com/a/x.Serve", "requests (req/s), example.org/b-2/x.Serve"}},
+		{[2]string{"p Serve/concurrency=1-2", "p Serve/concurrency=8-4"}, []string{"requests (req/s), 1 user, -2", "requests (req/s), 8 users, -4"}},
+		{[2]string{"p Serve/model=q-3", "p Serve/model=q-4"}, []string{"requests (req/s), -3", "requests (req/s), -4"}},
+		{[2]string{"p A/rate=2", "p B/rate=2"}, []string{"requests (req/s), A", "requests (req/s), B"}},
+	} {
+		var text string
+		for _, s := range c.names {
+			pkg, name, _ := strings.Cut(s, " ")
+			text += of(pkg, name)
+		}
+		r := judge(t, "Unit req/s better=higher gate=5%", text, text, Options{})
+		var names []string
+		for _, row := range r.decision().rows {
+			names = append(names, row[0])
+		}
+		assert.DeepEqual(t, names, c.want)
+	}
+}
+
+// TestBriefOrder checks that rows of one side only come last, that a row with a budget is told once, and which rows
+// without a margin a whole report leaves out.
+func TestBriefOrder(t *testing.T) {
+	const units = "Unit req/s better=higher gate=5%\nUnit x-ns better=lower max=100ns\n"
+	side := func(x float64, fails int, more string) (text string) {
+		for i := range 10 {
+			failed := 0
+			if i < fails {
+				failed = 3
+			}
+			text += run(fmt.Sprintf("BenchmarkA 1 100 req/s %v x-ns %d fail-%% %d wild", x, failed, i*i*i), more)
+		}
+		return text
+	}
+	var many []string
+	for i := range 12 {
+		many = append(many, fmt.Sprintf("BenchmarkB/concurrency=%d 1 100 req/s", i+1))
+	}
+	r := judge(t, units, side(90, 0, "BenchmarkC 1 100 req/s"), side(190, 2, strings.Join(many, "\n")), Options{AllowRemoved: true})
+	var verdicts []string
+	for _, row := range r.decision().rows {
+		verdicts = append(verdicts, row[len(row)-1])
+	}
+	assert.DeepEqual(t, verdicts[:4], []string{"REGRESSION", "no worse", "removed", "added"})
+	assert.DeepEqual(t, r.remarks(), []string(nil))
+	assert.Equal(t, r.rest(), "5 more gated rows and 2 rows without a margin")
+	var text strings.Builder
+	assert.NilError(t, r.Text(&text))
+	assert.Assert(t, strings.Contains(text.String(), "\nfail-%, not gated\n"), "%s", &text)
+	assert.Assert(t, strings.Contains(text.String(), "1 row left out: no difference"), "%s", &text)
+}

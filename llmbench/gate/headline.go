@@ -193,7 +193,7 @@ func (row *Row) worse() float64 {
 
 // worst counts the rows with verdict v, and names the row for which measure returns the largest size.
 func (r *Report) worst(v Verdict, what string, measure func(*Row) (size float64, text string)) string {
-	label, _ := r.labeler()
+	label := r.labeler()
 	name, largest := "", math.Inf(-1)
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -220,7 +220,7 @@ func (r *Report) worst(v Verdict, what string, measure func(*Row) (size float64,
 // onlyIn names the subjects, each of which is in one file only. It omits those that a problem names
 // already. It returns "" if none is left.
 func (r *Report) onlyIn(subjects []Subject, how string) string {
-	label, _ := r.labeler()
+	label := r.labeler()
 	var names []string
 	for _, s := range subjects {
 		if slices.ContainsFunc(r.Problems, func(p Problem) bool {

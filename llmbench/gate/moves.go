@@ -20,14 +20,17 @@ const (
 
 // moves returns a line for each large change of a row that is not gated, largest first. For example, tail
 // latencies are not gated because they are noisy, but a tail that is four times as long should not go
-// unnoticed.
-func (r *Report) moves() []string {
+// unnoticed. It omits units of benchmarks that the given rows, which a table shows, have.
+func (r *Report) moves(except ...*Row) []string {
 	type move struct {
 		size float64 // absolute value of the logarithm of new median / old median
 		line string
 	}
 	var all []move
 	for _, row := range r.Rows {
+		if slices.ContainsFunc(except, func(x *Row) bool { return x.Pkg == row.Pkg && x.Name == row.Name && x.Unit == row.Unit }) {
+			continue // the row has a budget
+		}
 		if row.Verdict != NotGated || row.P == nil || *row.P > moveP || row.Old.Median == nil || row.New.Median == nil {
 			continue
 		}

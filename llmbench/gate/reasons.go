@@ -23,9 +23,10 @@ func (r *Report) reasons(except ...*Row) []string {
 			if row.Withheld.New+row.Withheld.Old > 0 {
 				lines = append(lines, fmt.Sprintf("%s: %s", r.qualify(row.Pkg, row.Name), r.withheldText(row)))
 			}
+		case row.Verdict == Regression && slices.Contains(except, row): // the table says all
 		case row.Limit != nil && !row.Lacks && (row.Verdict == Regression || row.Verdict == CannotJudge && row.PAdjusted != nil):
 			lines = append(lines, fmt.Sprintf("%s %s", row.worded(r.qualify(row.Pkg, row.Name)), row.limitReason()))
-		case row.Verdict == Regression && !slices.Contains(except, row):
+		case row.Verdict == Regression:
 			lines = append(lines, fmt.Sprintf("%s %s, may be %s worse", row.worded(r.qualify(row.Pkg, row.Name)), row.changeText(), row.share(*row.Margin, 4)))
 		}
 	}

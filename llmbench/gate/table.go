@@ -28,7 +28,7 @@ type table struct {
 // are apart. Rows that are not gated and say nothing are left out; tables returns their number.
 func (r *Report) tables() (gated, others []*table, silent int) {
 	byUnit := map[string]*table{}
-	label, _ := r.labeler()
+	label := r.labeler()
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if row.Withheld != nil {
@@ -65,12 +65,13 @@ func (r *Report) tables() (gated, others []*table, silent int) {
 // silent reports whether a row says nothing: the median of a side is not known to within 100 %, and the sides do not
 // differ.
 func (row *Row) silent() bool {
-	return (row.P == nil || *row.P > moveP) && (row.Old.vague() || row.New.vague())
+	return row.P != nil && *row.P > moveP && (row.Old.vague() || row.New.vague())
 }
 
-// vague reports whether the interval of a median reaches further than the median's own size.
+// vague reports whether the interval of a median reaches further than the median's own size. A median of 0 is not vague:
+// beside it, the interval says that something happened, such as failures in some samples.
 func (s Summary) vague() bool {
-	return s.Median != nil && s.Low != nil && s.High != nil && max(*s.Median-*s.Low, *s.High-*s.Median) > math.Abs(*s.Median)
+	return s.Median != nil && *s.Median != 0 && s.Low != nil && s.High != nil && max(*s.Median-*s.Low, *s.High-*s.Median) > math.Abs(*s.Median)
 }
 
 // leftOut says how many rows tables has left out. It returns "" for none.
@@ -99,17 +100,22 @@ func (row *Row) title() string {
 	return fmt.Sprintf("%s, may be %s worse", s, row.Gate)
 }
 
-// labeler returns a function that names a row in a table. The name omits the parts that all rows have in
-// common, which labeler also returns. It contains the package if the report has several packages.
-func (r *Report) labeler() (label func(row *Row) string, common string) {
-	var shared [][]byte
+// shared returns the parts that the names of all rows have in common, apart from GOMAXPROCS.
+func (r *Report) shared() (parts [][]byte) {
 	for i, row := range r.Rows {
-		_, parts := benchfmt.Name(row.Name).Parts()
+		_, all := benchfmt.Name(row.Name).Parts()
 		if i == 0 {
-			shared = slices.DeleteFunc(slices.Clone(parts), func(p []byte) bool { return p[0] == '-' })
+			parts = slices.DeleteFunc(slices.Clone(all), func(p []byte) bool { return p[0] == '-' })
 		}
-		shared = slices.DeleteFunc(shared, func(p []byte) bool { return !containsPart(parts, p) })
+		parts = slices.DeleteFunc(parts, func(p []byte) bool { return !containsPart(all, p) })
 	}
+	return parts
+}
+
+// labeler returns a function that names a row in a table. The name omits the parts that all rows have in
+// common. It contains the package if the report has several packages.
+func (r *Report) labeler() (label func(row *Row) string) {
+	shared := r.shared()
 	return func(row *Row) string {
 		base, parts := benchfmt.Name(row.Name).Parts()
 		s := string(base)
@@ -119,7 +125,7 @@ func (r *Report) labeler() (label func(row *Row) string, common string) {
 			}
 		}
 		return r.qualify(row.Pkg, s)
-	}, string(bytes.Join(shared, nil))
+	}
 }
 
 func containsPart(parts [][]byte, part []byte) bool {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -48,14 +49,18 @@ func (r *Report) title() string {
 	return side(r.NewVersion, r.New) + " against " + side(r.OldVersion, r.Old)
 }
 
-// settings returns Config, the package, and the parts of the benchmark name that all rows have in common.
+// settings returns Config, the package, and the parts of the benchmark name that all rows have in common, each as a part
+// of a line.
 func (r *Report) settings() []Setting {
 	all := slices.Clone(r.Config)
 	if pkg, _ := r.pkg(); pkg != "" {
 		all = append(all, Setting{"pkg", pkg})
 	}
-	if _, common := r.labeler(); common != "" {
-		all = append(all, Setting{"all", common})
+	if common := bytes.Join(r.shared(), nil); len(common) > 0 {
+		all = append(all, Setting{"all", string(common)})
+	}
+	for i, s := range all {
+		all[i] = Setting{redact.Line(s.Key), redact.Line(s.Value)}
 	}
 	return all
 }
