@@ -103,13 +103,25 @@ func kindAtStart(line string) Kind {
 		return tornIf(n > 0)
 	case len(rest) > 0 && isWhole(rest[0]):
 		return tornIf(!strings.HasSuffix(name, ":") && !strings.HasSuffix(name, ","))
-	case len(rest) > 0 && unitLike(rest[0]) && 2*pairs(append([]string{"1"}, rest[1:]...)) == len(rest)-1:
-		return Torn // the end of a result: a unit, whose value is missing, and further values with their units
+	case endsResult(name, rest):
+		return Torn
 	}
 	// The testing package writes a tab behind the name. A sentence has a space.
 	behind := line[len(name):]
 	gap := behind[:len(behind)-len(strings.TrimLeft(behind, " \t"))]
 	return tornIf(len(rest) == 0 || strings.Contains(gap, "\t"))
+}
+
+// endsResult reports whether fields behind a name are the end of a result: a unit, whose value is missing, and further
+// values with their units. A URL, a path, progress such as 50%, and what stands behind a colon are no such end.
+func endsResult(name string, fields []string) bool {
+	if len(fields) == 0 || strings.HasSuffix(name, ":") || strings.HasSuffix(name, ",") {
+		return false
+	}
+	unit, others := fields[0], fields[1:]
+	whole := func(end string) bool { return strings.HasSuffix(unit, end) }
+	return unitLike(unit) && strings.IndexAny(unit[:1], "./0123456789") < 0 && !strings.Contains(unit, "://") &&
+		(len(others) > 0 || whole("/op") || whole("/s") || whole("-ns") || whole("-%")) && 2*pairs(append([]string{"1"}, others...)) == len(others)
 }
 
 func tornIf(torn bool) Kind {

@@ -32,7 +32,7 @@ func TestKindOf(t *testing.T) {
 			"Benchmark 1 2 s done",
 			// A result that was cut, or is wrong.
 			"BenchmarkA 1", "BenchmarkA 1 3", "BenchmarkA 1 3 s 4", "BenchmarkA-8 100 12,5 ns/op", "BenchmarkA 1 3 4", "BenchmarkA 1 x s",
-			"BenchmarkA-2lin100 ns/op 3 B/op", "BenchmarkA-2 ns/op",
+			"BenchmarkA-2lin100 ns/op 3 B/op", "BenchmarkA-2 ns/op", "BenchmarkA-2 tok/req 3 B/op", "BenchmarkA-2 fail-%",
 			// Figures without a name.
 			"     100\t  12345678 ns/op", "syncing done     100\t  12345678 ns/op\t       2 allocs/op", "       1\t    20.50 req/s\t   7000000 p50-ttft-ns",
 			"100 12 ns/op", "1 20.5 req/s 7000000 p50-ttft-ns", "5 12.5 MB/s", "text12345678\t   5 x", "ready       1\t        41.00 out-tok/req",
@@ -61,6 +61,7 @@ func TestKindOf(t *testing.T) {
 			"pkg: example.com/p", "--- BENCH: BenchmarkX-8", "    x_test.go:14: 100 iterations", "    x_test.go:14: BenchmarkX took 3 s", "--- SKIP: BenchmarkX", "=== RUN   BenchmarkX",
 			"BenchmarkX-8", "BenchmarkX-8\r", "BenchmarkX/a=b", "Benchmark", "Benchmark results below:", "Benchmarking 3 servers", "Benchmarking summary:",
 			"Benchmark Duration (sec),10.68", "Benchmark duration (s):                  10.68", "Benchmark 1: sleep 0.3", "Benchmark 3 of 5 has begun", "BenchmarkX is slow", "BenchmarkX req/s is what counts",
+			"BenchmarkX http://127.0.0.1:8000/v1", "BenchmarkX results/new.txt", "BenchmarkX ./new.txt", "BenchmarkX 50%", "Benchmark: 100%", "BenchmarkX: 100% 3 s", "BenchmarkX https://a.example/v1 3 times",
 			"BenchmarkX-8: 100 iterations", "Benchmarks 1 2 s", "benchmarkX 1 2 s", "running BenchmarkX 3 times", "running BenchmarkX-8 with 100 requests", "ran BenchmarkX for 3 s",
 			"3 files", "12 3.4", "took 12.3 s", "worker 3 20.5 req/s", "slot 0: 100 tokens, 12.3 tok/s", "loaded 12 of 30 shards", "memcpy: 8192 bytes 12.5 ns/op", "3\t5\tfile.go", "12\t./folder",
 			"2026/11/28 10:00:00 listening on 127.0.0.1:8080", "INFO:     127.0.0.1:5000 - \"POST /v1 HTTP/1.1\" 200 OK", "100", "1 2 3",
