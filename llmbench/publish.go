@@ -71,8 +71,10 @@ func (r *run) publish(ctx context.Context) error {
 		return r.fail(err)
 	}
 	r.tellVerdict(v)
-	if rate, shown := metrics[sample.OutputRate]; shown && r.cfg.Price > 0 {
-		metrics[sample.TokenPrice] = price.Million(r.cfg.Price, rate)
+	if r.cfg.Price > 0 {
+		if v, ok := price.Million(r.cfg.Price, metrics[sample.OutputRate]); ok { // a throughput that was withheld has none
+			metrics[sample.TokenPrice] = v
+		}
 	}
 	if text := f.Recorded.Describe(r.target.RecordHeader, metrics); text != "" {
 		r.tell(records.Note{Kind: records.NoteServer}, "%s", text)

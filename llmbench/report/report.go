@@ -71,15 +71,20 @@ func New(d *Data, o Options) (*Report, error) {
 	return r, nil
 }
 
-// setPrices gives rows the prices of their systems. It is an error if no row has one of the names.
+// setPrices gives rows the prices of their systems. It is an error if no row has one of the names, or if a row has several.
 func setPrices(rows []*results.Row, prices map[string]float64) error {
+	named := map[*results.Row]string{}
 	for _, name := range slices.Sorted(maps.Keys(prices)) { // "" comes first: a name replaces the price of all
 		found := false
 		for _, row := range rows {
-			if name == "" || row.Is(name) {
-				row.Price(prices[name])
-				found = true
+			if name != "" && !row.Is(name) {
+				continue
 			}
+			if other := named[row]; other != "" {
+				return fmt.Errorf("prices of %q and of %q: %s has both names: want one price for each system", other, name, row.Name)
+			}
+			row.Price(prices[name])
+			named[row], found = name, true
 		}
 		if !found {
 			return fmt.Errorf("price of %q: want the backend, the model or another part of a benchmark's name or configuration, or the name of a file", name)

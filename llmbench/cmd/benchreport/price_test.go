@@ -31,6 +31,7 @@ func TestPrice(t *testing.T) {
 		{[]string{"new=3.6/h"}, []string{"0.125", "2"}, ""},
 		{nil, nil, ""},
 		{[]string{"tgi=1/h"}, nil, `price of "tgi": want the backend, the model or another part`},
+		{[]string{"vllm=1/h", "4=1/h"}, nil, `prices of "4" and of "vllm": Serve/backend=vllm/concurrency=4-2 has both names: want one price for each system`},
 		{[]string{"vllm=1"}, nil, `"1": want a price of an hour of the server, such as 2.49/h`},
 	} {
 		args := []string{"-o=-"}
@@ -46,4 +47,16 @@ func TestPrice(t *testing.T) {
 			assert.Assert(t, strings.Contains(page.String(), ">"+want+"<"), "%q: no %s in the page", c.prices, want)
 		}
 	}
+}
+
+// TestPriceText checks the prices in the answer of two systems, and of a load without output tokens.
+func TestPriceText(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "new.txt")
+	assert.NilError(t, os.WriteFile(file, []byte("BenchmarkServe/backend=a/concurrency=1 1 1000 output-tok/s 2e7 p50-ttft-ns\n"+
+		"BenchmarkServe/backend=a/concurrency=2 1 0 output-tok/s 2e7 p50-ttft-ns\nBenchmarkServe/backend=b/concurrency=1 1 500 output-tok/s 2e7 p50-ttft-ns\nPASS\n"), 0o600))
+	var text, page, stderr bytes.Buffer
+	assert.Equal(t, run([]string{"-format=text", "-price=a=3.6/h", "-price=b=36/h", file}, &text, &stderr), 0, "%s", &stderr)
+	assert.Assert(t, strings.Contains(text.String(), "price/Mtok, a  price/Mtok, b"), "%s", &text)
+	assert.Equal(t, run([]string{"-o=-", "-price=3.6/h", file}, &page, &stderr), 0, "%s", &stderr)
+	assert.Assert(t, !strings.Contains(page.String(), "Inf"))
 }

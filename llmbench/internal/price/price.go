@@ -23,5 +23,8 @@ func Parse(text string) (hour float64, err error) {
 
 // Million returns the price of a million output tokens of a server that is fully used: the price of the hour / output
 // tokens of an hour x 10^6. All of the price counts for output tokens, and none for prompts. The rate is in output tokens
-// a second of all users together; it is above 0.
-func Million(hour, rate float64) float64 { return hour / (rate * 3600) * 1e6 }
+// a second of all users together. If it is 0, there is no price.
+func Million(hour, rate float64) (price float64, ok bool) {
+	price = hour / (rate * 3600) * 1e6
+	return price, rate > 0 && !math.IsInf(price, 0)
+}

@@ -1,6 +1,7 @@
 package price
 
 import (
+	"math"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -18,8 +19,14 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestMillion checks a server that makes a million tokens in an hour.
+// TestMillion checks a server that makes a million tokens in an hour, and servers that make none.
 func TestMillion(t *testing.T) {
-	assert.Equal(t, Million(2.5, 1e6/3600.), 2.5)
-	assert.Equal(t, Million(3.6, 1000), 1.0)
+	for _, c := range []struct {
+		hour, rate, want float64
+		ok               bool
+	}{{2.5, 1e6 / 3600., 2.5, true}, {3.6, 1000, 1, true}, {1, 0, 0, false}, {1, -1, 0, false}, {1, math.NaN(), 0, false}, {1e300, 1e-300, 0, false}} {
+		got, ok := Million(c.hour, c.rate)
+		assert.Equal(t, ok, c.ok, "%v", c)
+		assert.Assert(t, !ok || got == c.want, "%v: %v", c, got)
+	}
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // Pair returns a table of two systems at the loads that both have: their values in the first of the
-// units, their TTFT, and, if wanted, the ratios with intervals. The caption says what the intervals are.
+// units, their TTFT, the price of their output tokens if it is known, and, if wanted, the ratios with intervals. The caption says what the intervals are.
 func Pair(a, b *systems.System, units []string, ratios bool) (t Table, caption string) {
 	rows := systems.Shared(a, b)
 	load, _ := a.Rows[0].Load()
@@ -29,7 +30,7 @@ func Pair(a, b *systems.System, units []string, ratios bool) (t Table, caption s
 	for _, m := range []struct {
 		name  string
 		units []string
-	}{{"", units}, {"TTFT", columns.FirstToken}} {
+	}{{"", units}, {"TTFT", columns.FirstToken}, {sample.TokenPrice, []string{sample.TokenPrice}}} {
 		largest, unit := 0.0, ""
 		for _, pair := range rows {
 			for _, r := range pair {
@@ -44,7 +45,7 @@ func Pair(a, b *systems.System, units []string, ratios bool) (t Table, caption s
 		scale := human.ScaleOf(unit, largest)
 		what := scale.Unit
 		if m.name != "" {
-			what = m.name + " " + what
+			what = strings.TrimSpace(m.name + " " + what)
 		} else if compare.Open(load) {
 			what = "latency " + what
 		}
@@ -100,7 +101,7 @@ func Loads(s *systems.System) (t Table) {
 				largest, unit = max(largest, v.Mid), has
 			}
 		}
-		if unit == "" || largest == 0 { // such as no failure at any load
+		if unit == "" || largest == 0 && (unit == sample.FailShare || unit == sample.ShedShare) {
 			continue
 		}
 		scale := human.ScaleOf(unit, largest)

@@ -279,3 +279,10 @@ func TestBudgetCaption(t *testing.T) {
 		assert.Equal(t, p.Caption, "The part of the latencies that the client causes: "+want+".")
 	}
 }
+
+// TestLoadsOfZero checks that a table of loads has a column of requests within the SLO although there are none, and no column
+// of failures if there are none.
+func TestLoadsOfZero(t *testing.T) {
+	rows := dataOf(t, "BenchmarkA/concurrency=1 1 10 output-tok/s 0 good-req/s 0 fail-%\nBenchmarkA/concurrency=2 1 15 output-tok/s 0 good-req/s 0 fail-%\nPASS\n").Rows
+	assert.DeepEqual(t, Loads(&systems.System{Load: "concurrency", Rows: rows}).Head, []string{"users", "output (tok/s)", "within the SLO (req/s)"})
+}

@@ -59,19 +59,27 @@ func (r *Row) add(unit string, v float64) {
 }
 
 // Price gives each sample of the row with output tokens the price of a million of them. The argument is the price of an hour.
+// A doubt about the throughput is one about the price, too.
 func (r *Row) Price(hour float64) {
-	rates := r.Values[sample.OutputRate]
-	if len(rates) == 0 {
+	var prices []float64
+	var samples []int
+	for i, rate := range r.Values[sample.OutputRate] {
+		if v, ok := price.Million(hour, rate); ok {
+			prices, samples = append(prices, v), append(samples, r.samples[sample.OutputRate][i])
+		}
+	}
+	if len(prices) == 0 {
 		return
 	}
 	if r.Values[sample.TokenPrice] == nil {
 		r.Units = append(r.Units, sample.TokenPrice)
 	}
-	prices := make([]float64, len(rates))
-	for i, rate := range rates {
-		prices[i] = price.Million(hour, rate)
+	r.Values[sample.TokenPrice], r.samples[sample.TokenPrice] = prices, samples
+	for i := range r.Doubts {
+		if d := &r.Doubts[i]; slices.Contains(d.Units, sample.OutputRate) && !slices.Contains(d.Units, sample.TokenPrice) {
+			d.Units = append(slices.Clone(d.Units), sample.TokenPrice)
+		}
 	}
-	r.Values[sample.TokenPrice], r.samples[sample.TokenPrice] = prices, r.samples[sample.OutputRate]
 }
 
 // Is reports whether a name is one of the values in the row's name or of its configuration lines, or the name of its file.

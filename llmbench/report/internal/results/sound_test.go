@@ -78,3 +78,23 @@ func TestSoundRuns(t *testing.T) {
 		assert.Equal(t, filepath.Base(row.SoundRuns("output-tok/s")[0].Name), "1.jsonl")
 	}
 }
+
+// TestPriceInDoubt checks that the price of output tokens is in doubt with the throughput, and that a sample without output
+// tokens has no price.
+func TestPriceInDoubt(t *testing.T) {
+	const warn = "llmbench warns (client: output-tok/s): the client may distort these figures by more than 5%: output-tok/s 37%"
+	price := func(text string) (values []float64, doubt string) {
+		path := filepath.Join(t.TempDir(), "a.txt")
+		assert.NilError(t, os.WriteFile(path, []byte(text+"PASS\n"), 0o600))
+		d, err := Read(path)
+		assert.NilError(t, err)
+		d.Rows[0].Price(3.6)
+		return d.Rows[0].Values["price/Mtok"], d.Rows[0].Doubt("price/Mtok")
+	}
+	values, doubt := price(run("1000 output-tok/s", warn))
+	assert.DeepEqual(t, values, []float64{1})
+	assert.Assert(t, strings.Contains(doubt, "the client may distort these figures"), doubt)
+	values, doubt = price(run("1000 output-tok/s", warn) + run("2000 output-tok/s") + run("0 output-tok/s"))
+	assert.DeepEqual(t, values, []float64{0.5})
+	assert.Equal(t, doubt, "")
+}
