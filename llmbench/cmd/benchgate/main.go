@@ -321,8 +321,8 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/convert"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/files"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/historycmd"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/judge"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/measure"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/version"
@@ -368,7 +368,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && commands[args[0]] != nil {
 		return commands[args[0]](args[1:], stdout, stderr)
 	}
-	c := &judge.Comparison{}
+	c := &files.Comparison{}
 	c.RequireQuiet = true
 	fs := flag.NewFlagSet("benchgate", flag.ContinueOnError)
 	c.Flags(fs)

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/judge"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/files"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/proc"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
@@ -25,7 +25,7 @@ import (
 // A collector is a command that runs benchmarks itself and compares the results: ab or aa. It takes samples of
 // two sides, which are the two versions or servers to compare.
 type collector struct {
-	judge.Comparison
+	files.Comparison
 	fs             *flag.FlagSet
 	usage          string
 	stdout, stderr io.Writer
@@ -129,7 +129,7 @@ func (c *collector) run(args []string) int {
 
 // write writes the report to the folder of samples, in every format.
 func (c *collector) write(r *gate.Report) error {
-	for format, render := range judge.Renderings {
+	for format, render := range files.Renderings {
 		var b strings.Builder
 		if err := render(r, &b); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/judge"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/files"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/proc"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/source"
 )
@@ -92,7 +92,7 @@ func Hint(err error, command string) error {
 	name, undefined := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	switch {
 	case !undefined:
-	case judge.Renderings[name] != nil:
+	case files.Renderings[name] != nil:
 		return fmt.Errorf("%w: want -format %s", err, name)
 	case new(suite).flags().Lookup(name) != nil:
 		return fmt.Errorf("%w; it is a flag of go test, which stands after --: %s -- -%s=…", err, command, name)
