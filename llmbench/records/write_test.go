@@ -3,6 +3,7 @@ package records
 import (
 	"errors"
 	"os"
+	"reflect"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,25 +33,32 @@ func written(t *testing.T, samples []sample.Sample, end End) []string {
 // TestWrite checks the exact lines of the format.
 func TestWrite(t *testing.T) {
 	full := sample.Sample{
-		ID: `a"b`, Pass: 1, Request: 3, Turn: 2, Epoch: time.Unix(1, 7), Due: 10, Granted: 11, Admitted: 12, Start: 13, SentBy: 14, Scheduled: true, Connect: 14, Resent: 1, ResentUnread: true,
+		ID: `a"b`, Model: "m", InFlight: 2, Unread: "delta.x", UnreadLast: true, EventLags: sample.EventLags{LastEvent: 6}, TextTokens: 4, Inputs: 2, Dimensions: 8, Pass: 1, Request: 3, Turn: 2, Epoch: time.Unix(1, 7), Due: 10, Granted: 11, Admitted: 12, Start: 13, SentBy: 14, Scheduled: true, Connect: 14, Resent: 1, ResentUnread: true,
 		Wrote: 15, FirstByte: 16, Clock: sample.KernelClock, Lags: []time.Duration{1, 2, 3}, Merged: []sample.Merged{{Delta: 1, Deltas: 2, Since: 21}}, FirstByteLag: 4, EndLag: 5, Streamed: true, Events: 6, Cut: 1,
 		Choices: sample.Choices{Before: 1, Amid: 2, After: 3, First: 17, Last: 40}, LastEvent: 41, Done: 42, UsageAlone: true,
 		Deltas: 3, First: 20, Last: 40, Gaps: []time.Duration{5, 15}, DeltaTokens: []int32{1, 0, 5}, Outputs: 2, FirstOutput: 25, End: 43,
 		MaxTokens: 9, FixedOutput: true, PromptTokens: 8, CachedTokens: 7, CachedStated: true, OutputTokens: 6, ReasoningTokens: 2, TokenSource: sample.FromUsage, AskedTokens: 5, PromptChars: 4, OutputChars: 3,
 		Server: sample.ServerTimings{Load: 1, Queue: 2, Prompt: 3, Predict: 4, Total: 5, PromptTokens: 6, CachedTokens: 7, OutputTokens: 8, DraftTokens: 9, AcceptedTokens: 10, DecodeSteps: 11},
-		Status: 200, RetryAfter: 9, Finish: "stop", Outcome: sample.OK, Answer: &sample.Answer{Text: "x<y", ToolCalls: []sample.ToolCall{{Name: "f", Arguments: "[1]"}, {Name: "g"}, {Arguments: " 2"}}},
+		Status: 200, ErrorStatus: 503, Header: []sample.Field{{Name: "X-A", Value: "b"}}, TraceID: "0af7", RetryAfter: 9, Finish: "stop", UnknownFinish: true, Outcome: sample.OK, Answer: &sample.Answer{Text: "x<y", ToolCalls: []sample.ToolCall{{Name: "f", Arguments: "[1]"}, {Name: "g"}, {Arguments: " 2"}}},
 	}
+	v, zero := reflect.ValueOf(full), []string{}
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			zero = append(zero, v.Type().Field(i).Name)
+		}
+	}
+	assert.DeepEqual(t, zero, []string{"Shard", "Blank", "Err", "Checked", "Correct", "Wrong"}) // give a new field a value here
 	failed := sample.Sample{ID: "c", Epoch: time.Unix(1, 0), Outcome: sample.Connect, Err: errors.New("refused"), Clock: sample.UserClock}
 	queued := sample.Sample{ID: "d", Epoch: time.Unix(1, 0), Outcome: sample.OK, TokenSource: sample.FromNothing, Server: sample.ServerTimings{Queue: 3e6, PromptTokens: 5}}
 	got := written(t, []sample.Sample{full, failed, queued}, End{Outcome: EndedFailed, Why: "x"})
 	assert.DeepEqual(t, got, []string{
-		`{"id":"a\"b","pass":1,"request":3,"turn":2,"due_ns":10,"epoch_unix_ns":1000000007,"granted_ns":11,"start_ns":13,"admitted_ns":12,"sent_by_ns":14,"connect_ns":14,"resent":1,"resent_unread":true,` +
-			`"wrote_ns":15,"first_byte_ns":16,"first_ns":20,"last_ns":40,"end_ns":43,"gaps_ns":[5,15],"delta_tokens":[1,0,5],"events":6,"outputs":2,"first_output_ns":25,"cut":1,` +
+		`{"id":"a\"b","pass":1,"request":3,"turn":2,"model":"m","due_ns":10,"epoch_unix_ns":1000000007,"granted_ns":11,"start_ns":13,"admitted_ns":12,"sent_by_ns":14,"connect_ns":14,"resent":1,"resent_unread":true,` +
+			`"wrote_ns":15,"first_byte_ns":16,"first_ns":20,"last_ns":40,"end_ns":43,"in_flight":2,"gaps_ns":[5,15],"delta_tokens":[1,0,5],"events":6,"outputs":2,"first_output_ns":25,"cut":1,"unread":"delta.x","unread_last":true,` +
 			`"choices":{"before":1,"amid":2,"after":3,"first_ns":17,"last_ns":40},"last_event_ns":41,"done_ns":42,"clock":"kernel","read_lags_ns":[1,2,3],"merged":[[1,2,21]],` +
 			`"first_byte_lag_ns":4,"end_lag_ns":5,"max_tokens":9,"fixed_output":true,"prompt_tokens":8,"cached_tokens":7,"output_tokens":6,"reasoning_tokens":2,"usage_alone":true,"token_source":"usage",` +
-			`"asked_tokens":5,"prompt_chars":4,"output_chars":3,` +
+			`"asked_tokens":5,"prompt_chars":4,"output_chars":3,"inputs":2,"dimensions":8,` +
 			`"server":{"load_ns":1,"queue_ns":2,"prompt_ns":3,"predict_ns":4,"total_ns":5,"prompt_tokens":6,"cached_tokens":7,"output_tokens":8,"draft_tokens":9,"accepted_tokens":10,"decode_steps":11},` +
-			`"finish":"stop","outcome":"ok","status":200,"retry_after_ns":9,"answer":{"text":"x<y","tool_names":"f g","tool_calls":"[1] 2"}}`,
+			`"finish":"stop","unknown_finish":true,"outcome":"ok","status":200,"error_status":503,"retry_after_ns":9,"header":{"X-A":"b"},"trace_id":"0af7","answer":{"text":"x<y","tool_names":"f g","tool_calls":"[1] 2"}}`,
 		`{"id":"c","pass":0,"request":0,"due_ns":0,"epoch_unix_ns":1000000000,"start_ns":0,"admitted_ns":0,"connect_ns":0,"wrote_ns":null,"first_byte_ns":null,"first_ns":null,` +
 			`"last_ns":null,"end_ns":0,"gaps_ns":[],"events":0,"clock":"user","prompt_tokens":0,"output_tokens":0,"outcome":"connect","error":"refused","status":0}`,
 		`{"id":"d","pass":0,"request":0,"due_ns":0,"epoch_unix_ns":1000000000,"start_ns":0,"admitted_ns":0,"connect_ns":0,"wrote_ns":null,"first_byte_ns":null,"first_ns":null,` +
@@ -69,11 +77,15 @@ func TestWrite(t *testing.T) {
 	want.DeltaTokens = nil
 	want.ID, want.Request, want.Epoch, want.Wrote, want.FirstByte, want.FirstByteLag, want.EndLag = "", 0, time.Time{}, 0, 0, 0, 0
 	want.Events, want.Choices, want.LastEvent, want.Done, want.UsageAlone = 0, sample.Choices{}, 0, 0, false
+	// A Request does not keep these, or keeps them in another form.
+	want.Model, want.InFlight, want.Unread, want.UnreadLast, want.EventLags, want.TextTokens, want.Inputs, want.Dimensions = "", 0, "", false, sample.EventLags{}, 0, 0, 0
+	want.ErrorStatus, want.Header, want.TraceID, want.UnknownFinish = 0, nil, "", false
 	want.Server, want.Status, want.RetryAfter, want.Finish, want.Answer, want.Scheduled = sample.ServerTimings{}, 0, 0, "", nil, false
 	assert.DeepEqual(t, s, want)
 	assert.DeepEqual(t, q.Server, &full.Server)
 	assert.Equal(t, q.Events, int32(6))
 	assert.Equal(t, q.RetryAfter, full.RetryAfter)
+	assert.Equal(t, q.InFlight, int32(full.InFlight))
 }
 
 // TestWriteInvalidText checks that a text that is not UTF-8 gives a file that can be read.
