@@ -95,12 +95,15 @@ func parameter(have, key, value string) (string, error) {
 	return have + key + "=" + value, nil
 }
 
-// ofRandom returns a function that appends a parameter of the data set "random". No scenario that reads the
-// parameter reads another data set.
+// ofRandom returns a function that appends a parameter of the data set "random", whose other parameters may follow a colon
+// or, as in a URL, a question mark. No scenario that reads the parameter reads another data set.
 func ofRandom(key string) func(have, value string) (string, error) {
 	return func(have, value string) (string, error) {
-		parameters, random := strings.CutPrefix(have, "random:")
-		if have != "" && !random {
+		name, parameters := have, ""
+		if i := strings.IndexAny(have, ":?"); i >= 0 {
+			name, parameters = have[:i], strings.ReplaceAll(have[i+1:], "&", ",")
+		}
+		if name != "" && name != "random" {
 			return "", errTwice
 		}
 		all, err := parameter(parameters, key, value)
