@@ -28,7 +28,8 @@ const variable = "LLMBENCH_REPORT"
 //
 // If LLMBENCH_REPORT is set, the page is written to the file of that name when all benchmarks have ended, also after an
 // interrupt. It has the results of this process alone. The records of the page are written to LLMBENCH_OUT, or to a
-// temporary folder. Main says which file it wrote. If it cannot write the page, it says why and returns at least 1.
+// temporary folder. Main says which file it wrote. If it cannot write the page, it says why and returns at least 1. If no
+// benchmark wrote records, there is no page, and Main returns what llmbench.Main returns.
 func Main(m *testing.M) int {
 	flag.Parse()
 	path := os.Getenv(variable)
@@ -36,6 +37,9 @@ func Main(m *testing.M) int {
 		return llmbench.Main(m)
 	}
 	os.Unsetenv(variable) // llmbench.Main makes no page, and refuses the variable
+	if list := flag.Lookup("test.list"); list != nil && list.Value.String() != "" {
+		return llmbench.Main(m) // runs nothing
+	}
 	p, err := newPage(path)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s=%s: %v\n", variable, path, err)
@@ -46,13 +50,20 @@ func Main(m *testing.M) int {
 	if shard, _ := harness.Shard(); shard > 0 {
 		return code // shard 0 has the results of all
 	}
-	if err := p.write(); err != nil {
+	switch err := p.write(); {
+	case errors.Is(err, errNothing): // such as a pattern for the benchmarks of another package
+		fmt.Fprintf(os.Stderr, "# %s=%s: no page: %v\n", variable, path, err)
+		return code
+	case err != nil:
 		fmt.Fprintf(os.Stderr, "%s=%s: no page: %v\n", variable, path, err)
 		return max(code, 1)
 	}
 	fmt.Fprintf(os.Stderr, "# the page with these results: %s\n", p.path)
 	return code
 }
+
+// errNothing says that there is nothing to show.
+var errNothing = errors.New("no benchmark wrote records")
 
 // A runPage is the page of the results of this process.
 type runPage struct {
@@ -99,9 +110,14 @@ func newPage(path string) (*runPage, error) {
 }
 
 // records returns the paths of the files of records in the folder.
-func (p *runPage) records() []string {
-	files, _ := filepath.Glob(filepath.Join(p.out, "*.jsonl")) // the pattern is valid
-	return files
+func (p *runPage) records() (paths []string) {
+	files, _ := os.ReadDir(p.out) // without the folder there are none
+	for _, f := range files {
+		if filepath.Ext(f.Name()) == ".jsonl" {
+			paths = append(paths, filepath.Join(p.out, f.Name()))
+		}
+	}
+	return paths
 }
 
 // write writes the page of the records that were written since newPage.
@@ -113,7 +129,7 @@ func (p *runPage) write() error {
 		}
 	}
 	if len(paths) == 0 {
-		return errors.New("no benchmark wrote records")
+		return errNothing
 	}
 	d, err := report.Read(paths...)
 	if err != nil {
