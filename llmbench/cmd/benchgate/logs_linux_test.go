@@ -43,7 +43,7 @@ func BenchmarkLogs(b *testing.B) {
 		cmd := exec.Command(tool, logs[0], logs[1])
 		out, err := cmd.CombinedOutput()
 		assert.NilError(b, err, "%s", out)
-		peak = max(peak, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
+		peak = max(peak, int64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)) // 32 bits on some systems
 	}
 	b.ReportMetric(float64(peak)*1024/1e6, "peak-MB")
 }

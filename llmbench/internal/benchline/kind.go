@@ -120,7 +120,7 @@ func endsResult(name string, fields []string) bool {
 	}
 	unit, others := fields[0], fields[1:]
 	whole := func(end string) bool { return strings.HasSuffix(unit, end) }
-	return unitLike(unit) && strings.IndexAny(unit[:1], "./0123456789") < 0 && !strings.Contains(unit, "://") &&
+	return unitLike(unit) && !strings.ContainsAny(unit[:1], "./0123456789") && !strings.Contains(unit, "://") &&
 		(len(others) > 0 || whole("/op") || whole("/s") || whole("-ns") || whole("-%")) && 2*pairs(append([]string{"1"}, others...)) == len(others)
 }
 
