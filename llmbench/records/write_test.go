@@ -3,8 +3,8 @@ package records
 import (
 	"errors"
 	"os"
-	"reflect"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
