@@ -32,7 +32,7 @@ func observeGateway(ctx context.Context, t *llmbench.Target, urls []string, note
 		notef("the gateway's own counters are left out: %s", oneLine(*t, err))
 		return
 	case len(names) == 0:
-		notef("the gateway's counters are in the records (LLMBENCH_OUT) as they are, and no figure is computed from them: they are not named like those of %s", strings.Join(metrics.KnownGateways(), ", "))
+		notef("the gateway's counters are in the records (LLMBENCH_OUT) as they are, and no figure is computed from them: they are not named like the counters of %s", strings.Join(metrics.KnownGateways(), ", "))
 	}
 	found.Logf = notef
 	t.ObserveGateway = found.Observe

@@ -43,7 +43,7 @@ func TestGatewayMetrics(t *testing.T) {
 	}{
 		{"/haproxy", "", true},
 		{"", "", true}, // Envoy's path is tried, because the mock's own metrics are at /metrics and are taken
-		{"/unknown", "the gateway's counters are in the records (LLMBENCH_OUT) as they are, and no figure is computed from them: they are not named like those of HAProxy, vllm-router, smg and SGLang's router, SGLang's router before 0.3, LiteLLM, Envoy", true},
+		{"/unknown", "the gateway's counters are in the records (LLMBENCH_OUT) as they are, and no figure is computed from them: they are not named like the counters of HAProxy, vllm-router, smg and SGLang's router, SGLang's router before 0.3, LiteLLM, Envoy", true},
 		{"/html", "the gateway's own counters are left out: GET /html from ", false},
 		{"/none", "the gateway's own counters are left out: GET /none: status 404 Not Found", false},
 		{"http://127.0.0.1:1/metrics", "the gateway's own counters are left out: GET /metrics from 127.0.0.1:1: connection refused", false},

@@ -72,8 +72,8 @@ func (r *run) publish(ctx context.Context) error {
 	}
 	r.tellVerdict(v)
 	if r.cfg.Price > 0 {
-		if v, ok := price.Million(r.cfg.Price, metrics[sample.OutputRate]); ok { // a throughput that was withheld has none
-			metrics[sample.TokenPrice] = v
+		if million, ok := price.Million(r.cfg.Price, metrics[sample.OutputRate]); ok { // without a rate, or with a withheld one, there is none
+			metrics[sample.TokenPrice] = million
 		}
 	}
 	if text := f.Recorded.Describe(r.target.RecordHeader, metrics); text != "" {

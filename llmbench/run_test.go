@@ -194,7 +194,7 @@ func helperObserved(b *testing.B) {
 	b.ReportMetric(math.Inf(-1), "own")
 }
 
-// helperGateway measures a server behind a gateway, each with an observer. The one of the gateway fails in the third pass.
+// helperGateway measures a server behind a gateway, each with an observer. The observer of the gateway fails in the third pass.
 func helperGateway(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{})
 	target.Header = http.Header{"Authorization": {"Bearer of-a-user"}}
@@ -809,7 +809,7 @@ func interrupt(t *testing.T, name string) {
 	assert.Equal(t, lines[9999]["first_ns"], nil)
 }
 
-// TestPrice checks that the price of a million output tokens is that of the reported throughput.
+// TestPrice checks that the price of a million output tokens is computed from the throughput that is reported.
 func TestPrice(t *testing.T) {
 	stdout, _, code, _ := runHelper(t, "Good", nil, nil, "LLMBENCH_PRICE=3.6/h")
 	assert.Equal(t, code, 0, stdout)

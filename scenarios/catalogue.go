@@ -27,7 +27,7 @@ type Scenario struct {
 	// reads holds the variables that the scenario reads besides those in common. The scenario is not given the values of
 	// others; see config.
 	reads []string
-	// parameters holds the parameters of a data set that the scenario reads, besides those of package benchdata.
+	// parameters holds the parameters of a data set that the scenario reads, besides the parameters of package benchdata.
 	parameters []string
 	// fits, if not nil, returns an error that says why the scenario cannot use a data set.
 	fits func(dataset string) error

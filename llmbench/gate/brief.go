@@ -39,11 +39,12 @@ func (r *Report) brief(b *strings.Builder) {
 	for _, s := range r.settings() {
 		fmt.Fprintf(b, "%s: %s\n", s.Key, s.Value)
 	}
-	if t := r.decision(); t != nil {
-		t.text(b)
+	rows := r.deciding()
+	if len(rows) > 0 {
+		r.decision(rows).text(b)
 	}
 	b.WriteString("\n")
-	for _, s := range r.remarks() {
+	for _, s := range r.remarks(rows) {
 		fmt.Fprintf(b, "  %s\n", s)
 	}
 	if hint := r.hint(); hint != "" {
@@ -52,17 +53,16 @@ func (r *Report) brief(b *strings.Builder) {
 }
 
 // remarks returns what a reader should know besides the rows that decide, a line each: large changes of rows that are not
-// gated, what is missing, why rows cannot be judged, and notes.
-func (r *Report) remarks() (lines []string) {
-	shown := r.deciding()
+// gated, what is missing, why rows cannot be judged, and notes. A table shows the rows shown.
+func (r *Report) remarks(shown []*Row) (lines []string) {
 	if moves := r.moves(shown...); len(moves) > 0 {
 		lines = append(lines, movesTitle())
 		for _, s := range moves {
 			lines = append(lines, "  "+s)
 		}
 	}
-	shown = slices.DeleteFunc(shown, func(row *Row) bool { return row.Source != nil }) // a line has the tool's figures
-	lines = append(lines, slices.Concat(r.lacking(), r.reasons(shown...), r.power())...)
+	own := slices.DeleteFunc(slices.Clone(shown), func(row *Row) bool { return row.Source != nil }) // a line has the figures of another tool
+	lines = append(lines, slices.Concat(r.lacking(), r.reasons(own...), r.power())...)
 	for _, s := range r.Notes {
 		lines = append(lines, "note: "+redact.Line(s))
 	}
@@ -87,12 +87,8 @@ func (r *Report) deciding() (rows []*Row) {
 	return rows[:min(len(rows), mostDeciding)]
 }
 
-// decision returns the table of the rows that decide, with their names in words. It returns nil if there are none.
-func (r *Report) decision() *table {
-	rows := r.deciding()
-	if len(rows) == 0 {
-		return nil
-	}
+// decision returns the table of the rows that decide, with their names in words.
+func (r *Report) decision(rows []*Row) *table {
 	t := &table{head: []string{"", "old", "new", "change", "allowed", "verdict"}}
 	name := r.namer()
 	for _, row := range rows {

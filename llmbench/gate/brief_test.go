@@ -66,7 +66,7 @@ func TestBriefNames(t *testing.T) {
 		}
 		r := judge(t, "Unit req/s better=higher gate=5%", text, text, Options{})
 		var names []string
-		for _, row := range r.decision().rows {
+		for _, row := range r.decision(r.deciding()).rows {
 			names = append(names, row[0])
 		}
 		assert.DeepEqual(t, names, c.want)
@@ -93,11 +93,11 @@ func TestBriefOrder(t *testing.T) {
 	}
 	r := judge(t, units, side(90, 0, "BenchmarkC 1 100 req/s"), side(190, 2, strings.Join(many, "\n")), Options{AllowRemoved: true})
 	var verdicts []string
-	for _, row := range r.decision().rows {
+	for _, row := range r.decision(r.deciding()).rows {
 		verdicts = append(verdicts, row[len(row)-1])
 	}
 	assert.DeepEqual(t, verdicts[:4], []string{"REGRESSION", "no worse", "removed", "added"})
-	assert.DeepEqual(t, r.remarks(), []string(nil))
+	assert.DeepEqual(t, r.remarks(r.deciding()), []string(nil))
 	assert.Equal(t, r.rest(), "5 more gated rows and 2 rows without a margin")
 	var text strings.Builder
 	assert.NilError(t, r.Text(&text))

@@ -18,10 +18,11 @@ func (r *Report) Markdown(w io.Writer) error {
 		fmt.Fprintf(&b, ", %s: %s", markdown.EscapeInline(s.Key), markdown.EscapeInline(s.Value))
 	}
 	b.WriteString("\n")
-	if t := r.decision(); t != nil {
-		t.markdown(&b)
+	rows := r.deciding()
+	if len(rows) > 0 {
+		r.decision(rows).markdown(&b)
 	}
-	if remarks := r.remarks(); len(remarks) > 0 {
+	if remarks := r.remarks(rows); len(remarks) > 0 {
 		b.WriteString("\n")
 		for _, s := range remarks {
 			text := strings.TrimLeft(s, " ")
