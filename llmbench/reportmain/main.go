@@ -27,8 +27,8 @@ const variable = "LLMBENCH_REPORT"
 //	func TestMain(m *testing.M) { os.Exit(reportmain.Main(m)) }
 //
 // If LLMBENCH_REPORT is set, the page is written to the file of that name when all benchmarks have ended, also after an
-// interrupt. It has the results of this process alone. The records of the page are written to LLMBENCH_OUT, or to a
-// temporary folder. Main says which file it wrote. If it cannot write the page, it says why and returns at least 1. If no
+// interrupt. The page has the results of this run, and not older records in LLMBENCH_OUT. Of several shards, shard 0 writes
+// the page of all. The records of the page are written to LLMBENCH_OUT, or to a temporary folder. Main says which file it wrote. If it cannot write the page, it says why and returns at least 1. If no
 // benchmark wrote records, there is no page, and Main returns what llmbench.Main returns.
 func Main(m *testing.M) int {
 	flag.Parse()
