@@ -29,7 +29,8 @@
 // With "starved", two of three clients have the whole machine, and one has 2 % of a CPU. That client runs in a
 // cgroup, which needs root. All metrics are shown. The promises are:
 //
-//   - client-err-% is above 5 % for every starved client.
+//   - client-err-% is above 5 % for every starved client, or within a factor of 2 of the client's largest true error:
+//     on a fast machine, 2 % of a CPU is almost enough.
 //   - client-err-% is at most 5 % for every other client whose metrics are all within 2.5 % of the truth.
 //
 // With "k6", the client is k6 with the extension in llmbench/k6, and each virtual user (VU) is a stream. The

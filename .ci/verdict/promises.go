@@ -84,9 +84,10 @@ func (c check) promises(all []result) []promise {
 func starvedPromises(all []result) []promise {
 	limited := only(all, func(r result) bool { return r.Starved })
 	other := only(all, func(r result) bool { return !r.Starved && r.worst() <= maxShown/2. })
-	noticed, accused := len(only(limited, result.accused)), len(only(other, result.accused))
+	noticed := len(only(limited, func(r result) bool { return r.accused() || r.ClientError != nil && r.told() }))
+	accused := len(only(other, result.accused))
 	return []promise{
-		{noticed == len(limited), fmt.Sprintf("client-err-%% is above %d %% for %d of %d starved clients: want all", maxShown, noticed, len(limited))},
+		{noticed == len(limited), fmt.Sprintf("client-err-%% is above %d %%, or within a factor of 2 of the truth, for %d of %d starved clients: want all", maxShown, noticed, len(limited))},
 		{accused == 0, fmt.Sprintf("client-err-%% is above %d %% for %d of %d other clients within %v %% of the truth: want none", maxShown, accused, len(other), maxShown/2.)},
 	}
 }

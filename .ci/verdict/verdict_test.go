@@ -144,6 +144,8 @@ func TestOtherPromises(t *testing.T) {
 	}{
 		{starved, []result{run(false, 5, 1), run(true, 5.1, 100), run(true, 100, 10)}, []bool{true, true}},
 		{starved, []result{run(true, 5.1, 100), run(true, 5, 100)}, []bool{false, true}},
+		{starved, []result{run(true, 4.8, 4.8), run(true, 1, 1.9)}, []bool{true, true}},
+		{starved, []result{run(true, 2.1, 4.8)}, []bool{false, true}},
 		{starved, []result{unknown}, []bool{false, true}},
 		{starved, []result{run(false, 5.1, 2.6), run(false, 5.1, 2.5)}, []bool{true, false}},
 		{starved, []result{run(false, 5.1, 2.6)}, []bool{true, true}},
