@@ -66,6 +66,7 @@ func Run(b *testing.B, t Target, l Load) *Result {
 		if err := r.endRecords(); err != nil {
 			b.Errorf("records: %v", err)
 		}
+		process.Ended()
 	}()
 	if err := r.begin(ctx); err != nil {
 		fatal(b, err)

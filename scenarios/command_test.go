@@ -102,7 +102,7 @@ func TestCommandMeasures(t *testing.T) {
 		assert.NilError(t, err, "%s", out)
 		assert.Equal(t, strings.Contains(string(out), "# LLMBENCH_REPORT=page.html: no page: no benchmark wrote records"), len(args) == 1, "%s", out)
 	}
-	for path, want := range map[string]string{"page.txt": "LLMBENCH_REPORT=page.txt: want the path of a file whose name ends in .html\n", "no/page.html": "no such file or directory"} {
+	for path, want := range map[string]string{"page.txt": `LLMBENCH_REPORT=page.txt: "page.txt": want the path of a file whose name ends in .html, host:port, or one of each`, "no/page.html": "no such file or directory"} {
 		cmd := exec.CommandContext(ctx, name, "-bench=Serve")
 		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_REPORT="+path)
 		out, err := cmd.CombinedOutput()

@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchreport/internal/live"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/internal/cli"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/live"
 )
 
 const serveUsage = "usage: benchreport serve [-addr address] [folder]"
@@ -62,7 +61,7 @@ func serveUntil(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) {
 		fmt.Fprintf(stdout, "%s does not exist yet: a benchmark with LLMBENCH_OUT=%[1]s makes it\n", folder)
 	}
-	if ip, err := netip.ParseAddrPort(l.Addr().String()); err != nil || !ip.Addr().Unmap().IsLoopback() {
+	if !live.IsLocal(l.Addr()) {
 		fmt.Fprintf(stderr, "benchreport: warning: everybody who reaches %s can read the records, without a password and without encryption\n", l.Addr())
 	}
 	if err := live.NewServer(live.NewWatcher(folder), host).Serve(ctx, l); err != nil {

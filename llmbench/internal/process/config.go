@@ -19,7 +19,7 @@ type Config struct {
 	Priority    bool         // LLMBENCH_PRIORITY is auto: the threads have a better place in the queue for a CPU during passes
 	Progress    screen.Place // LLMBENCH_PROGRESS: the terminal for progress and results; "" means auto
 	Price       float64      // LLMBENCH_PRICE: the price of an hour of the server; 0: not set
-	Report      string       // LLMBENCH_REPORT: the file of the page, which only reportmain.Main makes; "" is none
+	Report      string       // LLMBENCH_REPORT: file or address of the page, which only reportmain.Main makes; "" is none
 	Shards      shard.Config
 }
 
@@ -54,7 +54,7 @@ func parseConfig(r *env.Reader) Config {
 	c.Priority = priority == "auto"
 	env.Read(r, &c.Progress, "LLMBENCH_PROGRESS", env.OneOf(screen.Auto, screen.TTY, screen.None), "auto, tty or none")
 	env.Read(r, &c.Price, "LLMBENCH_PRICE", price.Parse, price.Want)
-	env.Read(r, &c.Report, "LLMBENCH_REPORT", env.Text, "a file for the page")
+	env.Read(r, &c.Report, "LLMBENCH_REPORT", env.Text, "a file for the page, or an address at which it is shown")
 	c.Shards = shard.ReadFrom(r)
 	return c
 }

@@ -42,6 +42,7 @@ type process struct {
 	preamble  resultline.Printer // prints nothing if Main was not called for benchmarks
 	passes    map[string]int     // number of passes of each benchmark
 	attach    attach             // of Main
+	afterRun  func()             // of AfterRun; nil if there is none
 	unedited  bool               // attach could not have lines edited
 	watched   map[string]bool    // names of the top-level benchmarks that called Watch, or whose sub-benchmarks did
 	own       []sample.Unit      // units of loads

@@ -14,6 +14,16 @@ func Show(e screen.Entry) {
 	p.table.Add(e)
 }
 
+// AfterRun makes Ended call f after each load, when the load's records are complete. It must be called before Main.
+func AfterRun(f func()) { current.afterRun = f }
+
+// Ended says that the records of a load are complete.
+func Ended() {
+	if f := current.afterRun; f != nil {
+		f()
+	}
+}
+
 // ShowPass shows the progress of a pass until stop is called. It shows it on the terminal, if there is one,
 // and otherwise in the log.
 func ShowPass(pass screen.Pass, logf func(string, ...any)) (stop func()) {

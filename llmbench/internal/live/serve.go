@@ -66,6 +66,12 @@ func NewServer(w *Watcher, host string) *Server {
 // pictures are part of the page. The policy does not let the page send requests.
 const reportPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+// IsLocal reports whether only this machine reaches addr.
+func IsLocal(addr net.Addr) bool {
+	ip, err := netip.ParseAddrPort(addr.String())
+	return err == nil && ip.Addr().Unmap().IsLoopback()
+}
+
 // Serve watches the folder and serves requests on l until ctx ends. Then it ends the event streams, waits up to
 // five seconds for other responses, and closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
