@@ -25,7 +25,7 @@ func prepareServe(o Options, _ config) (Options, error) {
 	if err != nil {
 		return o, err
 	}
-	if most := slices.Max(s.concurrencies(serveUsers...)); o.closedLoop(data) && o.Requests > 0 && o.Requests < most {
+	if most := slices.Max(o.serveUsers()); o.closedLoop(data) && o.Requests > 0 && o.Requests < most {
 		return o, fmt.Errorf("LLMBENCH_REQUESTS=%d: want at least %d, the largest concurrency", o.Requests, most)
 	}
 	return o, nil
@@ -37,8 +37,22 @@ func (o Options) closedLoop(data benchdata.Workload) bool {
 	return len(o.Rates) == 0 && len(o.Stages) == 0 && (!isTrace || len(o.Concurrencies) > 0)
 }
 
-// serveUsers holds the concurrencies of Serve if the options have none.
-var serveUsers = []int{1, 8}
+// serveUsers returns the concurrencies in the options. If there are none, it returns those of 1, 4, 16 and 64 for which
+// there are enough requests.
+func (o Options) serveUsers() []int {
+	if len(o.Concurrencies) > 0 {
+		return o.Concurrencies
+	}
+	users := []int{1, 4, 16, 64}
+	for o.Requests > 0 && len(users) > 1 && o.Requests < users[len(users)-1] {
+		users = users[:len(users)-1]
+	}
+	return users
+}
+
+// quadrupleGain is the gain at which quadrupling the users no longer raises the throughput: that of two doublings that each
+// gain saturationGain.
+const quadrupleGain = (1+saturationGain)*(1+saturationGain) - 1
 
 // serve measures the load that the options describe: a closed loop at each of the concurrencies, an open
 // loop at each of the rates or in stages, or the replay of a trace.
@@ -52,11 +66,7 @@ func serve(b *testing.B, s server) {
 		}
 		switch {
 		case o.closedLoop(data):
-			s.perUsers(b, serveUsers, func(b *testing.B, users int) {
-				l := s.serveLoad(b, s.fewest(max(16, 8*users), users, 4), 2*users)
-				l.Concurrency = users
-				s.run(b, l)
-			})
+			s.serveClosedLoop(b)
 		case len(o.Stages) > 0:
 			s.serveStages(b)
 		case len(o.Rates) > 0:
@@ -67,6 +77,22 @@ func serve(b *testing.B, s server) {
 			t := data.(benchdata.Trace)
 			b.Run(fmt.Sprintf("speed=%g", cmp.Or(t.Speed, 1)), func(b *testing.B) { s.serveTrace(b, t) })
 		}
+	})
+}
+
+// serveClosedLoop measures closed loops. If the options have no concurrencies, it skips those at which a server that is not
+// simulated would only let more users wait.
+func (s server) serveClosedLoop(b *testing.B) {
+	w := &sweeper{points: map[int][]point{}}
+	s.perUsers(b, s.options.serveUsers(), func(b *testing.B, users int) {
+		if len(s.options.Concurrencies) == 0 && !s.options.Simulated && w.saturated(quadrupleGain) {
+			last := w.loads[len(w.loads)-1]
+			harness.Skip(b, fmt.Sprintf("%d users got less than %.0f %% more output-tok/s than %d, so that more users would only wait; LLMBENCH_CONCURRENCY=1,4,16,64 measures them, too",
+				last, 100*quadrupleGain, w.loads[len(w.loads)-2]))
+		}
+		l := s.serveLoad(b, s.fewest(max(16, 8*users), users, 4), 2*users)
+		l.Concurrency = users
+		w.add(users, s.run(b, l))
 	})
 }
 

@@ -1,13 +1,87 @@
 package scenarios
 
 import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
+
+func TestServeUsers(t *testing.T) {
+	for _, c := range []struct {
+		options Options
+		want    string
+	}{
+		{Options{}, "[1 4 16 64]"},
+		{Options{Requests: 64}, "[1 4 16 64]"},
+		{Options{Requests: 63}, "[1 4 16]"},
+		{Options{Requests: 1}, "[1]"},
+		{Options{Requests: 1, Concurrencies: []int{2, 8}}, "[2 8]"}, // prepareServe refuses it
+	} {
+		assert.Equal(t, fmt.Sprint(c.options.serveUsers()), c.want)
+	}
+}
+
+// TestServeStops checks which of Serve's loads are measured on a server with a URL, and which are skipped with a reason.
+func TestServeStops(t *testing.T) {
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	for _, c := range []struct {
+		name  string
+		alone bool // the server answers one request at a time, and more slowly from the second load on
+		env   string
+		want  string // the concurrencies that are measured
+		says  string
+	}{
+		{"more users, more tokens", false, "LLMBENCH_REQUESTS=16", "1 4 16", ""},
+		{"more users only wait", true, "LLMBENCH_REQUESTS=16", "1 4", "concurrency=16 is skipped: 4 users got less than 21 % more output-tok/s than 1, so that more users would only wait; LLMBENCH_CONCURRENCY=1,4,16,64 measures them, too"},
+		{"asked for", true, "LLMBENCH_CONCURRENCY=1,4,16", "1 4 16", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			mock, err := mockserver.New(mockserver.Config{TTFT: 5 * time.Millisecond})
+			assert.NilError(t, err)
+			var one sync.Mutex
+			chats := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if c.alone && r.URL.Path == "/v1/chat/completions" {
+					one.Lock()
+					defer one.Unlock()
+					if chats++; chats > 24 { // two of the probe, 18 of one user, and a few of the next warm-up came before
+						time.Sleep(100 * time.Millisecond)
+					}
+				}
+				mock.ServeHTTP(w, r)
+			}))
+			defer server.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, self, "-test.run=^$", "-test.bench=Serve", "-test.benchtime=1x")
+			cmd.Env = append(os.Environ(), "LLMBENCH_URL="+server.URL, "LLMBENCH_CLIENT_BOUND=report", "LLMBENCH_OUTPUT=2", c.env)
+			out, err := cmd.CombinedOutput()
+			assert.NilError(t, err, "%s", out)
+			var measured []string
+			for _, m := range regexp.MustCompile(`(?m)^BenchmarkServe/.*/concurrency=(\d+).* req/s`).FindAllSubmatch(out, -1) {
+				measured = append(measured, string(m[1]))
+			}
+			assert.Equal(t, strings.Join(measured, " "), c.want, "%s", out)
+			assert.Assert(t, strings.Contains(string(out), c.says), "%s", out)
+		})
+	}
+}
 
 // TestServeMix checks that a mix divides the requests among its models, by another draw in each pass, and that
 // results name it.

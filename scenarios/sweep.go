@@ -42,7 +42,7 @@ func sweep(b *testing.B, s server) {
 	workload, s, draw := s.prompted(pick(s, 512, 64), pick(s, 128, 16))
 	b.Run(fmt.Sprintf("workload=%s/stream=true", workload), func(b *testing.B) {
 		w := &sweeper{points: map[int][]point{}}
-		for c := 1; c <= most && !w.saturated(); c *= 2 {
+		for c := 1; c <= most && !w.saturated(saturationGain); c *= 2 {
 			b.Run(fmt.Sprintf("concurrency=%d", c), func(b *testing.B) {
 				l := llmbench.Load{Concurrency: c, SLO: s.options.Limits}
 				w.add(c, s.run(b, s.fresh(b, l, s.fewest(max(16, 8*c), c, 2), pick(s, c, 1), draw)))
@@ -146,14 +146,15 @@ func (w *sweeper) sample(i int) (all []point) {
 	return all
 }
 
-// saturated reports whether the server was full at the last concurrency, in every repetition of -count.
-func (w *sweeper) saturated() bool {
+// saturated reports whether the last concurrency raised the throughput by less than gain, as a share, in every repetition
+// of -count.
+func (w *sweeper) saturated(gain float64) bool {
 	if len(w.loads) == 0 {
 		return false
 	}
 	last := w.loads[len(w.loads)-1]
 	for i := range w.points[last] {
-		if !search.Saturated(plain(w.sample(i)), saturationGain) {
+		if !search.Saturated(plain(w.sample(i)), gain) {
 			return false
 		}
 	}

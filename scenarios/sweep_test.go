@@ -20,7 +20,7 @@ import (
 func TestSweepKnee(t *testing.T) {
 	virtual(t, mockserver.Config{TTFT: 900 * time.Millisecond, PerToken: 100 * time.Millisecond, Slots: 8}, func(t *testing.T, target llmbench.Target) {
 		w := &sweeper{points: map[int][]point{}}
-		for c := 1; !w.saturated(); c *= 2 {
+		for c := 1; !w.saturated(saturationGain); c *= 2 {
 			requests, err := words(8*c, uint64(c))
 			assert.NilError(t, err)
 			result, err := llmbench.Pass(t.Context(), "", target, llmbench.Load{Requests: requests, Concurrency: c})
@@ -73,11 +73,11 @@ func TestSweepEnds(t *testing.T) {
 		return point{Point: search.Point{Load: load, Throughput: throughput, Latency: 1}}
 	}
 	w := &sweeper{}
-	assert.Assert(t, !w.saturated())
+	assert.Assert(t, !w.saturated(saturationGain))
 	w = &sweeper{loads: []int{1, 2}, points: map[int][]point{1: {at(1, 10), at(1, 10)}, 2: {at(2, 10), at(2, 20)}}}
-	assert.Assert(t, !w.saturated(), "throughput still rises in the second sample")
+	assert.Assert(t, !w.saturated(saturationGain), "throughput still rises in the second sample")
 	w.loads, w.points[4] = []int{1, 2, 4}, []point{at(4, 10), at(4, 21)}
-	assert.Assert(t, w.saturated())
+	assert.Assert(t, w.saturated(saturationGain))
 }
 
 // TestSweepWithheld checks when a withheld value prevents a knee. It must do so only if the bounds

@@ -133,7 +133,7 @@ func TestVariablesMeasured(t *testing.T) {
 		{"SLO", "LLMBENCH_REQUESTS=5 LLMBENCH_WARMUP=1", 1, []string{"LLMBENCH_REQUESTS=5: SLO does not read it; it is for all scenarios but ColdStart, ", "LLMBENCH_WARMUP=1: SLO does not read it; it is for Serve\n"}},
 		{"GatewayOverhead", "LLMBENCH_DATASET=random", 1, []string{"LLMBENCH_DATASET=random: GatewayOverhead does not read it; "}},
 		{"ColdStart", "LLMBENCH_INPUT=3", 1, []string{"LLMBENCH_INPUT=3: ColdStart does not read it; "}},
-		{"(Accuracy|Interference|Serve|Trace)", "LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json LLMBENCH_OUTPUT=3 LLMBENCH_MAX_FAIL=0.1", 0, []string{"/workload=sharegpt/stream=true/concurrency=8", "/workload=arithmetic/", "/workload=bursts/", " 100.0 accuracy-%",
+		{"(Accuracy|Interference|Serve|Trace)", "LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json LLMBENCH_OUTPUT=3 LLMBENCH_MAX_FAIL=0.1", 0, []string{"/workload=sharegpt/stream=true/concurrency=16", "/workload=arithmetic/", "/workload=bursts/", " 100.0 accuracy-%",
 			"# BenchmarkAccuracy/backend=mock/model=mock: LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json is read by Serve, and not by Accuracy, Interference, Trace, which run without it\n"}},
 		{"Decode", "LLMBENCH_FULL=1 LLMBENCH_REQUESTS=4", 1, []string{"LLMBENCH_REQUESTS=4: Decode sends published loads as they are, because LLMBENCH_FULL is 1\n"}},
 		{"(Decode|Prefill|Serve)", "LLMBENCH_RATE=500 LLMBENCH_REQUESTS=4", 0, []string{"LLMBENCH_RATE=500 is read by Serve, and not by Decode, Prefill, which run without it\n", "BenchmarkDecode/", "/rate=500"}},

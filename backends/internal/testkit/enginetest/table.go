@@ -86,7 +86,7 @@ var Engines = []Engine{
 			TTFT: "sglang:time_to_first_token_seconds", E2E: "sglang:e2e_request_latency_seconds",
 		},
 		MaxLen: 4096, AnyModel: true,
-		Lacks: []string{"Embeddings", "Rerank"},
+		Lacks: []string{"Reasoning", "ToolCalls", "StructuredOutput", "Embeddings", "Rerank"},
 	},
 	{
 		Name: "transformers", Title: "transformers serve", Version: "5.8.1",
@@ -99,7 +99,7 @@ var Engines = []Engine{
 		}},
 		ready: answer{"/health", ""},
 		Body:  `{"min_tokens":null,"ignore_eos":null}`,
-		Lacks: []string{"Reasoning", "ToolCalls", "StructuredOutput", "Embeddings", "Rerank"},
+		Lacks: []string{"Reasoning", "ToolCalls", "Embeddings", "Rerank"},
 	},
 	{
 		Name: "ollama", Title: "Ollama", Version: "0.17.4",
