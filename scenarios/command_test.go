@@ -3,6 +3,7 @@ package scenarios
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"os"
 	"os/exec"
@@ -86,7 +87,7 @@ func TestCommandMeasures(t *testing.T) {
 	}
 	cmd := exec.CommandContext(ctx, name, "-bench=Serve")
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_CONCURRENCY=2", "LLMBENCH_REQUESTS=4", "LLMBENCH_OUTPUT=4", "LLMBENCH_CLIENT_BOUND=report", "LLMBENCH_REPORT=page.html", "LLMBENCH_PRICE=2.49/h", "LLMBENCH_OUT=out[1")
+	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_CONCURRENCY=2", "LLMBENCH_REQUESTS=4", "LLMBENCH_OUTPUT=4", "LLMBENCH_CLIENT_BOUND=report", "LLMBENCH_REPORT=page.html,page.json", "LLMBENCH_PRICE=2.49/h", "LLMBENCH_OUT=out[1")
 	out, err := cmd.CombinedOutput()
 	assert.NilError(t, err, "%s", out)
 	for _, want := range []string{"BenchmarkServe/backend=url/", "concurrency=2", " output-tok/s ", "\nPASS\n"} {
@@ -95,6 +96,9 @@ func TestCommandMeasures(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(cmd.Dir, "page.html"))
 	assert.NilError(t, err, "%s", out)
 	assert.Assert(t, strings.Contains(string(page), "concurrency=2") && strings.Contains(string(page), "price of a million output tokens") && strings.Contains(string(out), "# the page with these results: "+filepath.Join(cmd.Dir, "page.html")), "%s", out)
+	summary, err := os.ReadFile(filepath.Join(cmd.Dir, "page.json"))
+	assert.NilError(t, err, "%s", out)
+	assert.Assert(t, json.Valid(summary) && bytes.Contains(summary, []byte(`"concurrency": "2"`)) && bytes.Contains(summary, []byte(`"price/Mtok": {`)), "%s", summary)
 	for _, args := range [][]string{{"-test.bench=serve"}, {"-test.bench=Serve", "-test.list=Serve"}} { // nothing is measured
 		cmd := exec.CommandContext(ctx, self, append(args, "-test.run=^$")...)
 		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "LLMBENCH_REPORT=page.html")
@@ -102,7 +106,7 @@ func TestCommandMeasures(t *testing.T) {
 		assert.NilError(t, err, "%s", out)
 		assert.Equal(t, strings.Contains(string(out), "# LLMBENCH_REPORT=page.html: no page: no benchmark wrote records"), len(args) == 1, "%s", out)
 	}
-	for path, want := range map[string]string{"page.txt": `LLMBENCH_REPORT=page.txt: "page.txt": want the path of a file whose name ends in .html, host:port, or one of each`, "no/page.html": "no such file or directory"} {
+	for path, want := range map[string]string{"page.txt": `LLMBENCH_REPORT=page.txt: "page.txt": want the path of a file whose name ends in .html or in .json, host:port, or one of each`, "a.html,b.html": `"b.html": want the path of a file`, "no/page.html": "no such file or directory"} {
 		cmd := exec.CommandContext(ctx, name, "-bench=Serve")
 		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_REPORT="+path)
 		out, err := cmd.CombinedOutput()

@@ -30,7 +30,7 @@ func New(d *Data, o Options) (*Report, error) {
 	if err := setPrices(d.Rows, o.Prices); err != nil {
 		return nil, err
 	}
-	r := &Report{Title: cmp.Or(o.Title, "Benchmark report"), Command: o.Command, Sources: d.Sources}
+	r := &Report{Title: cmp.Or(o.Title, "Benchmark report"), Command: o.Command, Sources: d.Sources, rows: slices.Concat(d.Rows, d.Broken)}
 	groups := systems.Groups(d.Rows, o.Parts)
 	limits := map[*systems.Group]systems.SLO{}
 	for _, g := range groups {

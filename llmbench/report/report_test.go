@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compat"
@@ -462,4 +463,21 @@ func FuzzPage(f *testing.F) {
 			t.Fatal("a broken page")
 		}
 	})
+}
+
+// TestJSON checks the summary of two samples, of a figure that one sample withheld, and of a benchmark without a result.
+func TestJSON(t *testing.T) {
+	path := file(t, "a.txt", `model: m
+BenchmarkServe/backend=mock/concurrency=2-4 1 100 output-tok/s 5e6 p50-ttft-ns
+--- BENCH: BenchmarkServe/backend=mock/concurrency=2-4
+    x.go:1: it was <slow> & late
+BenchmarkServe/backend=mock/concurrency=2-4 1 300 output-tok/s
+--- FAIL: BenchmarkServe/backend=mock/concurrency=4-4
+    x.go:1: nobody listens
+FAIL
+`)
+	r, _ := pageOf(t, Options{Title: "T"}, path)
+	var b bytes.Buffer
+	assert.NilError(t, r.JSON(&b))
+	golden.Assert(t, strings.ReplaceAll(b.String(), filepath.Dir(path), "DIR"), "summary.json")
 }

@@ -42,7 +42,8 @@ type Report struct {
 	Sources  []Source
 	Command  string // the command line that made the report, or ""
 
-	brief Table // for texts
+	brief Table          // for texts
+	rows  []*results.Row // for JSON
 }
 
 // A Section is a part of the page with its pictures.

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,13 +32,14 @@ const variable = "LLMBENCH_REPORT"
 //	func TestMain(m *testing.M) { os.Exit(reportmain.Main(m)) }
 //
 // If LLMBENCH_REPORT is the name of a file, the page is written to it after a load, and when all benchmarks have ended, also
-// after an interrupt. A page that takes long to write is written after fewer loads: between them, writing takes at most a
+// after an interrupt. If the name ends in .json, the file has a summary for programs instead (see README.md of package report).
+// A page that takes long to write is written after fewer loads: between them, writing takes at most a
 // tenth of the time. The page has the results of this run, and not older records in LLMBENCH_OUT. Of several shards, shard 0
 // writes the page of all.
 //
 // If LLMBENCH_REPORT is host:port, such as 127.0.0.1:0, a page there shows the runs in LLMBENCH_OUT until the program
 // ends; port 0 is any free one. The page costs this process the reading of its own records, once a second. The variable may
-// have both, with a comma between them.
+// have one of each, with commas between them.
 //
 // The records of the page are written to LLMBENCH_OUT, or to a temporary folder. Main says which file it wrote. If it cannot
 // write the page, it says why and returns at least 1. If no benchmark wrote records, there is no page, and Main returns what
@@ -60,7 +62,7 @@ func Main(m *testing.M) int {
 	defer p.close()
 	process.AfterRun(p.afterRun)
 	code := llmbench.Main(m)
-	if shard, _ := harness.Shard(); shard > 0 || p.path == "" {
+	if shard, _ := harness.Shard(); shard > 0 || len(p.files) == 0 {
 		return code // shard 0 has the results of all
 	}
 	switch err := p.write(); {
@@ -71,7 +73,9 @@ func Main(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "%s=%s: no page: %v\n", variable, value, err)
 		return max(code, 1)
 	}
-	fmt.Fprintf(os.Stderr, "# the page with these results: %s\n", p.path)
+	for _, path := range p.files {
+		fmt.Fprintf(os.Stderr, "# the page with these results: %s\n", path)
+	}
 	return code
 }
 
@@ -80,9 +84,9 @@ var errNothing = errors.New("no benchmark wrote records")
 
 // A runPage is the page of the results of this process.
 type runPage struct {
-	path    string // the file, or "" if there is none
-	out     string // the folder of records
-	temp    bool   // out is temporary
+	files   []string // at most one page, whose name ends in .html, and one summary
+	out     string   // the folder of records
+	temp    bool     // out is temporary
 	old     map[string]time.Time
 	written time.Time     // when the page was written last
 	took    time.Duration // how long that took
@@ -96,15 +100,19 @@ func newPage(value string) (p *runPage, err error) {
 	addr := ""
 	for part := range strings.SplitSeq(value, ",") {
 		_, _, notAddr := net.SplitHostPort(part)
+		ext := filepath.Ext(part)
+		another := slices.ContainsFunc(p.files, func(path string) bool { return filepath.Ext(path) == ext })
 		switch {
-		case strings.HasSuffix(part, ".html") && p.path == "":
-			if p.path, err = writable(part); err != nil {
+		case (ext == ".html" || ext == ".json") && !another:
+			path, err := writable(part)
+			if err != nil {
 				return nil, err
 			}
+			p.files = append(p.files, path)
 		case notAddr == nil && addr == "":
 			addr = part
 		default:
-			return nil, fmt.Errorf("%q: want the path of a file whose name ends in .html, host:port, or one of each", part)
+			return nil, fmt.Errorf("%q: want the path of a file whose name ends in .html or in .json, host:port, or one of each", part)
 		}
 	}
 	if p.out == "" {
@@ -176,7 +184,7 @@ const seldom = 10
 
 // afterRun writes the page after a load. Main writes it again at the end, and reports errors then.
 func (p *runPage) afterRun() {
-	if shard, _ := harness.Shard(); shard == 0 && p.path != "" && time.Since(p.written) >= seldom*p.took {
+	if shard, _ := harness.Shard(); shard == 0 && len(p.files) > 0 && time.Since(p.written) >= seldom*p.took {
 		_ = p.write()
 	}
 }
@@ -217,11 +225,20 @@ func (p *runPage) write() error {
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer // complete in memory first, so that an error leaves no partial page
-	if err := r.HTML(&b); err != nil {
-		return err
+	for _, path := range p.files {
+		write := r.HTML
+		if filepath.Ext(path) == ".json" {
+			write = r.JSON
+		}
+		var b bytes.Buffer // complete in memory first, so that an error leaves no partial page
+		if err := write(&b); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(p.path, b.Bytes(), 0o666)
+	return nil
 }
 
 // close ends the page at an address, and removes the temporary folder.

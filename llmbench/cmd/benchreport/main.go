@@ -23,7 +23,7 @@
 // system of its own. The report lists the files of folders that were not read. The flags are:
 //
 //	-o file            write the report here (report.html); - is stdout
-//	-format format     html, or the answer alone, in fewer than 60 lines, as text or md
+//	-format format     html, json for programs, or the answer alone, in fewer than 60 lines, as text or md
 //	                   (GitHub Flavored Markdown), by default on stdout (html)
 //	-pictures folder   write each picture here too, as SVG, PNG and CSV
 //	-title text        the title of the page (Benchmark report)
@@ -154,7 +154,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 		return err
 	})
-	fs.StringVar(&o.format, "format", "html", "the `format` of the report: html, or the answer alone as text or md")
+	fs.StringVar(&o.format, "format", "html", "the `format` of the report: html, json for programs, or the answer alone as text or md")
 	fs.StringVar(&o.as, "as", "", "print what this `tool` would have printed for records; list names the tools and their releases")
 	fs.StringVar(&o.metrics, "percentile-metrics", "", "with -as vllm: the `metrics` that have sections, as vLLM's own flag (default ttft,tpot,itl)")
 	fs.StringVar(&o.percentiles, "metric-percentiles", "", "with -as vllm: the `percentiles` in the sections, as vLLM's own flag (default 99)")
@@ -174,8 +174,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		err = errors.New("no files: want benchmark files, result files of other tools, records or folders of them")
 	case o.as == "" && (given["json"] || given["pass"] || given["percentile-metrics"] || given["metric-percentiles"]):
 		err = errors.New("-json, -pass, -percentile-metrics and -metric-percentiles: want -as too")
-	case !slices.Contains([]string{"html", "text", "md"}, o.format):
-		err = fmt.Errorf("-format %q: want html, text or md", o.format)
+	case !slices.Contains([]string{"html", "json", "text", "md"}, o.format):
+		err = fmt.Errorf("-format %q: want html, json, text or md", o.format)
 	case o.format != "html" && given["pictures"]:
 		err = fmt.Errorf("-pictures with -format %s: want -format html", o.format)
 	case o.as != "" && (given["o"] || given["format"] || given["pictures"] || given["base"] || given["parts"] || given["title"] || given["slo"] || given["price"]):

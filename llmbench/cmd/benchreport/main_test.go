@@ -66,7 +66,7 @@ func TestExitStatus(t *testing.T) {
 		{[]string{out, path("a.txt")}, 0, "\n\nwrote " + path("out.html") + "\n", ""},
 		{[]string{out, "-pictures", path("drawn"), path("three.txt")}, 0, "\n\nwrote " + path("out.html") + ", and 6 files of pictures to " + path("drawn") + "\n", ""},
 		{[]string{"-o=-", "-pictures", path("drawn"), path("three.txt")}, 0, "</html>", "benchreport: wrote 6 files of pictures to " + path("drawn") + "\n"},
-		{[]string{"-format=pdf", path("a.txt")}, 2, "", `-format "pdf": want html, text or md`},
+		{[]string{"-format=pdf", path("a.txt")}, 2, "", `-format "pdf": want html, json, text or md`},
 		{[]string{"-format=md", "-pictures=x", path("a.txt")}, 2, "", "-pictures with -format md: want -format html"},
 		{[]string{"-as", "vllm", path("r.jsonl")}, 0, "Mean TTFT (ms):                          10.00", ""},
 		{[]string{"-as", "sglang", path("r.jsonl"), path("r.jsonl")}, 0, "r.jsonl\n=====", "benchreport: note: " + path("r.jsonl") + ": cannot tell: Total input tokens, "},

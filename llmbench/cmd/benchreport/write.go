@@ -57,6 +57,10 @@ func (o *options) report(stdout, stderr io.Writer) error {
 		page.WriteString(redact.Printable(r.Text()))
 	case "md":
 		page.WriteString(redact.Printable(r.Markdown()))
+	case "json":
+		if err := r.JSON(&page); err != nil {
+			return err
+		}
 	default:
 		if err := r.HTML(&page); err != nil {
 			return err
