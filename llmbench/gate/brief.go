@@ -8,13 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/perf/benchfmt"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // mostDeciding is the maximum number of rows that decide in a brief report.
@@ -138,70 +133,13 @@ func (r *Report) rest() string {
 	return strings.Join(parts, " and ")
 }
 
-// namer returns a function that names a row in words, such as "TPOT mean, 8 users". The name omits the parts that all
-// gated rows have in common.
+// namer returns a function that names a row in words, such as "output tokens per second at 8 users".
 func (r *Report) namer() func(row *Row) string {
-	shared := r.shared()
-	bases, ends := map[string]bool{}, map[string]bool{}
-	parts := func(row *Row) (base string, loads []string, end string) {
-		b, all := benchfmt.Name(row.Name).Parts()
-		for _, p := range all {
-			if p[0] == '-' {
-				end = string(p)
-			} else if !containsPart(shared, p) {
-				loads = append(loads, redact.Line(inWords(string(p[1:]))))
-			}
-		}
-		return r.qualify(row.Pkg, string(b)), loads, end
-	}
-	for i := range r.Rows {
-		if row := &r.Rows[i]; row.gated() {
-			base, _, end := parts(row)
-			bases[base], ends[end] = true, true
-		}
-	}
+	names := r.names()
 	return func(row *Row) string {
-		base, loads, end := parts(row)
-		words := []string{unitInWords(row)}
-		if len(bases) > 1 {
-			words = append(words, base)
+		if row.Source != nil {
+			return redact.Line(names.Of(row.Source.Tool+": "+row.Source.Key, row.benchmark()))
 		}
-		words = append(words, loads...)
-		if len(ends) > 1 && end != "" {
-			words = append(words, end)
-		}
-		return strings.Join(words, ", ")
+		return redact.Line(names.Row(row.benchmark(), row.Unit))
 	}
-}
-
-// inWords spells a part of a benchmark's name: "8 users" for concurrency=8. A part that is no load stays as it is.
-func inWords(part string) string {
-	key, value, _ := strings.Cut(part, "=")
-	load, v := compare.LoadOf(func(k string) string {
-		if k == key {
-			return value
-		}
-		return ""
-	})
-	if load == "" {
-		return part
-	}
-	return compare.Load(load, v)
-}
-
-// unitInWords spells the unit of a row, with its own unit unless the values show it. A unit that package sample does not
-// have stays as it is.
-func unitInWords(row *Row) string {
-	unit := redact.Line(row.Unit)
-	if row.Source != nil {
-		return fmt.Sprintf("%s: %s", redact.Line(row.Source.Tool), redact.Line(row.Source.Key))
-	}
-	if _, known := sample.Find(sample.Units, unit); !known {
-		return unit
-	}
-	name := columns.Name(unit)
-	if short := columns.Short(unit); (short != unit || strings.HasSuffix(unit, "/s")) && !strings.HasSuffix(name, short) {
-		name += " (" + short + ")"
-	}
-	return name
 }

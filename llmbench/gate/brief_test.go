@@ -37,8 +37,8 @@ func TestBrief(t *testing.T) {
 		}
 	}
 	assert.DeepEqual(t, names, []string{
-		"TTFT p50, 16 users", "output (tok/s), 16 users", "TTFT p50, 8 users", "output (tok/s), 8 users", "TTFT p50, 4 users", "output (tok/s), 4 users",
-		"TTFT p50, 2 users", "output (tok/s), 2 users", "TTFT p50, 1 user", "output (tok/s), 1 user"})
+		"time to first token, p50, at 16 users", "output tokens per second at 16 users", "time to first token, p50, at 8 users", "output tokens per second at 8 users", "time to first token, p50, at 4 users", "output tokens per second at 4 users",
+		"time to first token, p50, at 2 users", "output tokens per second at 2 users", "time to first token, p50, at 1 user", "output tokens per second at 1 user"})
 	start, _, found := strings.Cut(brief.String(), "-v also prints 2 more gated rows, with p-values")
 	assert.Assert(t, found && strings.HasPrefix(text.String(), start), "%s", &brief)
 	assert.Assert(t, strings.Contains(text.String(), "1 row left out: no difference, and a median that is not known to within 100 %"), "%s", &text)
@@ -54,10 +54,10 @@ func TestBriefNames(t *testing.T) {
 		names [2]string
 		want  []string
 	}{
-		{[2]string{"example.com/a/x Serve/concurrency=8-2", "example.org/b-2/x Serve/concurrency=8-2"}, []string{"requests (req/s), example.com/a/x.Serve", "requests (req/s), example.org/b-2/x.Serve"}},
-		{[2]string{"p Serve/concurrency=1-2", "p Serve/concurrency=8-4"}, []string{"requests (req/s), 1 user, -2", "requests (req/s), 8 users, -4"}},
-		{[2]string{"p Serve/model=q-3", "p Serve/model=q-4"}, []string{"requests (req/s), -3", "requests (req/s), -4"}},
-		{[2]string{"p A/rate=2", "p B/rate=2"}, []string{"requests (req/s), A", "requests (req/s), B"}},
+		{[2]string{"example.com/a/x Serve/concurrency=8-2", "example.org/b-2/x Serve/concurrency=8-2"}, []string{"requests per second, example.com/a/x.Serve", "requests per second, example.org/b-2/x.Serve"}},
+		{[2]string{"p Serve/concurrency=1-2", "p Serve/concurrency=8-4"}, []string{"requests per second, -2, at 1 user", "requests per second, -4, at 8 users"}},
+		{[2]string{"p Serve/model=q-3", "p Serve/model=q-4"}, []string{"requests per second, -3", "requests per second, -4"}},
+		{[2]string{"p A/rate=2", "p B/rate=2"}, []string{"requests per second, A", "requests per second, B"}},
 	} {
 		var text string
 		for _, s := range c.names {

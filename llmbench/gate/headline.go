@@ -193,7 +193,7 @@ func (row *Row) worse() float64 {
 
 // worst counts the rows with verdict v, and names the row for which measure returns the largest size.
 func (r *Report) worst(v Verdict, what string, measure func(*Row) (size float64, text string)) string {
-	label := r.labeler()
+	begin := r.worder()
 	name, largest := "", math.Inf(-1)
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -201,7 +201,7 @@ func (r *Report) worst(v Verdict, what string, measure func(*Row) (size float64,
 			continue
 		}
 		if size, text := measure(row); name == "" || size > largest {
-			if name = fmt.Sprintf("%s %s", row.worded(label(row)), row.limitOr(text)); row.Limit == nil {
+			if name = fmt.Sprintf("%s %s", begin(row), row.limitOr(text)); row.Limit == nil {
 				name += fmt.Sprintf(" (margin %s)", row.share(*row.Margin, 4))
 			}
 			largest = size

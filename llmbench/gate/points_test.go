@@ -40,7 +40,7 @@ func TestPoints(t *testing.T) {
 	}{
 		{"equal", accuracyLines(unit, 1, "200", same(97)...), accuracyLines(unit, 1, "200", same(97)...), Pass, ""},
 		{"a loss of 5 points", accuracyLines(unit, 1, "200", same(100)...), accuracyLines(unit, 1, "200", same(95)...), Regression,
-			"A/concurrency=8 accuracy-%: -5.00 points, may be 2 percentage points worse"},
+			"right answers (%), A: -5.00 points, may be 2 percentage points worse"},
 		{"from nothing", accuracyLines(unit, 1, "200", same(0)...), accuracyLines(unit, 1, "200", same(0)...), Pass, ""},
 		{"few questions", accuracyLines(unit, 1, "5", same(100)...), accuracyLines(unit, 1, "5", same(100)...), CannotJudge,
 			"cannot judge: the counts allow errors of 8"},

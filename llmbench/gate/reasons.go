@@ -17,6 +17,7 @@ const maxSubjects = 8
 // share a line.
 func (r *Report) reasons(except ...*Row) []string {
 	var lines []string
+	begin := r.worder()
 	for i := range r.Rows {
 		switch row := &r.Rows[i]; {
 		case row.Withheld != nil:
@@ -25,19 +26,19 @@ func (r *Report) reasons(except ...*Row) []string {
 			}
 		case row.Verdict == Regression && slices.Contains(except, row): // the table says all
 		case row.Limit != nil && !row.Lacks && (row.Verdict == Regression || row.Verdict == CannotJudge && row.PAdjusted != nil):
-			lines = append(lines, fmt.Sprintf("%s %s", row.worded(r.qualify(row.Pkg, row.Name)), row.limitReason()))
+			lines = append(lines, fmt.Sprintf("%s %s", begin(row), row.limitReason()))
 		case row.Verdict == Regression:
-			lines = append(lines, fmt.Sprintf("%s %s, may be %s worse", row.worded(r.qualify(row.Pkg, row.Name)), row.changeText(), row.share(*row.Margin, 4)))
+			lines = append(lines, fmt.Sprintf("%s %s, may be %s worse", begin(row), row.changeText(), row.share(*row.Margin, 4)))
 		}
 	}
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.Lacks {
-			lines = append(lines, fmt.Sprintf("%s %s: %s", r.qualify(row.Pkg, row.Name), redact.Line(row.Unit), row.lackReason()))
+			lines = append(lines, fmt.Sprintf("%s %s", begin(row), row.lackReason()))
 		} else if row.Verdict == CannotJudge && row.Margin != nil && row.PAdjusted != nil && !r.troubled(row) {
-			lines = append(lines, fmt.Sprintf("%s %s", row.worded(r.qualify(row.Pkg, row.Name)), row.noiseText()))
+			lines = append(lines, fmt.Sprintf("%s %s", begin(row), row.noiseText()))
 		} else if r.NoWorse && row.Verdict == Pass && row.Margin != nil && r.Settled {
-			lines = append(lines, fmt.Sprintf("%s %s: may be %s, worse than the margin of %s allows: want %s",
-				r.qualify(row.Pkg, row.Name), redact.Line(row.Unit), row.percent(row.Bound, 2), row.share(*row.Margin, 4), row.wants()))
+			lines = append(lines, fmt.Sprintf("%s may be %s, worse than the margin of %s allows: want %s",
+				begin(row), row.percent(row.Bound, 2), row.share(*row.Margin, 4), row.wants()))
 		}
 	}
 	for _, g := range r.grouped() {

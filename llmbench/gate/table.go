@@ -1,18 +1,17 @@
 package gate
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchmath"
 	"golang.org/x/perf/benchunit"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/rowname"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
@@ -100,55 +99,32 @@ func (row *Row) title() string {
 	return fmt.Sprintf("%s, may be %s worse", s, row.Gate)
 }
 
-// shared returns the parts that the names of all rows have in common, apart from GOMAXPROCS.
-func (r *Report) shared() (parts [][]byte) {
-	for i, row := range r.Rows {
-		_, all := benchfmt.Name(row.Name).Parts()
-		if i == 0 {
-			parts = slices.DeleteFunc(slices.Clone(all), func(p []byte) bool { return p[0] == '-' })
-		}
-		parts = slices.DeleteFunc(parts, func(p []byte) bool { return !containsPart(all, p) })
+// names returns the names of the rows.
+func (r *Report) names() *rowname.Names {
+	all := make([]rowname.Benchmark, len(r.Rows))
+	for i := range r.Rows {
+		all[i] = r.Rows[i].benchmark()
 	}
-	return parts
+	return rowname.Of(all)
 }
 
-// labeler returns a function that names a row in a table. The name omits the parts that all rows have in
+func (row *Row) benchmark() rowname.Benchmark {
+	return rowname.Benchmark{Package: row.Pkg, Name: row.Name}
+}
+
+// labeler returns a function that names the benchmark of a row in a table. The name omits the parts that all rows have in
 // common. It contains the package if the report has several packages.
 func (r *Report) labeler() (label func(row *Row) string) {
-	shared := r.shared()
-	return func(row *Row) string {
-		base, parts := benchfmt.Name(row.Name).Parts()
-		s := string(base)
-		for _, p := range parts {
-			if !containsPart(shared, p) {
-				s += string(p)
-			}
-		}
-		return r.qualify(row.Pkg, s)
-	}
-}
-
-func containsPart(parts [][]byte, part []byte) bool {
-	return slices.ContainsFunc(parts, func(p []byte) bool { return bytes.Equal(p, part) })
+	names := r.names()
+	return func(row *Row) string { return redact.Line(names.Rest(row.benchmark())) }
 }
 
 // qualify prefixes name with its package if the report has several packages.
 func (r *Report) qualify(pkg, name string) string {
-	if _, one := r.pkg(); !one && pkg != "" {
+	if pkg != "" && slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Pkg != pkg }) {
 		name = pkg + "." + name
 	}
 	return redact.Line(name)
-}
-
-// pkg returns the package of the rows, and whether all rows have the same package.
-func (r *Report) pkg() (pkg string, one bool) {
-	for i, row := range r.Rows {
-		if i > 0 && row.Pkg != pkg {
-			return "", false
-		}
-		pkg = row.Pkg
-	}
-	return pkg, true
 }
 
 // text returns the median and its confidence interval, for example "31.56ms ± 1%".

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -53,11 +52,12 @@ func (r *Report) title() string {
 // of a line.
 func (r *Report) settings() []Setting {
 	all := slices.Clone(r.Config)
-	if pkg, _ := r.pkg(); pkg != "" {
+	names := r.names()
+	if pkg := names.Package(); pkg != "" {
 		all = append(all, Setting{"pkg", pkg})
 	}
-	if common := bytes.Join(r.shared(), nil); len(common) > 0 {
-		all = append(all, Setting{"all", string(common)})
+	if common := names.Common(); common != "" {
+		all = append(all, Setting{"all", common})
 	}
 	for i, s := range all {
 		all[i] = Setting{redact.Line(s.Key), redact.Line(s.Value)}

@@ -8,13 +8,22 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
-// worded returns the name of the row's benchmark and unit. Of a row with a Source it returns the part of the name
-// after the first slash, the tool, its key, and the old and new values in the tool's unit.
-func (row *Row) worded(name string) string {
-	s := row.Source
-	if s == nil {
-		return fmt.Sprintf("%s %s:", name, redact.Line(row.Unit))
+// worder returns a function that begins a sentence about a row: "time to first token, p50, at 8 users:". Of a row with a
+// Source it has the part of the benchmark's name after the first slash, the tool, its key, and the old and new values in
+// the tool's unit.
+func (r *Report) worder() func(row *Row) string {
+	name := r.namer()
+	return func(row *Row) string {
+		if row.Source == nil {
+			return name(row) + ":"
+		}
+		return row.ofTool(r.qualify(row.Pkg, row.Name))
 	}
+}
+
+// ofTool begins a sentence about a row with a Source; see worder. The name is the name of its benchmark.
+func (row *Row) ofTool(name string) string {
+	s := row.Source
 	_, load, _ := strings.Cut(name, "/")
 	text := strings.TrimLeft(fmt.Sprintf("%s %s: %s", load, redact.Line(s.Tool), redact.Line(s.Key)), " ")
 	if row.Old.Median == nil || row.New.Median == nil || s.Factor == 0 {

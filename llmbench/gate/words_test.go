@@ -19,7 +19,7 @@ func TestSource(t *testing.T) {
 		assert.NilError(t, render(&b))
 		text := strings.NewReplacer(`\_`, "_", "&gt;", ">").Replace(b.String())
 		for _, want := range []string{
-			"regression: vLLM: median_ttft_ms 31.2 -> 62.4 ms, +100.00% (margin 5%)",
+			"regression: rate=2 vLLM: median_ttft_ms 31.2 -> 62.4 ms, +100.00% (margin 5%)",
 			"rate=2 vLLM: median_ttft_ms 31.2 -> 62.4 ms, +100.00%, may be 5% worse",
 			"p50-ttft-ns (vLLM: median_ttft_ms), lower is better",
 			"note: old: a note",

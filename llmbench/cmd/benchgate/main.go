@@ -263,7 +263,7 @@
 // The new version takes 6 % longer for each token at a concurrency of eight:
 //
 //	$ benchgate old.txt new.txt; echo $?
-//	regression: 2 of 6 rows, most Chat/concurrency=8-8 mean-tpot-ns: +5.61% (margin 2%)
+//	regression: 2 of 6 rows, most time per output token, mean, at 8 users: +5.61% (margin 2%)
 //
 //	new.txt against old.txt
 //	backend: vllm
@@ -272,18 +272,18 @@
 //	goarch: amd64
 //	cpu: AMD EPYC
 //	pkg: example.com/serving
-//	all: /backend=vllm/model=yi-6b-chat
+//	all: Chat/backend=vllm/model=yi-6b-chat
 //
-//	                                  old           new  change   allowed  verdict
-//	TPOT mean, 8 users       9.081ms ± 1%  9.591ms ± 1%  +5.61%  2% worse  REGRESSION
-//	output (tok/s), 8 users    859.6 ± 1%    811.9 ± 2%  -5.55%  2% worse  REGRESSION
-//	TPOT mean, 1 user        8.455ms ± 1%  8.416ms ± 1%  -0.46%  2% worse  no worse
-//	output (tok/s), 1 user     117.8 ± 1%    118.4 ± 2%  +0.51%  2% worse  no worse
-//	TTFT p50, 8 users        44.43ms ± 3%  44.70ms ± 2%  +0.63%  5% worse  no worse
-//	TTFT p50, 1 user         31.56ms ± 1%  30.93ms ± 4%  -2.01%  5% worse  no worse
+//	                                                  old           new  change   allowed  verdict
+//	time per output token, mean, at 8 users  9.081ms ± 1%  9.591ms ± 1%  +5.61%  2% worse  REGRESSION
+//	output tokens per second at 8 users        859.6 ± 1%    811.9 ± 2%  -5.55%  2% worse  REGRESSION
+//	time per output token, mean, at 1 user   8.455ms ± 1%  8.416ms ± 1%  -0.46%  2% worse  no worse
+//	output tokens per second at 1 user         117.8 ± 1%    118.4 ± 2%  +0.51%  2% worse  no worse
+//	time to first token, p50, at 8 users     44.43ms ± 3%  44.70ms ± 2%  +0.63%  5% worse  no worse
+//	time to first token, p50, at 1 user      31.56ms ± 1%  30.93ms ± 4%  -2.01%  5% worse  no worse
 //
 //	-v also prints 4 rows without a margin, with p-values and intervals
-//	regression: 2 of 6 rows, most Chat/concurrency=8-8 mean-tpot-ns: +5.61% (margin 2%)
+//	regression: 2 of 6 rows, most time per output token, mean, at 8 users: +5.61% (margin 2%)
 //	1
 //
 // The results come from another machine:
@@ -297,15 +297,15 @@
 //	goarch: amd64
 //	cpu: AMD EPYC
 //	pkg: example.com/serving
-//	all: /backend=vllm/model=yi-6b-chat
+//	all: Chat/backend=vllm/model=yi-6b-chat
 //
-//	                                  old           new  change   allowed  verdict
-//	output (tok/s), 8 users    859.6 ± 1%    859.9 ± 1%  +0.03%  2% worse  cannot judge
-//	TPOT mean, 8 users       9.081ms ± 1%  9.069ms ± 2%  -0.14%  2% worse  cannot judge
-//	output (tok/s), 1 user     117.8 ± 1%    118.3 ± 2%  +0.47%  2% worse  cannot judge
-//	TPOT mean, 1 user        8.455ms ± 1%  8.389ms ± 3%  -0.78%  2% worse  cannot judge
-//	TTFT p50, 8 users        44.43ms ± 3%  44.50ms ± 2%  +0.18%  5% worse  cannot judge
-//	TTFT p50, 1 user         31.56ms ± 1%  30.78ms ± 3%  -2.48%  5% worse  cannot judge
+//	                                                  old           new  change   allowed  verdict
+//	output tokens per second at 8 users        859.6 ± 1%    859.9 ± 1%  +0.03%  2% worse  cannot judge
+//	time per output token, mean, at 8 users  9.081ms ± 1%  9.069ms ± 2%  -0.14%  2% worse  cannot judge
+//	output tokens per second at 1 user         117.8 ± 1%    118.3 ± 2%  +0.47%  2% worse  cannot judge
+//	time per output token, mean, at 1 user   8.455ms ± 1%  8.389ms ± 3%  -0.78%  2% worse  cannot judge
+//	time to first token, p50, at 8 users     44.43ms ± 3%  44.50ms ± 2%  +0.18%  5% worse  cannot judge
+//	time to first token, p50, at 1 user      31.56ms ± 1%  30.78ms ± 3%  -2.48%  5% worse  cannot judge
 //
 //	  a100.txt:14: Chat/backend=vllm/model=yi-6b-chat/concurrency=1-8, Chat/backend=vllm/model=yi-6b-chat/concurrency=8-8: gpu is A100, but H100 in old.txt: want results of equal configuration (benchgate -ignore=gpu accepts that)
 //	-v also prints 4 rows without a margin, with p-values and intervals

@@ -2,6 +2,7 @@ package columns
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -31,6 +32,21 @@ func Name(unit string) string {
 		}
 	}
 	return strings.Join(words, " ") + last
+}
+
+// Words returns the name of a unit in full: the title of its plot over the load, such as "time to first token, p50". A unit
+// without such a plot has its [Name], and the unit of its values if that says more: "output, steady part (tok/s)".
+func Words(unit string) string {
+	for _, c := range Sweep {
+		if slices.Contains(c.Units, unit) {
+			return c.Title
+		}
+	}
+	name := Name(unit)
+	if short := Short(unit); (short != unit || strings.HasSuffix(unit, "/s")) && !strings.HasSuffix(name, short) {
+		name += " (" + short + ")"
+	}
+	return name
 }
 
 // Short returns the unit in which readers see the values of a unit of benchmark files: rates and percentages lose the
