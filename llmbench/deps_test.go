@@ -85,7 +85,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/internal/endpoint", "", ""},
 	{"llmbench/internal/fields", "llmbench/sample", ""},
 	{"llmbench/internal/frames", "llmbench/sse", ""},
-	{"llmbench/internal/history", "llmbench/internal/markdown llmbench/internal/numbers llmbench/redact llmbench/benchfile llmbench/internal/benchline llmbench/gate llmbench/internal/history/internal/change llmbench/internal/history/internal/watch llmbench/robust golang.org/x/perf llmbench/sample", "golang.org/x/net"},
+	{"llmbench/internal/history", "llmbench/internal/rowname llmbench/internal/markdown llmbench/internal/numbers llmbench/redact llmbench/benchfile llmbench/internal/benchline llmbench/gate llmbench/internal/history/internal/change llmbench/internal/history/internal/watch llmbench/robust golang.org/x/perf llmbench/sample", "golang.org/x/net"},
 	{"llmbench/internal/history/internal/change", "github.com/aclements/go-moremath", ""},
 	{"llmbench/internal/history/internal/watch", "llmbench/robust llmbench/internal/student", ""},
 	{"llmbench/internal/judge", "llmbench/internal/distortion llmbench/internal/lockstep llmbench/internal/numbers llmbench/internal/prefix llmbench/records llmbench/sample", ""},

@@ -66,6 +66,9 @@ func (o *Overview) Atom(w io.Writer, opts PageOptions) error {
 		run := o.runs[e.night]
 		var b strings.Builder
 		printer{b: &b}.cause(*e.cause)
+		if e.cause.shared != "" {
+			fmt.Fprintf(&b, "all series: %s\n", e.cause.shared)
+		}
 		entry := atomEntry{ID: urn("entry", run.Name, e.cause.Moves[0].Series.id()), Title: e.sentence(), Updated: added(run), Content: atomContent{"text", b.String()}}
 		if href := opts.link(e.cause.Bad.Commit); href != "" {
 			entry.Link = &atomLink{"alternate", href}

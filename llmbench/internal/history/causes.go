@@ -19,7 +19,7 @@ func (c *checker) causes(all []Move) []Cause {
 			cause.Moves = append(cause.Moves, m)
 			cause.first, cause.last = max(cause.first, m.finding.First), min(cause.last, m.finding.Last)
 		} else {
-			causes = append(causes, Cause{Machine: c.machine, Moves: []Move{m}, first: m.finding.First, last: m.finding.Last})
+			causes = append(causes, Cause{Machine: c.machine, shared: common(c.names), Moves: []Move{m}, first: m.finding.First, last: m.finding.Last})
 		}
 		cause := &causes[len(causes)-1]
 		cause.Good, cause.Bad = c.runID(c.before(m.finding, cause.first)), c.runID(cause.last)

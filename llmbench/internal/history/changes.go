@@ -79,6 +79,8 @@ func WriteChanges(w io.Writer, causes []Cause) error {
 	p := printer{b: &b}
 	if len(causes) == 0 {
 		fmt.Fprintln(&b, "no change points")
+	} else if all := causes[0].shared; all != "" {
+		fmt.Fprintf(&b, "all series: %s\n", p.plain(all))
 	}
 	several := slices.ContainsFunc(causes, func(c Cause) bool { return c.Machine != causes[0].Machine })
 	for i, c := range causes {

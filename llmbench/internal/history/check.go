@@ -28,6 +28,7 @@ func (r *Reader) Check(runs []*Run, o CheckOptions) (*Report, error) {
 func (c *checker) replay(see func(night int, values []watch.Value, result watch.Result)) {
 	for night, run := range c.nights {
 		c.report = newReport(run, c.options)
+		c.report.shared = common(c.names)
 		values := c.values(night)
 		result := c.watch.Night(values)
 		c.explain(night, result)

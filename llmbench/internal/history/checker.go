@@ -7,6 +7,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/history/internal/watch"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/rowname"
 )
 
 // CheckOptions control [Reader.Check].
@@ -63,6 +64,7 @@ type checker struct {
 	series  []series
 	present [][]int          // the nights that have the series, indexed by series number
 	epochs  map[Cell][]epoch // keyed by benchmark and configuration
+	names   *rowname.Names
 	report  *Report
 	found   []Cause // the regressions found so far
 }
@@ -117,7 +119,8 @@ func (c *checker) unit(tidied string) string {
 
 func (c *checker) named(id int) Series {
 	cell := c.series[id].cell
-	return Series{c.reader.benchmarkName(cell.Row), c.unit(cell.Unit), c.reader.pattern(cell.Row), c.reader.shortName(cell.Row)}
+	unit := c.unit(cell.Unit)
+	return Series{c.reader.benchmarkName(cell.Row), unit, c.reader.pattern(cell.Row), c.names.Row(c.reader.benchmark(cell.Row), unit)}
 }
 
 func (c *checker) runID(night int) RunID {

@@ -32,14 +32,14 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// dates are the formats of a date. Results of other tools have no time zone.
-var dates = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.RFC1123, time.RFC1123Z, time.UnixDate, time.DateOnly}
+// dateFormats are the formats of a date. Results of other tools have no time zone.
+var dateFormats = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.RFC1123, time.RFC1123Z, time.UnixDate, time.DateOnly}
 
 // added returns when the run was added, and by how much the time may be wrong because it has no time zone or no time
 // of day. The time is zero if it is unknown.
 func (r *Run) added() (date time.Time, within time.Duration) {
 	const skew = 5 * time.Minute // clocks that are right may differ by this time
-	for i, format := range dates {
+	for i, format := range dateFormats {
 		if t, err := time.Parse(format, r.Date); err == nil {
 			if i > 0 {
 				within = 24 * time.Hour

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
@@ -47,7 +48,7 @@ func (c *checker) conclude() {
 	switch {
 	case len(r.Causes) > 0:
 		r.Verdict = Alarm
-		r.Summary = fmt.Sprintf("alarm: %s, most %s", numbers.Count(len(r.Causes), "change"), most(r.Causes))
+		r.Summary = "alarm: " + most(r.Causes)
 	case len(r.withheldAlarm) > 0:
 		r.Verdict, r.Summary = Alarm, "alarm: "+strings.Join(r.withheldAlarm, "; ")
 	case len(r.Suspects)+len(r.Missing)+len(r.Unsound) > 0 || r.SlowOnce != nil || judged == 0:
@@ -63,19 +64,15 @@ func (c *checker) conclude() {
 		r.Summary += ": " + strings.Join(rest, "; ")
 	}
 	if len(r.Known) > 0 {
-		r.Summary += fmt.Sprintf("; still open: %s, most %s", numbers.Count(len(r.Known), "known change"), most(r.Known))
+		r.Summary += "; still open: " + most(r.Known)
 	}
 }
 
-// most describes the largest move of causes, which are regressions.
+// most counts causes, which are regressions, and describes the one with the largest move.
 func most(causes []Cause) string {
-	largest := causes[0].Moves[0]
-	for _, cause := range causes {
-		for _, m := range cause.Moves {
-			if m.finding.Size > largest.finding.Size {
-				largest = m
-			}
-		}
+	largest := slices.MaxFunc(causes, func(a, b Cause) int { return bySize(a.largest(), b.largest()) })
+	if len(causes) == 1 {
+		return largest.text()
 	}
-	return largest.text()
+	return fmt.Sprintf("%s, most %s", numbers.Count(len(causes), "change"), largest.text())
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -9,10 +10,12 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"slices"
 	"strings"
-	"time"
+	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/rowname"
 )
 
 var (
@@ -41,12 +44,22 @@ func sourceHash(text string) string {
 // A htmlPage is what the template shows.
 type htmlPage struct {
 	Title, Headline, Newest string
+	DatesOfCommits          bool // the dates are the dates of commits; otherwise of runs
 	Facts                   [][2]string
+	Open                    []htmlOpen
 	Recent                  []htmlEvent
 	Events                  []htmlEvent
 	Groups                  []htmlGroup
 	Runs                    string // JSON: commit and date of each run, for the script
 	Commits                 string
+}
+
+// A htmlOpen is a row of the table of open changes.
+type htmlOpen struct {
+	Title     string
+	Lines     []string // all moves, if there are several
+	Good, Bad htmlCommit
+	Accept    string // the name of the run that history ack accepts
 }
 
 // A htmlEvent is a row of the table of events.
@@ -78,29 +91,41 @@ type htmlPanel struct {
 // HTML writes the overview as one page that needs no other file and no network. The page's content security policy
 // forbids the browser to load anything, and to run any script except the one in the page.
 func (o *Overview) HTML(w io.Writer, opts PageOptions) error {
-	newest := o.runs[len(o.runs)-1]
-	p := htmlPage{Title: opts.Title, Headline: o.headline(), Commits: opts.Commits,
-		Newest: fmt.Sprintf("The newest run, %.12s of %s: %s.", newest.Commit, newest.Time.UTC().Format(time.DateOnly), o.report.Summary)}
+	newest := len(o.runs) - 1
+	p := htmlPage{Title: opts.Title, Headline: o.headline(), Commits: opts.Commits, DatesOfCommits: o.made,
+		Newest: fmt.Sprintf("The newest run, %.12s of %s: %s.", o.runs[newest].Commit, o.day(newest), o.report.Summary)}
 	points := 0
 	for i := range o.panels {
 		points += len(o.panels[i].points)
 	}
-	p.Facts = [][2]string{{"runs", fmt.Sprintf("%d, %s to %s", len(o.runs), o.runs[0].Time.UTC().Format(time.DateOnly), newest.Time.UTC().Format(time.DateOnly))},
-		{"series", fmt.Sprintf("%d, with %d results", len(o.panels), points)},
-		{"false alarms", fmt.Sprintf("in at most one run of %.0f on average; changes of less than %.3g%% do not count", o.report.Nights, 100*o.report.Min)}}
+	p.Facts = [][2]string{{"runs", fmt.Sprintf("%d, %s to %s", len(o.runs), o.day(0), o.day(newest))},
+		{"series", fmt.Sprintf("%d, with %d results", len(o.panels), points)}}
+	if all := common(o.names); all != "" {
+		p.Facts = append(p.Facts, [2]string{"all series", all})
+	}
+	p.Facts = append(p.Facts, [2]string{"false alarms", fmt.Sprintf("in at most one run of %.0f on average; changes of less than %.3g%% do not count", o.report.Nights, 100*o.report.Min)})
 	var runs [][2]string
-	for _, run := range o.runs {
-		runs = append(runs, [2]string{run.Commit, run.Time.UTC().Format(time.DateOnly)})
+	for i, run := range o.runs {
+		runs = append(runs, [2]string{run.Commit, o.day(i)})
 	}
 	text, err := json.Marshal(runs)
 	if err != nil {
 		return err
 	}
 	p.Runs = string(text)
+	for _, c := range o.open {
+		h := htmlOpen{Title: o.onMachine(c), Good: opts.commit(c.Good), Bad: opts.commit(c.Bad), Accept: c.Bad.Run}
+		if len(c.Moves) > 1 {
+			h.Lines = printer{}.moves(c.Moves)
+		}
+		p.Open = append(p.Open, h)
+	}
+	for _, e := range o.recent() {
+		p.Recent = append(p.Recent, o.htmlEvent(e, opts))
+	}
 	for _, e := range o.events {
 		p.Events = append(p.Events, o.htmlEvent(e, opts))
 	}
-	p.Recent = p.Events[:len(o.recent())]
 	if p.Groups, err = o.groups(); err != nil {
 		return err
 	}
@@ -108,22 +133,25 @@ func (o *Overview) HTML(w io.Writer, opts PageOptions) error {
 }
 
 func (o *Overview) htmlEvent(e event, opts PageOptions) htmlEvent {
-	run := o.runs[e.night]
-	commit := func(hash string) htmlCommit { return htmlCommit{hash, fmt.Sprintf("%.12s", hash), opts.link(hash)} }
-	h := htmlEvent{Kind: e.kind, Date: run.Time.UTC().Format(time.DateOnly), Run: commit(run.Commit)}
+	h := htmlEvent{Kind: e.kind, Date: o.found(e.night), Run: opts.commit(RunID{Commit: o.runs[e.night].Commit})}
 	if e.cause == nil {
 		h.Lines = []string{e.detail}
 		return h
 	}
-	good, bad := commit(e.cause.Good.Commit), commit(e.cause.Bad.Commit)
+	good, bad := opts.commit(e.cause.Good), opts.commit(e.cause.Bad)
 	h.Good, h.Bad = &good, &bad
 	h.Lines = printer{}.moves(e.cause.Moves)
 	return h
 }
 
-// groups returns the pictures: first of what changed in the week of the newest run, then of each benchmark.
+// commit returns the commit of a run.
+func (o PageOptions) commit(r RunID) htmlCommit {
+	return htmlCommit{r.Commit, fmt.Sprintf("%.12s", r.Commit), o.link(r.Commit)}
+}
+
+// groups returns the pictures: first of open changes, then of what changed in the last week, then of each benchmark.
 func (o *Overview) groups() ([]htmlGroup, error) {
-	all := []htmlGroup{{ID: "recent", Title: "Changed " + o.lastWeek()}}
+	all := []htmlGroup{{ID: "open", Title: "Open changes"}, {ID: "recent", Title: "Changed in the last 7 days"}}
 	index := map[string]int{}
 	for i := range o.panels {
 		p := &o.panels[i]
@@ -131,23 +159,24 @@ func (o *Overview) groups() ([]htmlGroup, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.lastEvent >= 0 && o.isRecent(p.lastEvent) {
+		switch {
+		case p.open:
 			all[0].Panels = append(all[0].Panels, h)
+			continue
+		case o.changedLately(p):
+			all[1].Panels = append(all[1].Panels, h)
 			continue
 		}
 		at, ok := index[p.Benchmark]
 		if !ok {
 			at = len(all)
 			index[p.Benchmark] = at
-			all = append(all, htmlGroup{ID: fmt.Sprint("g", at), Title: p.Benchmark})
+			all = append(all, htmlGroup{ID: fmt.Sprint("g", at), Title: cmp.Or(o.names.Benchmark(p.benchmark), common(o.names))})
 		}
-		h.Title = p.Unit // the heading has the benchmark
+		h.Title = rowname.Unit(p.Unit) // the heading has the benchmark
 		all[at].Panels = append(all[at].Panels, h)
 	}
-	if len(all[0].Panels) == 0 {
-		all = all[1:]
-	}
-	return all, nil
+	return slices.DeleteFunc(all, func(g htmlGroup) bool { return len(g.Panels) == 0 }), nil
 }
 
 func (o *Overview) htmlPanel(p *panel) (htmlPanel, error) {
@@ -155,7 +184,7 @@ func (o *Overview) htmlPanel(p *panel) (htmlPanel, error) {
 	if len(p.shifts) > 0 {
 		h.Shift, h.Worse = p.shiftText(), p.shifts[len(p.shifts)-1].worse
 	}
-	d := newDrawing(p, len(o.runs))
+	d := newDrawing(p, o)
 	d.draw()
 	h.Picture = template.HTML(d.b.String())
 	rows := make([][5]any, len(p.points))
@@ -173,16 +202,20 @@ func (o *Overview) htmlPanel(p *panel) (htmlPanel, error) {
 // A drawing draws a panel as SVG.
 type drawing struct {
 	p         *panel
-	runs      int
+	o         *Overview
 	low, high float64
+	left      float64 // where the plot begins, beside the largest and the smallest value
 	b         strings.Builder
 }
 
 // The size of a picture, and its margins.
 const pictureWidth, pictureHeight, pictureMargin, pictureHead = 360, 132, 6, 14
 
-func newDrawing(p *panel, runs int) *drawing {
-	d := &drawing{p: p, runs: runs, low: math.Inf(1), high: math.Inf(-1)}
+// letter is about the width of a digit of an axis.
+const letter = 5.6
+
+func newDrawing(p *panel, o *Overview) *drawing {
+	d := &drawing{p: p, o: o, low: math.Inf(1), high: math.Inf(-1)}
 	for _, x := range p.points {
 		d.low, d.high = min(d.low, x.value), max(d.high, x.value)
 	}
@@ -192,11 +225,12 @@ func newDrawing(p *panel, runs int) *drawing {
 	if d.low == d.high {
 		d.low, d.high = d.low*0.99, d.high*1.01
 	}
+	d.left = pictureMargin + letter*float64(max(utf8.RuneCountInString(p.format(d.low)), utf8.RuneCountInString(p.format(d.high)))) + 4
 	return d
 }
 
 func (d *drawing) x(night int) float64 {
-	return pictureMargin + (pictureWidth-2*pictureMargin)*(float64(night)+0.5)/float64(d.runs)
+	return d.left + (pictureWidth-pictureMargin-d.left)*(float64(night)+0.5)/float64(len(d.o.runs))
 }
 
 func (d *drawing) y(v float64) float64 {
@@ -244,6 +278,37 @@ func (d *drawing) draw() {
 		fmt.Fprintf(&d.b, `<path class="%s" d="M%.1f %dV%d"/>`, class, at, pictureHead, pictureHeight-pictureHead)
 		fmt.Fprintf(&d.b, `<text class="%s" x="%.1f" y="11" text-anchor="middle">%s %+.1f%%</text>`, class, max(26, min(pictureWidth-26, at)), sign, 100*s.change)
 	}
-	fmt.Fprintf(&d.b, `<text class="axis" x="%d" y="%d">%s</text>`, pictureMargin, pictureHeight-2, template.HTMLEscapeString(p.format(d.low)+" to "+p.format(d.high)))
+	d.axes()
 	d.b.WriteString(`<path class="cursor" d=""/></svg>`)
+}
+
+// axes writes the largest and the smallest value at the left, and dates below: of the first and the last run, and of runs
+// between them.
+func (d *drawing) axes() {
+	text := func(x, y float64, anchor, s string) {
+		fmt.Fprintf(&d.b, `<text class="axis" x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, x, y, anchor, template.HTMLEscapeString(s))
+	}
+	text(d.left-4, pictureHead+8, "end", d.p.format(d.high))
+	text(d.left-4, pictureHeight-pictureHead, "end", d.p.format(d.low))
+	const ticks = 4
+	last := len(d.o.runs) - 1
+	before := ""
+	for i := range ticks {
+		night := i * last / (ticks - 1)
+		day := d.o.day(night)
+		if day == before {
+			continue
+		}
+		before = day
+		x, anchor := d.x(night), "middle"
+		switch {
+		case last == 0:
+		case i == 0:
+			anchor = "start"
+		case i == ticks-1:
+			anchor = "end"
+		}
+		fmt.Fprintf(&d.b, `<path class="tick" d="M%.1f %dv3"/>`, x, pictureHeight-pictureHead)
+		text(x, pictureHeight-2, anchor, day)
+	}
 }

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/perf/benchproc"
+
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/rowname"
 )
 
 // current is the time before the newest run in which a machine must have run for its newest run to be judged.
@@ -70,7 +73,37 @@ func (r *Reader) checkers(runs []*Run, o CheckOptions) ([]*checker, error) {
 		c.ahead = ahead[machine]
 		all = append(all, c)
 	}
+	names := r.names(all)
+	for _, c := range all {
+		c.names = names
+	}
 	return all, nil
+}
+
+// common returns what all names have in common, or "".
+func common(names *rowname.Names) string {
+	all := names.Common()
+	if pkg := names.Package(); pkg != "" && all != "" && all[0] != '/' {
+		all = pkg + "." + all
+	}
+	return all
+}
+
+// names returns the names of all benchmarks with gated units.
+func (r *Reader) names(all []*checker) *rowname.Names {
+	seen := map[benchproc.Key]bool{}
+	var benchmarks []rowname.Benchmark
+	for _, c := range all {
+		for _, run := range c.nights {
+			for _, cell := range run.Cells {
+				if c.rules[cell.Unit].Gated && !seen[cell.Row] {
+					seen[cell.Row] = true
+					benchmarks = append(benchmarks, r.benchmark(cell.Row))
+				}
+			}
+		}
+	}
+	return rowname.Of(benchmarks)
 }
 
 // nightsOf returns the runs of each machine without reruns. If name is not "", only the run with this name is to be

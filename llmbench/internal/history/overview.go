@@ -13,25 +13,31 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/history/internal/watch"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/rowname"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
 // An Overview shows a whole history: every series, and what changed when. Its methods write it as a page, as text
 // for a terminal, and as a feed.
 type Overview struct {
-	report *Report     // of the newest run
-	runs   []*Run      // without reruns, in the order of ReadAll
-	times  []time.Time // of each run: when its commit was made, as far as clocks agree on it; they never go back
-	panels []panel     // what changed last first
-	events []event     // newest first
+	report *Report // of the newest run
+	names  *rowname.Names
+	runs   []*Run    // without reruns, in the order of ReadAll
+	dates            // of the runs
+	now    time.Time // the present
+	open   []Cause   // changes for the worse that are neither accepted nor gone, newest first
+	panels []panel   // open changes first, then what changed in the last week, and then all others
+	events []event   // newest first
 }
 
-// week is the time before the newest run whose events the first screen shows.
+// week is the time before the present whose events the first screen shows.
 const week = 7 * 24 * time.Hour
 
 // A panel is one unit of one benchmark on one machine, over all runs.
 type panel struct {
 	Series
+	figure
+	benchmark rowname.Benchmark
 	machine   string
 	cls       benchunit.Class
 	suffix    string // of formatted values, such as "s"
@@ -39,6 +45,7 @@ type panel struct {
 	levels    []level
 	shifts    []shift
 	lastEvent int // the newest night of a shift, or -1
+	open      bool
 }
 
 // A point is the result of one run.
@@ -80,23 +87,22 @@ const (
 	eventSlow     eventKind = "slow run"
 )
 
-// Overview replays [Reader.Check] for each run in turn, and returns all results. It shows the gated units.
-func (r *Reader) Overview(runs []*Run, o CheckOptions) (*Overview, error) {
+// Overview replays [Reader.Check] for each run in turn, and returns all results. It shows the gated units. The parameter
+// now is the present, at which the last week ends.
+func (r *Reader) Overview(runs []*Run, o CheckOptions, now time.Time) (*Overview, error) {
 	all, err := r.checkers(runs, o)
 	if err != nil {
 		return nil, err
 	}
-	view := &Overview{}
+	view := &Overview{names: all[0].names, now: now}
 	at := map[*Run]int{}
-	now, newest := time.Now(), time.Time{}
 	for _, run := range runs {
-		if run.RerunOf != "" {
-			continue
+		if run.RerunOf == "" {
+			at[run] = len(view.runs)
+			view.runs = append(view.runs, run)
 		}
-		newest = later(newest, run.madeAt(now))
-		at[run] = len(view.runs)
-		view.runs, view.times = append(view.runs, run), append(view.times, newest)
 	}
+	view.dates = datesOf(view.runs, now)
 	index := map[panelKey]int{}
 	for _, c := range all {
 		b := &overviewBuilder{checker: c, at: at, index: index, of: map[int][2]int{}, o: view}
@@ -104,6 +110,7 @@ func (r *Reader) Overview(runs []*Run, o CheckOptions) (*Overview, error) {
 		for i := range c.found {
 			view.events = append(view.events, event{kind: eventWorse, night: b.night(c.found[i].found), cause: &c.found[i]})
 		}
+		view.open = slices.Concat(view.open, c.report.Causes, c.report.Known)
 	}
 	view.report = join(all)
 	view.finish()
@@ -149,7 +156,7 @@ func (b *overviewBuilder) points(night int, values []watch.Value) {
 		if !ok {
 			at = len(b.o.panels)
 			b.index[key] = at
-			p := panel{Series: b.named(v.Series), machine: key.machine, cls: benchunit.ClassOf(cell.Unit), lastEvent: -1}
+			p := panel{Series: b.named(v.Series), figure: figure{cell.Row, cell.Unit}, benchmark: b.reader.benchmark(cell.Row), machine: key.machine, cls: benchunit.ClassOf(cell.Unit), lastEvent: -1}
 			if strings.HasSuffix(cell.Unit, "sec") || strings.HasSuffix(cell.Unit, "sec/op") {
 				p.suffix = "s"
 			}
@@ -201,11 +208,25 @@ func (b *overviewBuilder) nightEvents(night int) {
 // finish sorts the events and panels and computes the levels.
 func (o *Overview) finish() {
 	slices.SortStableFunc(o.events, func(a, e event) int { return e.night - a.night })
+	slices.SortStableFunc(o.open, func(a, c Cause) int { return c.Bad.Time.Compare(a.Bad.Time) })
 	for i := range o.panels {
-		o.panels[i].split()
+		p := &o.panels[i]
+		p.split()
+		p.open = slices.ContainsFunc(o.open, func(c Cause) bool {
+			return c.Machine == p.machine && slices.ContainsFunc(c.Moves, func(m Move) bool { return m.figure == p.figure })
+		})
+	}
+	rank := func(p *panel) int {
+		switch {
+		case p.open:
+			return -2
+		case o.changedLately(p):
+			return -1
+		}
+		return 0
 	}
 	slices.SortStableFunc(o.panels, func(a, p panel) int {
-		return cmp.Or(p.lastEvent-a.lastEvent, strings.Compare(a.Benchmark, p.Benchmark))
+		return cmp.Or(rank(&a)-rank(&p), rowname.Compare(a.benchmark, p.benchmark), strings.Compare(a.machine, p.machine))
 	})
 }
 
@@ -234,44 +255,60 @@ func (p *panel) split() {
 // format returns a value with its unit.
 func (p *panel) format(v float64) string { return benchunit.Scale(v, p.cls) + p.suffix }
 
-// recent returns the events of the week before the newest run.
+// changedLately reports whether the level of a panel changed in the last week.
+func (o *Overview) changedLately(p *panel) bool { return p.lastEvent >= 0 && o.isRecent(p.lastEvent) }
+
+// recent returns the events of the last week that are no open changes.
 func (o *Overview) recent() (all []event) {
 	for _, e := range o.events {
-		if o.isRecent(e.night) {
+		if o.isRecent(e.night) && !o.isOpen(e) {
 			all = append(all, e)
 		}
 	}
 	return all
 }
 
-// isRecent reports whether a run is of the week before the newest run.
-func (o *Overview) isRecent(night int) bool {
-	return o.times[len(o.times)-1].Sub(o.times[night]) <= week
+// isOpen reports whether an event is an open change.
+func (o *Overview) isOpen(e event) bool {
+	return e.cause != nil && slices.ContainsFunc(o.open, func(c Cause) bool {
+		return e.kind == eventWorse && c.Machine == e.cause.Machine && c.Bad.Run == e.cause.Bad.Run && c.found == e.cause.found
+	})
 }
+
+// isRecent reports whether a run ran in the last week.
+func (o *Overview) isRecent(night int) bool { return o.now.Sub(o.ran[night]) <= week }
 
 // sentence describes an event in one line, without its run.
 func (e event) sentence() string {
 	if e.cause == nil {
 		return string(e.kind) + ": " + e.detail
 	}
-	m := e.cause.Moves[0]
-	text := fmt.Sprintf("%s: %s", e.kind, m.text())
-	if n := len(e.cause.Moves) - 1; n > 0 {
-		text += fmt.Sprintf(" and %d more series", n)
-	}
-	return text
+	return fmt.Sprintf("%s: %s", e.kind, e.cause.text())
 }
 
-// lastWeek names the week of the recent runs by its end, because the newest run may be old.
-func (o *Overview) lastWeek() string {
-	return "in the week to " + o.times[len(o.times)-1].UTC().Format(time.DateOnly)
-}
-
-// headline returns what the first screen says of the week of the newest run, in one sentence.
+// headline says in two sentences how many changes are open, and what was found in the last week.
 func (o *Overview) headline() string {
+	open := "No change for the worse is open."
+	switch n := len(o.open); {
+	case n == 1:
+		open = "1 change for the worse is open."
+	case n > 1:
+		open = fmt.Sprintf("%d changes for the worse are open.", n)
+	}
+	return open + " " + o.lastWeek()
+}
+
+// lastWeek says what was found in the last week, in one sentence.
+func (o *Overview) lastWeek() string {
+	newest := slices.MaxFunc(o.ran, time.Time.Compare)
+	if o.now.Sub(newest) > week {
+		return fmt.Sprintf("No run in the last 7 days: the newest is of %s.", newest.UTC().Format(time.DateOnly))
+	}
 	counts := map[eventKind]int{}
-	for _, e := range o.recent() {
-		counts[e.kind]++
+	for _, e := range o.events {
+		if o.isRecent(e.night) {
+			counts[e.kind]++
+		}
 	}
 	var parts []string
 	for _, k := range []struct {
@@ -283,7 +320,7 @@ func (o *Overview) headline() string {
 		}
 	}
 	if len(parts) == 0 {
-		return "Nothing changed " + o.lastWeek() + "."
+		return "Nothing changed in the last 7 days."
 	}
-	return "I" + o.lastWeek()[1:] + ": " + strings.Join(parts, ", ") + "."
+	return "Found in the last 7 days: " + strings.Join(parts, ", ") + "."
 }

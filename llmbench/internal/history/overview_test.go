@@ -20,10 +20,13 @@ import (
 func (p *project) overview(t testing.TB) *Overview {
 	t.Helper()
 	runs := p.runs(t)
-	o, err := p.reader.Overview(runs, defaults)
+	o, err := p.reader.Overview(runs, defaults, dayAfter(runs))
 	assert.NilError(t, err)
 	return o
 }
+
+// dayAfter returns the day after the newest run.
+func dayAfter(runs []*Run) time.Time { return runs[len(runs)-1].Time.AddDate(0, 0, 1) }
 
 // changed is a history with an improvement long ago, a new baseline, and a change for the worse in the week of the newest run.
 func changed() *project {
@@ -83,9 +86,7 @@ func TestOverviewAgreesWithCheck(t *testing.T) {
 	assert.Equal(t, worse, 2)
 	assert.Equal(t, better, 2)
 	assert.Equal(t, baselines, 3)
-	for _, e := range o.recent() {
-		assert.Assert(t, e.night >= 52)
-	}
+	assert.Equal(t, len(o.recent()), 0) // what changed is open
 }
 
 // TestOverviewHTML parses the page.
@@ -130,7 +131,7 @@ func TestLargeOverview(t *testing.T) {
 	var b strings.Builder
 	assert.NilError(t, p.overview(t).HTML(&b, PageOptions{Title: "large"}))
 	assert.Assert(t, b.Len() < 2e6, "%d bytes", b.Len())
-	assert.Assert(t, strings.Contains(b.String(), "Nothing changed in the week to 20"))
+	assert.Assert(t, strings.Contains(b.String(), "No change for the worse is open. Nothing changed in the last 7 days."))
 }
 
 // TestOneRun shows a history that has just begun.
@@ -147,7 +148,7 @@ func TestAtom(t *testing.T) {
 	p := changed()
 	runs := p.runs(t)
 	feed := func(runs []*Run) atomFeed {
-		o, err := p.reader.Overview(runs, defaults)
+		o, err := p.reader.Overview(runs, defaults, dayAfter(runs))
 		assert.NilError(t, err)
 		var b strings.Builder
 		assert.NilError(t, o.Atom(&b, pageOptions))
@@ -159,8 +160,8 @@ func TestAtom(t *testing.T) {
 	assert.Equal(t, f.Title, pageOptions.Title)
 	assert.Equal(t, len(f.Entries), 1)
 	entry := f.Entries[0]
-	assert.Assert(t, strings.HasPrefix(entry.Title, "worse: serving.Serving/concurrency=2-"), entry.Title)
-	assert.Assert(t, strings.Contains(entry.Content.Text, "after commit "), entry.Content.Text)
+	assert.Assert(t, strings.HasPrefix(entry.Title, "worse: output tokens per second at 2 users -") && strings.HasSuffix(entry.Title, " and 1 more series since "+strings.Repeat("37", 6)), entry.Title)
+	assert.Assert(t, strings.Contains(entry.Content.Text, "after commit ") && strings.HasSuffix(entry.Content.Text, "\nall series: serving.Serving\n"), entry.Content.Text)
 	assert.Assert(t, strings.HasPrefix(entry.Link.Href, "https://example.com/commit/"), entry.Link.Href)
 	for _, text := range []string{f.Updated, entry.Updated} {
 		_, err := time.Parse(time.RFC3339, text)
@@ -168,7 +169,7 @@ func TestAtom(t *testing.T) {
 	}
 	// The feed keeps its identifier, whatever the links are and when runs are added.
 	for _, commits := range []string{"", "https://example.org/{commit}"} {
-		o, err := p.reader.Overview(runs[:30], defaults)
+		o, err := p.reader.Overview(runs[:30], defaults, dayAfter(runs[:30]))
 		assert.NilError(t, err)
 		var b strings.Builder
 		assert.NilError(t, o.Atom(&b, PageOptions{Title: pageOptions.Title, Commits: commits}))
@@ -197,9 +198,70 @@ func TestOverviewOfWrongClocks(t *testing.T) {
 		dated = append(dated, run)
 	}
 	dated = inOrder(dated, dated[59].Time.AddDate(0, 0, 1))
-	o, err := p.reader.Overview(dated, defaults)
+	o, err := p.reader.Overview(dated, defaults, time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC))
 	assert.NilError(t, err)
-	assert.Equal(t, o.headline(), "In the week to 2026-03-01: 1 change for the worse.")
+	assert.Equal(t, o.headline(), "1 change for the worse is open. Found in the last 7 days: 1 change for the worse.")
+}
+
+// TestOverviewOfOldRuns checks that the last week is the week before the present, in which nothing may have run.
+func TestOverviewOfOldRuns(t *testing.T) {
+	p := changed()
+	runs := p.runs(t)
+	for days, want := range map[int]string{
+		3:  "Found in the last 7 days: 1 change for the worse.",
+		6:  "Nothing changed in the last 7 days.", // the change was found on February 26
+		20: "No run in the last 7 days: the newest is of 2026-03-01.",
+	} {
+		o, err := p.reader.Overview(runs, defaults, runs[59].Time.AddDate(0, 0, days))
+		assert.NilError(t, err)
+		assert.Equal(t, o.headline(), "1 change for the worse is open. "+want)
+	}
+}
+
+// TestAcceptedChange checks that a change is on top until its run or a later one is accepted.
+func TestAcceptedChange(t *testing.T) {
+	p := changed()
+	runs := p.runs(t)
+	o, err := p.reader.Overview(runs, defaults, dayAfter(runs))
+	assert.NilError(t, err)
+	assert.Equal(t, len(o.open), 1)
+	accept := o.open[0].Bad.Run
+	for i, want := range []bool{true, true, false} {
+		assert.Equal(t, o.panels[i].open, want, o.panels[i].Series.text())
+	}
+	for _, run := range runs {
+		run.Accepted = run.Name == accept
+	}
+	o, err = p.reader.Overview(runs, defaults, dayAfter(runs))
+	assert.NilError(t, err)
+	assert.Equal(t, len(o.open), 0)
+	assert.Assert(t, strings.HasPrefix(o.headline(), "No change for the worse is open."), o.headline())
+}
+
+// TestNumericOrder checks that loads are in the order of their size.
+func TestNumericOrder(t *testing.T) {
+	o := (&project{nights: 3, rows: 12}).overview(t)
+	var got []string
+	for i := 0; i < len(o.panels); i += 3 {
+		got = append(got, o.names.Benchmark(o.panels[i].benchmark))
+	}
+	assert.DeepEqual(t, got, []string{"1 user", "2 users", "3 users", "4 users", "5 users", "6 users", "7 users", "8 users", "9 users", "10 users", "11 users", "12 users"})
+}
+
+func TestDatesOf(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	of := func(made, ran int) dates { // the days from one commit to the next, and from one run to the next
+		var runs []*Run
+		for i := range 30 {
+			runs = append(runs, &Run{About: About{Time: start.AddDate(0, 0, i*made)}, Date: start.AddDate(0, 2, 1+i*ran).Format(time.RFC3339)})
+		}
+		return datesOf(runs, start.AddDate(1, 0, 0))
+	}
+	nightly, same, old := of(1, 1), of(0, 1), of(1, 0)
+	assert.Equal(t, nightly.day(29), "2026-03-31")
+	assert.Equal(t, same.day(29), "2026-03-31")
+	assert.Equal(t, old.day(29), "2026-01-30") // old commits were measured on one day
+	assert.Equal(t, old.found(29), "2026-03-02")
 }
 
 // TestOverviewOfMachines checks that each machine has its own panels, and that the newest run of each is judged.
@@ -224,7 +286,7 @@ func TestOverviewOfMachines(t *testing.T) {
 	assert.NilError(t, err)
 	var b strings.Builder
 	assert.NilError(t, WriteChanges(&b, causes))
-	assert.Assert(t, strings.HasPrefix(b.String(), "on machine \"a\":\nafter commit") && strings.Contains(b.String(), "\non machine \"b\":\nafter commit"), b.String())
+	assert.Assert(t, strings.HasPrefix(b.String(), "all series: serving.Serving\non machine \"a\":\nafter commit") && strings.Contains(b.String(), "\non machine \"b\":\nafter commit"), b.String())
 }
 
 // BenchmarkOverview makes a page of 1,000 runs with 200 series.
@@ -233,7 +295,7 @@ func BenchmarkOverview(b *testing.B) {
 	runs := p.runs(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		o, err := p.reader.Overview(runs, defaults)
+		o, err := p.reader.Overview(runs, defaults, dayAfter(runs))
 		assert.NilError(b, err)
 		f, err := os.Create(filepath.Join(b.TempDir(), "page.html"))
 		assert.NilError(b, err)

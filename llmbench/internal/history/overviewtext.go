@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,22 +15,31 @@ import (
 // sparkRuns is the number of runs that a line of Text shows.
 const sparkRuns = 60
 
-// Text writes the overview as text for a terminal: what changed in the week of the newest run, and a line for each series.
+// Text writes the overview as text for a terminal: the open changes, what was found in the last week, and a line for each
+// series.
 func (o *Overview) Text(w io.Writer) error {
 	var b strings.Builder
-	newest := o.runs[len(o.runs)-1]
-	fmt.Fprintf(&b, "%s\n\n", o.headline())
-	for _, e := range o.recent() {
-		run := o.runs[e.night]
-		fmt.Fprintf(&b, "  %s  %.12s  %s\n", run.Time.UTC().Format(time.DateOnly), run.Commit, e.sentence())
-		if e.cause != nil {
-			fmt.Fprintf(&b, "              after commit %.12s, in commit %.12s at the latest\n", e.cause.Good.Commit, e.cause.Bad.Commit)
+	newest := len(o.runs) - 1
+	fmt.Fprintf(&b, "%s\n", o.headline())
+	if all := common(o.names); all != "" {
+		fmt.Fprintf(&b, "all series: %s\n", all)
+	}
+	if len(o.open) > 0 {
+		b.WriteString("\nopen until they are gone, or accepted by history ack:\n")
+	}
+	for _, c := range o.open {
+		fmt.Fprintf(&b, "  %s\n    %s\n    go tool benchgate history ack %s\n", o.onMachine(c), c.between(), c.Bad.Run)
+	}
+	if recent := o.recent(); len(recent) > 0 {
+		b.WriteString("\nfound in the last 7 days, and not open:\n")
+		for _, e := range recent {
+			fmt.Fprintf(&b, "  %s  %.12s  %s\n", o.found(e.night), o.runs[e.night].Commit, e.sentence())
+			if e.cause != nil {
+				fmt.Fprintf(&b, "    %s\n", e.cause.between())
+			}
 		}
 	}
-	if len(o.recent()) > 0 {
-		b.WriteString("\n")
-	}
-	fmt.Fprintf(&b, "The newest of %s, %.12s of %s: %s\n\n", numbers.Count(len(o.runs), "run"), newest.Commit, newest.Time.UTC().Format(time.DateOnly), o.report.Summary)
+	fmt.Fprintf(&b, "\nThe newest of %s, %.12s of %s: %s\n\n", numbers.Count(len(o.runs), "run"), o.runs[newest].Commit, o.day(newest), o.report.Summary)
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, p := range o.panels {
 		last := p.points[len(p.points)-1]
@@ -38,6 +48,19 @@ func (o *Overview) Text(w io.Writer) error {
 	t.Flush()
 	_, err := io.WriteString(w, redact.Printable(b.String()))
 	return err
+}
+
+// onMachine describes a cause in one line, with its machine if the history has several.
+func (o *Overview) onMachine(c Cause) string {
+	if slices.ContainsFunc(o.runs, func(run *Run) bool { return run.Machine != c.Machine }) {
+		return fmt.Sprintf("%s on machine %q", c.text(), c.Machine)
+	}
+	return c.text()
+}
+
+// between says between which commits the change began.
+func (c Cause) between() string {
+	return fmt.Sprintf("after commit %.12s of %s, in commit %.12s of %s at the latest", c.Good.Commit, c.Good.Time.Format(time.DateOnly), c.Bad.Commit, c.Bad.Time.Format(time.DateOnly))
 }
 
 // shiftText describes the newest shift of a panel.

@@ -1,7 +1,10 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"golang.org/x/perf/benchproc"
@@ -28,6 +31,7 @@ type Report struct {
 	Time    time.Time `json:"commit_time"`
 	Machine string    `json:"machine,omitempty"`
 	Server  string    `json:"server,omitempty"`
+	shared  string    // what the names of all series have in common, or ""
 	// Nights is the promised rate of false alarms: on average, at most one false alarm in this number of
 	// nights.
 	Nights float64 `json:"nights"`
@@ -62,7 +66,7 @@ type Series struct {
 	Benchmark string `json:"benchmark,omitempty"` // with its package, if known; "" stands for all series of the machine
 	Unit      string `json:"unit,omitempty"`      // as the files spell it
 	pattern   string // an argument of -bench that matches the benchmark
-	short     string // Benchmark, with no more of the package than tells it from other packages
+	words     string // in words, without what all series share
 }
 
 // A Move is a change of a series.
@@ -91,6 +95,7 @@ type Cause struct {
 	Bad     RunID  `json:"bad"`  // a run that has the change
 	Moves   []Move `json:"moves"`
 	Machine string `json:"machine,omitempty"`
+	shared  string // what the names of all series have in common, or ""
 	// The change began in one of the nights from first to last. The night found revealed it.
 	first, last, found int
 }
@@ -107,17 +112,44 @@ func (m Move) text() string {
 	return fmt.Sprintf("%s %+.1f%% (%+.1f%% to %+.1f%%)", m.Series.text(), 100*m.Change, 100*m.Low, 100*m.High)
 }
 
-func (s Series) text() string {
-	if s.Benchmark == "" {
-		return "all series of the machine, for the worse"
-	}
-	return s.short + " " + s.Unit
+// bySize compares moves by how large they are, whatever their direction.
+func bySize(a, b Move) int {
+	return cmp.Compare(math.Abs(a.finding.Size), math.Abs(b.finding.Size))
 }
 
-// id names the series in words that stay the same, whichever other packages a history has.
+// largest returns the largest move of the cause.
+func (c Cause) largest() Move { return slices.MaxFunc(c.Moves, bySize) }
+
+// text describes the cause in one line: its largest move, the number of the others, and since when.
+func (c Cause) text() string {
+	s := c.largest().text()
+	if n := len(c.Moves) - 1; n > 0 {
+		s += fmt.Sprintf(" and %d more series", n)
+	}
+	return s + " since " + c.Bad.text()
+}
+
+// text names the commit of a run, or the day of the run if no commit is known.
+func (r RunID) text() string {
+	if noCommit(r.Commit) {
+		return r.Time.Format(time.DateOnly)
+	}
+	return fmt.Sprintf("%.12s", r.Commit)
+}
+
+func (s Series) text() string {
+	if s.Benchmark == "" {
+		return allSeries
+	}
+	return s.words
+}
+
+const allSeries = "all series of the machine, for the worse"
+
+// id names the series in words that stay the same, whichever other series a history has.
 func (s Series) id() string {
 	if s.Benchmark == "" {
-		return s.text()
+		return allSeries
 	}
 	return s.Benchmark + " " + s.Unit
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/benchline"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/rowname"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 )
 
@@ -155,15 +156,25 @@ func (r *Reader) benchmarkName(row benchproc.Key) string {
 
 // shortName is benchmarkName with as few of the last elements of the package's path as tell it from the other packages.
 func (r *Reader) shortName(row benchproc.Key) string {
+	b := r.benchmark(row)
+	if b.Package == "" {
+		return b.Name
+	}
+	return b.Package + "." + b.Name
+}
+
+// benchmark returns the row's benchmark. Its package has as few of the last elements of the path as tell it from the
+// other packages.
+func (r *Reader) benchmark(row benchproc.Key) rowname.Benchmark {
 	pkg := r.pkg(row)
 	if pkg == "" {
-		return r.name(row)
+		return rowname.Benchmark{Name: r.name(row)}
 	}
 	short := path.Base(pkg)
 	for short != pkg && slices.ContainsFunc(r.packages, func(other string) bool { return other != pkg && strings.HasSuffix("/"+other, "/"+short) }) {
 		short = path.Join(path.Base(strings.TrimSuffix(pkg, "/"+short)), short)
 	}
-	return short + "." + r.name(row)
+	return rowname.Benchmark{Package: short, Name: r.name(row)}
 }
 
 func (r *Reader) pkg(row benchproc.Key) string { return row.Get(r.row.Fields()[0]) }

@@ -50,6 +50,9 @@ func (r *Report) Text(w io.Writer) error {
 			fmt.Fprintf(&b, "\nmachine %q", one.Machine)
 		}
 		fmt.Fprintf(&b, "\nrun: %s\ncommit: %s of %s\n", p.plain(one.Run), p.plain(one.Commit), one.Time.Format(time.RFC3339))
+		if one.shared != "" {
+			fmt.Fprintf(&b, "all series: %s\n", p.plain(one.shared))
+		}
 		p.body(one)
 	}
 	fmt.Fprintf(&b, "\n%s\n", p.plain(r.Summary))
@@ -66,7 +69,11 @@ func (r *Report) Markdown(w io.Writer) error {
 		if len(r.Others) > 0 {
 			fmt.Fprintf(&b, "\n## %s\n", p.plain(fmt.Sprintf("Machine %q", one.Machine)))
 		}
-		fmt.Fprintf(&b, "\nRun %s of commit %s, %s.\n", p.coded(one.Run), p.coded(one.Commit), one.Time.Format(time.RFC3339))
+		fmt.Fprintf(&b, "\nRun %s of commit %s, %s.", p.coded(one.Run), p.coded(one.Commit), one.Time.Format(time.RFC3339))
+		if one.shared != "" {
+			fmt.Fprintf(&b, " All series: %s.", p.coded(one.shared))
+		}
+		b.WriteString("\n")
 		p.body(one)
 		p.reproduce(one)
 	}
@@ -120,23 +127,36 @@ func (p printer) list(head string, lines []string) {
 	}
 }
 
+// folded is list, for a list that few readers need: Markdown shows it when its head is clicked.
+func (p printer) folded(head string, lines []string) {
+	if p.code == "" || len(lines) == 0 {
+		p.list(head, lines)
+		return
+	}
+	fmt.Fprintf(p.b, "\n<details><summary>%s: %s</summary>\n\n", strings.ToUpper(head[:1])+head[1:], numbers.Count(len(lines), "series"))
+	for _, l := range lines {
+		p.line("%s", l)
+	}
+	p.b.WriteString("\n</details>\n")
+}
+
 func (p printer) body(r *Report) {
 	p.list("out of order", p.plainAll(r.Order))
 	p.causes("for the worse, found in this run", r.Causes)
+	p.causes("known: found in earlier runs, and still open", r.Known)
 	p.list("out of line; rerun before you believe it", p.moves(r.Suspects))
 	p.list("rerun these, too: the machine was slow, and they show whether it still is", p.series(r.Controls))
 	p.list("out of line until reruns disagreed", p.moves(r.Cleared))
 	p.slow("a slow run: taken out of each series", r.SlowOnce, r.Machine)
 	p.slow("a slow run, but not when it was rerun: taken out of each series", r.Recovered, r.Machine)
 	p.causes("for the better", r.Improved)
-	p.causes("known: found in earlier runs, and still open", r.Known)
 	p.list("a new baseline begins, because this changed", p.plainAll(r.Epochs))
 	p.list("missing, although earlier runs had it", p.plainAll(r.Missing))
 	p.list("withheld in this run", p.plainAll(r.Withheld))
 	p.list("not sound: not judged, and never a baseline", p.plainAll(r.Unsound))
 	p.list("left out", p.plainAll(r.LeftOut))
-	p.list("too few earlier runs to judge", p.series(r.Young))
-	p.list("what did not change", p.series(r.Same))
+	p.folded("too few earlier runs to judge", p.series(r.Young))
+	p.folded("what did not change", p.series(r.Same))
 	if len(r.Causes)+len(r.Known)+len(r.Missing) > 0 {
 		p.list("if all of this is as it should be, accept it", []string{p.coded("go tool benchgate history ack " + r.Run)})
 	}
@@ -180,7 +200,7 @@ func (p printer) cause(c Cause) {
 
 func (p printer) moves(all []Move) (lines []string) {
 	for _, m := range all {
-		text := fmt.Sprintf("%s: %+.1f%%, 95%% confidence interval %+.1f%% to %+.1f%%, p %s", p.coded(m.Series.text()), 100*m.Change, 100*m.Low, 100*m.High, pValue(m.P))
+		text := fmt.Sprintf("%s: %+.1f%%, 95%% confidence interval %+.1f%% to %+.1f%%, p %s", p.plain(m.Series.text()), 100*m.Change, 100*m.Low, 100*m.High, pValue(m.P))
 		if m.Reruns > 0 {
 			text += fmt.Sprintf("; needs %s", numbers.Count(m.Reruns, "rerun"))
 		}
@@ -199,7 +219,7 @@ func pValue(p float64) string {
 
 func (p printer) series(all []Series) (lines []string) {
 	for _, s := range all {
-		lines = append(lines, p.coded(s.text()))
+		lines = append(lines, p.plain(s.text()))
 	}
 	return lines
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/history"
@@ -12,7 +13,8 @@ import (
 
 const historyShowUsage = "usage: benchgate history show [flags]\n" +
 	"\n" +
-	"Show shows all series of the gated units and what changed, the newest week first: as text, or with -o as a page.\n"
+	"Show shows all series of the gated units, first the open changes and what was found in the last seven days: as text, or with -o\n" +
+	"as a page.\n"
 
 // historyShow runs "benchgate history show".
 func historyShow(args []string, _ io.Reader, stdout, stderr io.Writer) int {
@@ -40,7 +42,7 @@ func historyShow(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return command.Fail(stderr, err)
 	}
-	all, err := r.Overview(runs, o)
+	all, err := r.Overview(runs, o, time.Now())
 	if err != nil {
 		return command.Fail(stderr, err)
 	}
