@@ -23,7 +23,7 @@ const (
 
 func init() {
 	llmbench.RegisterUnits(
-		sample.Unit{Name: cpuUnit, Better: "lower", Core: true, Gate: "5%", Means: "CPU seconds of the programs of `backends.Process` and their children / 1,000 output tokens. Linux only."},
+		sample.Unit{Name: cpuUnit, Better: "lower", Core: true, Means: "CPU seconds of the programs of `backends.Process` and their children / 1,000 output tokens. Linux only."},
 		sample.Unit{Name: rateUnit, Better: "higher", Core: true, Means: "Successful requests / CPU seconds of the programs of `backends.Process` and their children: the requests a second that one core can serve. Linux only."},
 		sample.Unit{Name: peakUnit, Better: "lower", Core: true, Means: "Largest resident memory of the programs of `backends.Process` and their children, in 1,000,000 bytes, read every half second. Shared pages count for each process. Linux only."},
 	)

@@ -14,7 +14,7 @@
 //     verdict is right if that commit is named. The column "rounds" has the pairs of the search.
 //
 // The versions are made from HEAD, in a clone in a temporary folder. Uncommitted changes are ignored. Each
-// benchmark has three gated units. With -build, the CPU time is gated as well; build-cpu can only be found by
+// benchmark has three gated units. With -build, a file of -units gates the CPU time as well; build-cpu can only be found by
 // its CPU time. The other regressions of gateways may be found by their TTFT, throughput or CPU time.
 //
 // Usage:

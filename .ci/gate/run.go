@@ -148,6 +148,12 @@ func (r *repository) compare(ctx context.Context, o options, k kind, out string)
 			return c, err
 		}
 		dir, suite, flags, env = r.gateways.dir, []string{"-bench=Serve"}, r.gateways.flags(), r.gateways.env()
+		if o.units == "" {
+			o.units = filepath.Join(r.dir, "build-units.txt")
+			if err := os.WriteFile(o.units, []byte("Unit srv-cpu-s/ktok better=lower gate=5%\n"), 0o666); err != nil {
+				return c, err
+			}
+		}
 	}
 	args := append([]string{"ab", fmt.Sprintf("-n=%d", o.n), fmt.Sprintf("-max=%d", o.max), "-timeout=5m", "-out=" + out, "-units=" + o.units}, flags...)
 	began := time.Now()
