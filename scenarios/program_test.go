@@ -16,7 +16,7 @@ import (
 // A release has this test binary as the program llmbench, for machines without Go. The binary then has the flags of
 // "go test": a flag -test.x of the test binary is -x (https://pkg.go.dev/cmd/go#hdr-Testing_flags).
 
-// commandHelp is what llmbench -help prints. It has the lists of scenarios, of old variables and of variables that scenarios read.
+// commandHelp is what llmbench -help prints. It has the lists of scenarios, of variables, of old variables and of variables that scenarios read.
 const commandHelp = `usage: LLMBENCH_URL=http://127.0.0.1:8000 llmbench -bench=Serve [flags] >results.txt
        LLMBENCH_BACKEND=list llmbench
        llmbench version
@@ -32,22 +32,14 @@ The flags are the flags of go test; the most useful are:
   -list ^Benchmark   list scenarios, and measure nothing
   -v                 print what scenarios log
 
-Variables say what to measure; an unknown variable is an error. The most useful are:
+Variables say what to measure; an unknown variable is an error.
 
-  LLMBENCH_URL          the server
-  LLMBENCH_DIRECT       the server behind the gateway at LLMBENCH_URL, for GatewayOverhead
-  LLMBENCH_MODEL        the model's name (the only one that the server lists)
-  LLMBENCH_API_KEY      bearer token
-  LLMBENCH_CA           PEM file of the authorities for https, where the system has none, as in an empty container
-  LLMBENCH_CONCURRENCY  numbers of requests at a time: 1,8,64
-  LLMBENCH_RATE         or requests per second: 2,4, or stages: 10:1m,10..50:2m
-  LLMBENCH_REQUESTS     number of requests for each load
-  LLMBENCH_INPUT        tokens of a prompt
-  LLMBENCH_OUTPUT       tokens of an answer
-  LLMBENCH_OUT          folder for a record of each request
-
-https://github.com/seed-2b9cec6d/llmbench/blob/main/llmbench/VARIABLES.md has all of them; %s
-still work, too, and say what to set instead. A variable of a load ends the run if no scenario that runs reads it. Every scenario but ColdStart reads %s. They also read:
+%s
+https://github.com/seed-2b9cec6d/llmbench/blob/main/llmbench/VARIABLES.md says more about each.
+%s
+still work, too, and say what to set instead. A variable of a load ends the run if no scenario that runs reads it.
+Every scenario but ColdStart reads %s.
+They also read:
 
 %s`
 
@@ -72,7 +64,7 @@ func command(args []string, lookup func(string) *flag.Flag, stdout, stderr io.Wr
 		case args[i] == name:
 			return nil, refuse(stderr, "argument %q: want flags only, such as -bench=%s", args[i], args[i]), true
 		case name == "h" || name == "help":
-			fmt.Fprintf(stdout, commandHelp, scenarioNames(), strings.Join(slices.Sorted(maps.Keys(env.Old())), ", "), strings.Join(common, ", "), readTable())
+			fmt.Fprintf(stdout, commandHelp, scenarioNames(), variablesHelp, strings.Join(slices.Sorted(maps.Keys(env.Old())), ", "), strings.Join(common, ", "), readTable())
 			return nil, 0, true
 		}
 		f := lookup(name)
