@@ -96,7 +96,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/internal/prefix", "llmbench/sample", ""},
 	{"llmbench/internal/price", "", ""},
 	{"llmbench/internal/priority", "llmbench/internal/cgroup golang.org/x/sys", ""},
-	{"llmbench/internal/process", "llmbench/internal/price llmbench/redact llmbench/env llmbench/internal/distortion llmbench/internal/endpoint llmbench/internal/prefix llmbench/internal/resultline llmbench/internal/screen llmbench/internal/send llmbench/internal/shard llmbench/internal/store llmbench/records llmbench/sample", ""},
+	{"llmbench/internal/process", "llmbench/internal/numbers llmbench/internal/price llmbench/redact llmbench/env llmbench/internal/distortion llmbench/internal/endpoint llmbench/internal/prefix llmbench/internal/resultline llmbench/internal/screen llmbench/internal/send llmbench/internal/shard llmbench/internal/store llmbench/records llmbench/sample", ""},
 	{"llmbench/internal/resultfile", "llmbench/benchfile llmbench/internal/benchline llmbench/internal/resultfile/internal/document llmbench/robust golang.org/x/perf llmbench/sample", ""},
 	{"llmbench/internal/resultfile/internal/document", "github.com/go-json-experiment/json go.yaml.in/yaml/v3", ""},
 	{"llmbench/internal/resultline", "llmbench/redact llmbench/sample", ""},

@@ -38,6 +38,7 @@ type measurement struct {
 
 	samples  *store.Store  // of all passes so far
 	elapsed  time.Duration // sum over passes
+	warm     time.Duration // median E2E latency of the warm-up
 	ownTime  time.Duration // like elapsed, but only for the requests that this process sent
 	estimate distortion.Estimate
 	prompts  prompts // of all passes so far
@@ -185,7 +186,7 @@ func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error
 	if ctx.Err() != nil {
 		return 0, fmt.Errorf("%w: %s", context.Cause(ctx), judge.Interrupted(r.samples))
 	}
-	pace = medianGap(r.samples)
+	pace, m.warm = medianGap(r.samples), medianE2E(r.samples)
 	if err := samples.Err(); err != nil { // not all samples can be read
 		return 0, err
 	}
@@ -200,6 +201,19 @@ func medianGap(samples iter.Seq[*sample.Sample]) time.Duration {
 	var all []time.Duration
 	for s := range samples {
 		all = append(all, s.Gaps...)
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// medianE2E returns the median E2E latency of the samples, or 0 if there are none.
+func medianE2E(samples iter.Seq[*sample.Sample]) time.Duration {
+	var all []time.Duration
+	for s := range samples {
+		all = append(all, s.End-s.Start)
 	}
 	if len(all) == 0 {
 		return 0

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/lockstep"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
@@ -127,10 +128,30 @@ func (r *run) begin(ctx context.Context) error {
 	if stop(); err != nil {
 		return r.fail(err)
 	}
+	if pass := r.expected(); pass > 0 {
+		process.Expect(r.name, r.first.samples, pass)
+	}
 	if r.party.Leads() {
 		r.server, r.gateway = observe(r.target.Observe), observe(r.target.ObserveGateway)
 	}
 	return nil
+}
+
+// expected returns about how long the first pass takes, by the requests of the warm-up. It returns 0 if that is not known,
+// or if a simulated server has had a shorter warm-up.
+func (r *run) expected() time.Duration {
+	switch {
+	case r.first == nil || r.warm == 0 || r.target.Simulated:
+		return 0
+	case r.load.Arrivals != nil:
+		times, err := arrivals.Schedule(r.load.Arrivals, r.first.requests)
+		if err != nil || len(times) == 0 {
+			return 0
+		}
+		return times[len(times)-1] + r.warm
+	}
+	users := max(1, r.load.Concurrency)
+	return r.warm * time.Duration((r.first.samples+users-1)/users)
 }
 
 // pass makes one pass and adds it to the measurement. A failed pass becomes the end of the records.

@@ -652,7 +652,7 @@ func TestProgressAtTerminal(t *testing.T) {
 	assert.Assert(t, strings.Contains(shown, "\r1/1 Helper TwoSeconds (0/8)"), "%q", shown)
 	assert.Assert(t, !strings.Contains(stdout, "/8)"), stdout)
 	last := shown[strings.LastIndexByte(shown, '\r')+1:]
-	assert.Assert(t, strings.HasPrefix(last, "\n"), "%q", last)
+	assert.Assert(t, strings.HasPrefix(last, "Helper TwoSeconds: ") && strings.Contains(last, "\n\n  "), "%q", last)
 }
 
 // helperTwoSeconds makes a pass that takes two seconds.

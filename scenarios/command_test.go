@@ -99,6 +99,15 @@ func TestCommandMeasures(t *testing.T) {
 	summary, err := os.ReadFile(filepath.Join(cmd.Dir, "page.json"))
 	assert.NilError(t, err, "%s", out)
 	assert.Assert(t, json.Valid(summary) && bytes.Contains(summary, []byte(`"concurrency": "2"`)) && bytes.Contains(summary, []byte(`"price/Mtok": {`)), "%s", summary)
+	var stderr bytes.Buffer // another file than standard output
+	cmd = exec.CommandContext(ctx, name, "-bench=Serve")
+	cmd.Stderr = &stderr
+	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_CONCURRENCY=2", "LLMBENCH_REQUESTS=4", "LLMBENCH_OUTPUT=4", "LLMBENCH_CLIENT_BOUND=report")
+	out, err = cmd.Output()
+	assert.NilError(t, err, "%s", out)
+	first, table, _ := strings.Cut(stderr.String(), "\n\n")
+	assert.Assert(t, strings.HasPrefix(first, "measuring "+url+", model mock: Serve. Before the first measured request come questions to the server and a warm-up.\nServe concurrency=2: ") &&
+		strings.Contains(table, "\n  concurrency=2 "), "%s", &stderr)
 	for _, args := range [][]string{{"-test.bench=serve"}, {"-test.bench=Serve", "-test.list=Serve"}} { // nothing is measured
 		cmd := exec.CommandContext(ctx, self, append(args, "-test.run=^$")...)
 		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "LLMBENCH_REPORT=page.html")

@@ -70,6 +70,7 @@ func serve(b *testing.B, s server) {
 		case len(o.Stages) > 0:
 			s.serveStages(b)
 		case len(o.Rates) > 0:
+			harness.Loads(b, len(o.Rates))
 			for _, rate := range o.Rates {
 				b.Run(fmt.Sprintf("rate=%g", rate), func(b *testing.B) { s.serveRate(b, rate) })
 			}
@@ -174,7 +175,7 @@ func (s server) serveLoad(b *testing.B, n, warmup int) llmbench.Load {
 	b.Helper()
 	harness.Watch(b)
 	if err := context.Cause(harness.Context(b)); err != nil {
-		b.Fatal(err) // the tokenizer of the server would fail, and the data set would seem to be the reason
+		b.Fatal(fmt.Errorf("not begun: %w", err)) // the tokenizer of the server would fail, and the data set would seem to be the reason
 	}
 	o := s.options
 	n = s.requests(n)

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,6 +41,7 @@ func connect(b *testing.B, o Options, c config, target llmbench.Target, lengths,
 	b.Helper()
 	harness.Watch(b)
 	s := server{options: o, target: target, salt: target.Salt(), answers: c.Answers, countsOut: text && (o.Tokenizer != nil || c.TokenizerFile != "" && !isServer(c.TokenizerFile))}
+	tellTarget(target)
 	stop := noteWhile(b, "asking the server how it counts tokens, and for its limits")
 	var err error
 	s.counter, err = newCounter(harness.Context(b), target, o, c.TokenizerFile, lengths, text, b.Logf)
@@ -51,6 +53,32 @@ func connect(b *testing.B, o Options, c config, target llmbench.Target, lengths,
 		b.Fatal(err)
 	}
 	return s
+}
+
+// mostTold is the largest number of scenarios whose names tellTarget says.
+const mostTold = 4
+
+// tellTarget says what is measured, and what comes before the first measured request.
+func tellTarget(t llmbench.Target) {
+	names := llmbench.Benchmarks()
+	for i, name := range names {
+		names[i] = strings.TrimPrefix(name, "Benchmark")
+	}
+	what := strings.Join(names, ", ")
+	if len(names) > mostTold {
+		what = fmt.Sprintf("%d scenarios", len(names))
+	}
+	where := cmp.Or(t.URL, "a server")
+	if t.Simulated {
+		where = "a simulated server"
+	}
+	if t.Model != "" {
+		where += ", model " + t.Model
+	}
+	if what != "" {
+		where += ": " + what
+	}
+	harness.Tell("measuring " + where + ". Before the first measured request come questions to the server and a warm-up.")
 }
 
 // noteWhile prints what a benchmark is waiting for, after five seconds and then every thirty seconds, until
@@ -97,7 +125,9 @@ func (s server) concurrencies(own ...int) []int {
 
 // perUsers runs measure in a sub-benchmark for each number of users: the numbers in the options, or else own.
 func (s server) perUsers(b *testing.B, own []int, measure func(b *testing.B, users int)) {
-	for _, users := range s.concurrencies(own...) {
+	all := s.concurrencies(own...)
+	harness.Loads(b, len(all))
+	for _, users := range all {
 		b.Run(fmt.Sprintf("concurrency=%d", users), func(b *testing.B) { measure(b, users) })
 	}
 }

@@ -26,6 +26,14 @@ func Note(tb testing.TB, text string) {
 	process.Note(tb, text)
 }
 
+// Tell shows a line once to the person who reads the progress and the table, apart from the results. It shows nothing
+// where there is no such place, as in a test; see LLMBENCH_PROGRESS.
+func Tell(text string) { process.Tell(text) }
+
+// Loads says that a benchmark measures n loads one after another, in sub-benchmarks of its own. When the first of them
+// has been warmed up, a line for the person who waits says about how long all of them take.
+func Loads(b *testing.B, n int) { process.Loads(b.Name(), n) }
+
 // AtEnd prints a text once, as a comment after all results, where it is among the last lines. If llmbench.Main was not
 // called, AtEnd logs the text.
 func AtEnd(b *testing.B, text string) {

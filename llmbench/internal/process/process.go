@@ -30,7 +30,7 @@ import (
 var errInterrupted = errors.New("interrupted")
 
 // current is the state of this process.
-var current = &process{passes: map[string]int{}, watched: map[string]bool{}}
+var current = &process{passes: map[string]int{}, watched: map[string]bool{}, shown: map[string]bool{}, loads: map[string]int{}, expected: map[string]bool{}}
 
 // A process is the state that benchmarks share. It prints only if [Main] was called, and only between the
 // lines of results.
@@ -55,6 +55,10 @@ type process struct {
 	nothing   bool            // a benchmark could not be judged, and none has a result
 	interrupt context.Context // ends with the first signal; nil if signals are not caught
 	last      string          // the last throughput, for the progress line
+	told      []string        // what Tell has shown
+	shown     map[string]bool // benchmarks with a sample that tellRow has shown
+	loads     map[string]int  // the number of loads of benchmarks
+	expected  map[string]bool // benchmarks for which Expect was called
 	atEnd     []string        // texts that are printed after the results
 	speed     string          // speed of the last simulated server that was described
 	sent      prefix.Sent     // the openings of all prompts that were sent

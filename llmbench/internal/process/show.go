@@ -12,6 +12,7 @@ func Show(e screen.Entry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.table.Add(e)
+	p.tellRow(e)
 }
 
 // AfterRun makes Ended call f after each load, when the load's records are complete. It must be called before Main.

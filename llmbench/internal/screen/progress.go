@@ -62,10 +62,7 @@ func (p Pass) Show(on Canvas, verbose bool, logf func(format string, args ...any
 // benchmark, the two ends of the benchmark's name, and the number of the pass. If there is room, it also
 // has the remaining time and the last throughput.
 func (p Pass) label(room int) string {
-	name := strings.TrimPrefix(p.Benchmark, "Benchmark")
-	if first, rest, has := strings.Cut(name, "/"); has {
-		name = first + " " + rest[strings.LastIndexByte(rest, '/')+1:]
-	}
+	name := Short(p.Benchmark)
 	if p.Number != 0 {
 		name += " " + p.what()
 	}

@@ -91,6 +91,9 @@ func (s *Screen) Draws() bool {
 	return s.terminal && os.Getenv("TERM") != "dumb" && foreground(s.file)
 }
 
+// SharesStdout reports whether standard output is the same terminal.
+func (s *Screen) SharesStdout() bool { return s.terminal && isTerminal(os.Stdout) }
+
 // Close closes the screen, unless it is standard error.
 func (s *Screen) Close() {
 	if s.opened {

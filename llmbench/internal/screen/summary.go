@@ -112,10 +112,4 @@ func (r *row) worst() (w fault) {
 }
 
 // short returns the two ends of the row's name.
-func (r *row) short() string {
-	first, rest, has := strings.Cut(r.name, "/")
-	if !has {
-		return first
-	}
-	return first + " " + rest[strings.LastIndexByte(rest, '/')+1:]
-}
+func (r *row) short() string { return Short(r.name) }

@@ -1,0 +1,27 @@
+package screen
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestLine(t *testing.T) {
+	const name = "BenchmarkServe/backend=url/concurrency=8"
+	for _, c := range []struct {
+		e    Entry
+		want string
+	}{
+		{Entry{Benchmark: name, Figures: map[string]float64{"output-tok/s": 3759, "req/s": 117.5, "p50-ttft-ns": 21.1e6, "p99-ttft-ns": 3e7, "mean-tpot-ns": 1.5e6, "p50-e2e-ns": 67.6e6}, True: map[string]float64{"p50-ttft-ns": 1}},
+			"Serve concurrency=8: 3760 tok/s, TTFT p50 21.1 ms, TPOT 1.50 ms, E2E p50 67.6 ms"},
+		{Entry{Benchmark: name, Figures: map[string]float64{"req/s": 2, "offered-req/s": 4, "shed-%": 50, "price/Mtok": 0.5}},
+			"Serve concurrency=8: 4.00 offered/s, 2.00 served/s, shed 50.0 %, price/Mtok 0.500"},
+		{Entry{Benchmark: name, Figures: map[string]float64{"output-tok/s": 3}, Withheld: []Withheld{{Unit: "p50-ttft-ns"}, {Unit: "mean-tpot-ns"}}, Notes: []string{"a note"}},
+			"Serve concurrency=8: 3.00 tok/s, withheld: p50-ttft mean-tpot"},
+		{Entry{Benchmark: "BenchmarkX", Notes: []string{"failed: pass 0: 3 of 8 requests failed\n  request 1: \x1b[31m"}},
+			"X: failed: pass 0: 3 of 8 requests failed"},
+		{Entry{Benchmark: "BenchmarkX", Notes: []string{Undecided + "\x1b[31mred"}}, `X: cannot judge: \x1b[31mred`},
+	} {
+		assert.Equal(t, c.e.Line(), c.want)
+	}
+}
