@@ -2,6 +2,7 @@ package ssetest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -38,36 +39,71 @@ type findings struct {
 	right    int            // number of these that passed
 	failed   []runnable     // the cases that are wrong and that no gap declares
 	broken   []string       // classes of the rules that are broken and that no gap declares, and "late"
+	wrong    map[string]int // number of cases of these classes that are wrong
 	like     map[string]int // number of cases of other classes that are wrong because of these rules
+	// forms says which class breaks a case of the class "llm", which has streams as real servers send them.
+	forms map[string]string
 }
 
 // advice says which options declare what the parser seems to lack, and which gaps declare what is wrong.
 func (f *findings) advice() string {
-	said := fmt.Sprintf("%d of %d cases are right.", f.right, f.cases)
-	var like []string
-	for _, class := range f.broken {
-		if n := f.like[class]; n > 0 {
-			like = append(like, fmt.Sprintf("%d like %q", n, class))
-		}
-	}
-	if len(like) > 0 {
-		said += " Some are wrong for the same reason as another class, and are not shown: " + strings.Join(like, ", ") + "."
-	}
+	said := fmt.Sprintf("%d of %d cases are right. What is wrong, by class, first what breaks streams as real servers send them:\n%s", f.right, f.cases, f.causes())
 	declared, lacks := f.o, []string(nil)
 	broken := slices.Clone(f.broken)
 	if f.hangs == 0 { // otherwise each further reading may take long
 		if declared, lacks = f.lacking(); len(lacks) > 0 {
 			var right int
 			right, broken = f.again(declared)
-			said += fmt.Sprintf(" Declare what is intended: %s. With %v, %d cases are right.", strings.Join(lacks, "; "), declared, right)
+			said += fmt.Sprintf("\nDeclare what is intended: %s. Then %d cases are right:\n  %v", strings.Join(lacks, "; "), right, declared)
 		}
 	}
 	if len(broken) > 0 {
 		declared.Gaps = slices.Concat(f.o.Gaps, broken)
-		said += fmt.Sprintf(" To go on with fuzzing, declare what is wrong: %v", declared)
+		said += fmt.Sprintf("\nTo go on with fuzzing, declare what is wrong:\n  %v", declared)
 	}
 	return said
 }
+
+// causes has a line for each class of broken rules: how many cases are wrong because of them, and which streams of real
+// servers. Classes that break the most usual of these streams come first.
+func (f *findings) causes() string {
+	classes := slices.Clone(f.broken)
+	usual := func(class string) int {
+		return slices.IndexFunc(llmCases, func(c testCase) bool { return f.broke(class, c.name) })
+	}
+	slices.SortStableFunc(classes, func(a, b string) int {
+		return cmp.Compare(uint(usual(a)), uint(usual(b))) // -1, for none, is last
+	})
+	var lines []string
+	for _, class := range classes {
+		line := fmt.Sprintf("  %s: %s", class, counted(f.wrong[class]+f.like[class], "case"))
+		if class == lateGap {
+			line = "  late: an event was returned only after the parser had read more"
+		}
+		var forms []string
+		for _, c := range llmCases {
+			if f.broke(class, c.name) {
+				forms = append(forms, fmt.Sprintf("%s (%s)", c.name, c.why))
+			}
+		}
+		if len(forms) > 0 {
+			line += ", among them " + strings.Join(forms, "; ")
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// counted returns n followed by noun, in the plural unless n is 1.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// broke reports whether a stream of real servers is wrong because of the rules of a class.
+func (f *findings) broke(class, name string) bool { return f.forms[name] == class }
 
 // causeOf returns the class of rules that the parser breaks in a case, or "": if possible, a class that is known to be
 // broken, or else the case's own class.

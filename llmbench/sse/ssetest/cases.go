@@ -30,10 +30,13 @@ func allCases() []testCase {
 		inClass("utf8", utf8Cases),
 		inClass("eof", eofCases),
 		inClass("errors", errorCases),
-		inClass("llm", llmCases),
+		inClass(llmClass, llmCases),
 		inClass("limits", limitCases()),
 	)
 }
+
+// llmClass has streams in the forms that servers of language models send.
+const llmClass = "llm"
 
 func inClass(class string, cases []testCase) []testCase {
 	out := slices.Clone(cases)

@@ -52,20 +52,20 @@ const (
 	chatText = `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":" héllo\n\n"},"finish_reason":null}]}`
 )
 
-var llmCases = []testCase{
+var llmCases = []testCase{ // the most usual form first
 	{name: "chat", why: "the form of most servers", stream: "data: " + chatHead + "\n\ndata: " + chatText + "\n\ndata: [DONE]\n\n", want: messages(chatHead, chatText, "[DONE]")},
 	{name: "chat-crlf", why: "the form of sse-starlette", stream: "data: " + chatText + "\r\n\r\ndata: [DONE]\r\n\r\n", want: messages(chatText, "[DONE]")},
-	{name: "chat-cr", why: "the form of a server that ends lines with CR", stream: "data: " + chatText + "\r\rdata: [DONE]\r\r", want: messages(chatText, "[DONE]")},
 	{name: "chat-no-space", why: "the form of servers that send no space after the colon", stream: "data:" + chatText + "\n\ndata:[DONE]\n\n", want: messages(chatText, "[DONE]")},
-	{name: "chat-bom", why: "the form behind a proxy that adds a byte order mark", stream: "\ufeffdata: " + chatText + "\n\ndata: [DONE]\n\n", want: messages(chatText, "[DONE]")},
-	{name: "processing-comments", why: "routers send comments while a request is queued", stream: ": PROCESSING\n\n: PROCESSING\n\ndata: {\"a\":1}\n\n: PROCESSING\n\ndata: [DONE]\n\n", want: messages("{\"a\":1}", "[DONE]")},
-	{name: "retry-first", why: "the form of servers that request a reconnection time", stream: "retry: 3000\n\ndata: {\"a\":1}\n\n", want: retrying(3000, "{\"a\":1}")},
 	{name: "typed", why: "the form of APIs with named events", stream: "event: message_start\ndata: {\"type\":\"message_start\"}\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
 		want: []Event{typed("message_start", "{\"type\":\"message_start\"}"), typed("ping", "{\"type\":\"ping\"}"), typed("message_stop", "{\"type\":\"message_stop\"}")}},
-	{name: "ping-without-data", why: "a named ping without data is no event", stream: "event: ping\n\ndata: {\"a\":1}\n\nevent: ping\n\n", want: messages("{\"a\":1}")},
+	{name: "processing-comments", why: "routers send comments while a request is queued", stream: ": PROCESSING\n\n: PROCESSING\n\ndata: {\"a\":1}\n\n: PROCESSING\n\ndata: [DONE]\n\n", want: messages("{\"a\":1}", "[DONE]")},
+	{name: "separators-in-json", why: "U+2028 in a JSON string is not a line end", stream: "data: {\"content\":\"a\u2028b\u2029c\u0085d\"}\n\n", want: messages("{\"content\":\"a\u2028b\u2029c\u0085d\"}")},
 	{name: "error-data", why: "an error object is ordinary data", stream: "data: {\"error\":{\"message\":\"x\"}}\n\ndata: {\"error\":null}\n\ndata: [DONE]\n\n", want: messages("{\"error\":{\"message\":\"x\"}}", "{\"error\":null}", "[DONE]")},
 	{name: "done-is-data", why: "[DONE] does not end the stream for a parser", stream: "data: [DONE]\n\ndata: a\n\ndata: [DONE]\n\n", want: messages("[DONE]", "a", "[DONE]")},
-	{name: "separators-in-json", why: "U+2028 in a JSON string is not a line end", stream: "data: {\"content\":\"a\u2028b\u2029c\u0085d\"}\n\n", want: messages("{\"content\":\"a\u2028b\u2029c\u0085d\"}")},
+	{name: "ping-without-data", why: "a named ping without data is no event", stream: "event: ping\n\ndata: {\"a\":1}\n\nevent: ping\n\n", want: messages("{\"a\":1}")},
+	{name: "retry-first", why: "the form of servers that request a reconnection time", stream: "retry: 3000\n\ndata: {\"a\":1}\n\n", want: retrying(3000, "{\"a\":1}")},
+	{name: "chat-bom", why: "the form behind a proxy that adds a byte order mark", stream: "\ufeffdata: " + chatText + "\n\ndata: [DONE]\n\n", want: messages(chatText, "[DONE]")},
+	{name: "chat-cr", why: "the form of a server that ends lines with CR", stream: "data: " + chatText + "\r\rdata: [DONE]\r\r", want: messages(chatText, "[DONE]")},
 	{name: "bare-json", why: "JSON lines are not an event stream", stream: "{\"response\":\"a\",\"done\":false}\n{\"response\":\"b\",\"done\":true}\n"},
 	{name: "html", why: "a page is not an event stream", stream: "<!doctype html>\n<html>\n\n<body>502: bad</body>\n\n</html>\n"},
 	{name: "glued-json", why: "two documents on a line are one value", stream: "data: {\"a\":1}{\"b\":2}\n\n", want: messages("{\"a\":1}{\"b\":2}")},

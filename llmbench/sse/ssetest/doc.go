@@ -42,7 +42,8 @@
 //
 // A parser that breaks one rule usually fails in many cases. TestDecoder shows the first failed case of
 // each class and counts the others. If a case fails only because of what belongs to another broken class, such as a bare
-// CR, TestDecoder counts the case with that class and does not show it. TestDecoder also prints the options that declare what the
+// CR, TestDecoder counts the case with that class and does not show it. At the end TestDecoder lists the broken classes,
+// first the classes that break streams as servers of language models send them. It also prints the options that declare what the
 // parser seems to lack, such as reconnection times or events of any size, and the [Options.Gaps] that declare the failures:
 //
 //	var options = ssetest.Options{NoRetry: true, Gaps: []string{"bom", "fields/no-space"}}

@@ -19,7 +19,8 @@ func TestDecoder(t *testing.T, d Decode, o Options) {
 		t.Fatal(err)
 	}
 	s := summary{t: t, ran: map[string]bool{}, occurs: map[string]bool{}}
-	s.kit, s.like = newKit(s.features.watch(d), o), map[string]int{}
+	s.kit = newKit(s.features.watch(d), o)
+	s.wrong, s.like, s.forms = map[string]int{}, map[string]int{}, map[string]string{}
 	s.lateOnce = true
 	for all := runnables(); len(all) > 0; {
 		n := slices.IndexFunc(all, func(c runnable) bool { return c.class != all[0].class })
@@ -67,6 +68,7 @@ func (s *summary) class(class string, all []runnable) {
 					if !slices.Contains(s.o.Gaps, of) {
 						like++
 						s.like[of]++
+						s.breaks(c, of)
 						s.failed = append(s.failed, c)
 					}
 					t.Skipf("wrong like the class %q, and right without what depends on it: %s", of, textOf(r, r.Err))
@@ -76,6 +78,7 @@ func (s *summary) class(class string, all []runnable) {
 		}
 		s.cases += cases
 		s.right += cases - len(wrong) - like
+		s.wrong[class] = len(wrong)
 		if len(wrong) > 1 {
 			more := ""
 			if n := len(wrong) - maxNames; n > 0 {
@@ -84,6 +87,13 @@ func (s *summary) class(class string, all []runnable) {
 			t.Errorf("%d of %d cases are wrong: %s%s", len(wrong), cases, strings.Join(wrong[:min(maxNames, len(wrong))], ", "), more)
 		}
 	})
+}
+
+// breaks notes which class breaks a case.
+func (s *summary) breaks(c runnable, class string) {
+	if c.class == llmClass {
+		s.forms[c.name] = class
+	}
 }
 
 // textOf says what is wrong in a case.
@@ -111,6 +121,7 @@ func (s *summary) one(t *testing.T, c runnable, r Result, wrong *[]string) {
 		t.Skipf("the gap %q: %s", gap, textOf(r, r.Err))
 	}
 	s.failed = append(s.failed, c)
+	s.breaks(c, r.Class)
 	if *wrong = append(*wrong, r.Name); len(*wrong) > 1 {
 		t.Skipf("wrong too: %s", textOf(r, r.Err))
 	}

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/launchdarkly/eventsource v1.11.0
-	github.com/openai/openai-go/v3 v3.96.0
+	github.com/openai/openai-go/v3 v3.99.0
 	github.com/r3labs/sse/v2 v2.10.0
 	github.com/sashabaranov/go-openai v1.43.0
 	github.com/seed-2b9cec6d/llmbench v0.0.0
