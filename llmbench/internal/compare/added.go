@@ -80,11 +80,7 @@ func adds(key string, s *System) string {
 	for _, to := range order {
 		parts = append(parts, enumerate(at[to]))
 	}
-	name := strings.TrimPrefix(strings.TrimPrefix(s.Name, "not "), "streamed ") // the sentence says what is streamed
-	if strings.HasSuffix(name, "gateway") {
-		name = "the gateway"
-	}
-	said := name + " adds " + strings.Join(parts, "; ") + "."
+	said := gateway(s) + " adds " + strings.Join(parts, "; ") + "."
 	if len(cores) > 0 {
 		said += " One core of it serves " + enumerate(cores) + "."
 	}
@@ -95,6 +91,15 @@ func adds(key string, s *System) string {
 		said += " An interval needs six rounds, as with -benchtime=8x."
 	}
 	return said
+}
+
+// gateway returns the name of a gateway for a sentence that says what is streamed.
+func gateway(s *System) string {
+	name := strings.TrimPrefix(strings.TrimPrefix(s.Name, "not "), "streamed ")
+	if strings.HasSuffix(name, "gateway") {
+		name = "the gateway"
+	}
+	return name
 }
 
 // milliseconds formats a time with three digits, but no finer than a microsecond.

@@ -20,6 +20,8 @@ type Comparison struct {
 	// Adds says that one of the best two systems is a gateway to the other one. The first paragraph then says what the
 	// gateway adds, and not which of the two is faster.
 	Adds bool
+	// Short is the first paragraph in a few words.
+	Short Short
 }
 
 // maxNamed is the largest number of systems that are compared with the best one.
@@ -81,10 +83,22 @@ func Of(key string, all []System, share float64) *Comparison {
 			}
 			slo = Limit(key, named, share)
 		}
-		said := o.paragraph(first, slo, len(others)*(len(others)+1)/2) // the best one is known only after all pairs
+		comparisons := len(others) * (len(others) + 1) / 2 // the best one is known only after all pairs
+		said := o.paragraph(first, slo, comparisons)
+		if i == 0 {
+			var same []*System
+			for _, j := range candidates {
+				if all[j].Work == all[best].Work {
+					same = append(same, &all[j])
+				}
+			}
+			c.Short = o.short(o.family(first, comparisons), same)
+		}
 		if x, y := adds(key, &all[best]), adds(key, &all[o.index]); (x == "") != (y == "") {
 			said = x + y // the question is what the one adds to the other, not which of the two is faster
-			c.Adds = c.Adds || i == 0
+			if i == 0 {
+				c.Adds, c.Short = true, shortAdds(key, &all[map[bool]int{true: best, false: o.index}[x != ""]])
+			}
 		}
 		c.Says = append(c.Says, said)
 	}

@@ -130,13 +130,47 @@ func (r *reach) says(key string, everyone, first bool) string {
 	return fmt.Sprintf("%s meet%s %s at %s and miss%s it at %s", who, s, what, Load(key, r.met), es, number(r.missed))
 }
 
-// next says which load to measure next, or "". The load is never one that was measured.
+// Next says which loads to measure next, so that it is known more precisely up to which load each system keeps the SLO.
+// The arguments are those of [Limit].
+func Next(key string, all []System, share float64) (loads []string) {
+	for i := range all {
+		r := reachOf(&all[i], share)
+		if r == nil {
+			continue
+		}
+		text := ""
+		switch load := r.load(key); {
+		case math.IsInf(load, 1):
+			text = "more than " + Load(key, r.met)
+		case load > 0:
+			text = fmt.Sprintf("%.4g %s", load, noun(key, load))
+		}
+		if text != "" && !slices.Contains(loads, text) {
+			loads = append(loads, text)
+		}
+	}
+	return loads
+}
+
+// next says which load to measure next, or "".
 func (r *reach) next(key string) string {
+	switch load := r.load(key); {
+	case math.IsInf(load, 1):
+		return "measure more"
+	case load > 0:
+		return fmt.Sprintf("measure %.4g next", load)
+	}
+	return ""
+}
+
+// load returns the load to measure next: infinite for any that is higher than the measured ones, or 0 for none. The load
+// is never one that was measured.
+func (r *reach) load(key string) float64 {
 	switch {
 	case r.missed < 0:
-		return "measure more"
+		return math.Inf(1)
 	case r.met < 0 || r.missed < 1.1*r.met:
-		return ""
+		return 0
 	}
 	measured := append([]float64{r.met, r.missed}, r.unknown...)
 	slices.Sort(measured)
@@ -152,10 +186,7 @@ func (r *reach) next(key string) string {
 			best = mid
 		}
 	}
-	if best == 0 {
-		return ""
-	}
-	return fmt.Sprintf("measure %.4g next", best)
+	return best
 }
 
 // round returns a load of about the given size: a whole number of users, or a rate with two digits.

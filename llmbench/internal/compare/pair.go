@@ -117,8 +117,8 @@ func meanOf(ratios []float64) float64 {
 	return math.Exp(sum / float64(len(ratios)))
 }
 
-// equal is the largest ratio at which systems count as about equal.
-const equal = 1.02
+// Equal is the largest ratio at which systems count as about equal.
+const Equal = 1.02
 
 // split returns the indexes of the loads at which the first system is the better one, those at which both are about
 // equal, and those at which the second system is the better one.
@@ -128,9 +128,9 @@ func (p *pair) split() (ahead, even, behind []int) {
 			r = 1 / r
 		}
 		switch {
-		case r > equal:
+		case r > Equal:
 			ahead = append(ahead, i)
-		case r < 1/equal:
+		case r < 1/Equal:
 			behind = append(behind, i)
 		default:
 			even = append(even, i)

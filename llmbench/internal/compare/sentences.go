@@ -13,17 +13,10 @@ func (p *pair) paragraph(first *pair, slo string, comparisons int) string {
 	if lost := p.unanswered(); lost != "" {
 		says = append(says, lost)
 	}
-	tests := 1 // of all loads together
-	if len(p.strata) > 1 {
-		tests++ // of each load
-	}
-	if len(first.strata) > 0 {
-		tests++ // of the TTFT
-	}
-	family := tests * comparisons
-	sure, decided := p.sure(family)
+	family := p.family(first, comparisons)
+	said, sure, _ := p.sure(family)
 	if token := first.sooner(); token != "" {
-		if earlier, _, later := first.split(); decided && len(earlier)+len(later) > 0 && !first.decides(family) {
+		if earlier, _, later := first.split(); sure != Preliminary && len(earlier)+len(later) > 0 && !first.decides(family) {
 			token += ", which may be chance"
 		}
 		says = append(says, token)
@@ -31,7 +24,7 @@ func (p *pair) paragraph(first *pair, slo string, comparisons int) string {
 	if slo != "" {
 		says = append(says, slo)
 	}
-	says = append(says, sure)
+	says = append(says, said)
 	switch {
 	case p.doubts == p.all:
 		says = append(says, "The figures are in doubt: see the warnings")
@@ -39,6 +32,18 @@ func (p *pair) paragraph(first *pair, slo string, comparisons int) string {
 		says = append(says, fmt.Sprintf("%d of %d loads %s not judged because figures are in doubt", p.doubts, p.all, map[bool]string{true: "is", false: "are"}[p.doubts == 1]))
 	}
 	return strings.Join(says, ". ") + "."
+}
+
+// family returns the number of tests of an answer with so many comparisons.
+func (p *pair) family(first *pair, comparisons int) int {
+	tests := 1 // of all loads together
+	if len(p.strata) > 1 {
+		tests++ // of each load
+	}
+	if len(first.strata) > 0 {
+		tests++ // of the TTFT
+	}
+	return tests * comparisons
 }
 
 // faster says at which loads each of the systems is faster, and by how much.
@@ -123,7 +128,7 @@ func (p *pair) values(at []int) string {
 	for _, i := range at {
 		ratios = append(ratios, p.better(i))
 	}
-	if slices.Max(ratios) < equal*slices.Min(ratios) {
+	if slices.Max(ratios) < Equal*slices.Min(ratios) {
 		return fmt.Sprintf("%.2f%s", meanOf(ratios), of)
 	}
 	if len(at) > 3 {

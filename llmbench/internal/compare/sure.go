@@ -10,9 +10,9 @@ import (
 // fresh is what the tests suppose.
 const fresh = "if each run is a fresh start of the server"
 
-// sure says how sure the differences are, and reports whether there are enough runs to tell. The parameter family is
-// the number of tests of the answer, where all tests of single loads count as one.
-func (p *pair) sure(family int) (says string, decided bool) {
+// sure says how sure the differences are: as a sentence, and in words with a reason. The parameter family is the number
+// of tests of the answer, where all tests of single loads count as one.
+func (p *pair) sure(family int) (says string, sure Sure, why string) {
 	ahead, even, behind := p.split()
 	differ := append(ahead[:len(ahead):len(ahead)], behind...)
 	var shown []int // the loads at which the difference is shown
@@ -26,9 +26,11 @@ func (p *pair) sure(family int) (says string, decided bool) {
 	if least != most {
 		number = fmt.Sprintf("%d to %s", least, runs(most))
 	}
+	needed := p.needed(family)
+	short := fmt.Sprintf("after %s of each: %d are needed", number, needed)
 	preliminary := ""
-	if needed := p.needed(family); least < needed {
-		preliminary = fmt.Sprintf("preliminary after %s of each: %d are needed", number, needed)
+	if least < needed {
+		preliminary = "preliminary " + short
 	}
 	agrees := p.agrees(len(ahead) - len(behind))
 	overall := agrees && (len(behind) == 0 || len(ahead) == 0) && p.decides(family)
@@ -38,23 +40,23 @@ func (p *pair) sure(family int) (says string, decided bool) {
 		if len(even) > 0 {
 			where = p.where(shown)
 		}
-		return "More than chance " + where + ", " + fresh, true
+		return "More than chance " + where + ", " + fresh, Shown, where + ", after " + number + " of each"
 	case overall && len(p.strata) == 1:
-		return capital(p.pairs(family)) + " " + fresh, true
+		return capital(p.pairs(family)) + " " + fresh, Shown, p.pairs(family)
 	case overall:
 		said := fmt.Sprintf("Over all loads more than chance (%s, if each run at each load is a fresh start)", p.pairs(family))
 		if preliminary != "" {
 			said += "; at each load " + preliminary
 		}
-		return said, true
+		return said, Shown, "over all loads: " + p.pairs(family)
 	case preliminary != "":
-		return capital(preliminary), false
+		return capital(preliminary), Preliminary, short
 	case len(shown) > 0:
-		return "More than chance " + p.where(shown) + ", " + fresh + "; elsewhere it may be chance", true
+		return "More than chance " + p.where(shown) + ", " + fresh + "; elsewhere it may be chance", Partly, p.where(shown) + "; elsewhere it may be chance"
 	case !agrees && p.decides(family):
-		return "That may be chance; over all loads the runs say the opposite (" + p.pairs(family) + ")", true
+		return "That may be chance; over all loads the runs say the opposite (" + p.pairs(family) + ")", Chance, "over all loads the runs say the opposite"
 	}
-	return "It may be chance: " + p.pairs(family), true
+	return "It may be chance: " + p.pairs(family), Chance, p.pairs(family)
 }
 
 // agrees reports whether most pairs of runs speak for the system that leads: the first one if lead is positive, the

@@ -33,7 +33,9 @@ func (p *pair) where(at []int) string {
 }
 
 // Load spells a load: "16 users", or "0.5 req/s". The key is one of the keys that [Of] takes, except "".
-func Load(key string, v float64) string {
+func Load(key string, v float64) string { return number(v) + " " + noun(key, v) }
+
+func noun(key string, v float64) string {
 	noun := "users"
 	switch {
 	case Open(key):
@@ -44,7 +46,7 @@ func Load(key string, v float64) string {
 	if v == 1 && !Open(key) {
 		noun = noun[:len(noun)-1]
 	}
-	return number(v) + " " + noun
+	return noun
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
