@@ -205,7 +205,7 @@ func (r *run) tellVerdict(v verdict) {
 // some of which may be in doubt, and the metrics that are withheld. The argument measured holds the values
 // of all metrics before any was withheld.
 func (r *run) entry(v verdict, measured map[string]float64) *screen.Entry {
-	e := &screen.Entry{Benchmark: r.name, Figures: r.withoutFamilies(v), Doubted: v.client.Units(), Notes: r.notes}
+	e := &screen.Entry{Benchmark: r.name, Figures: r.withoutFamilies(v), Doubted: v.client.Units(), Notes: r.notes, Settings: r.target.config()}
 	for _, w := range v.Withheld {
 		for _, unit := range w.Units {
 			one := screen.Withheld{Unit: unit, Unread: w.Why == judge.ByUnread, Parts: len(w.Of) > 0 || v.client.Computed(unit)}

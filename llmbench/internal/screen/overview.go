@@ -19,6 +19,7 @@ type Entry struct {
 	Scaled    bool               // a simulated server runs faster or slower than the server that it imitates, so no SLO is judged
 	Next      string             // what the user may do next, or ""
 	Notes     []string           // what else the user must know, such as failures; each of one or several lines
+	Settings  map[string]string  // the configuration lines of the target, which have what the server stated
 }
 
 // A Withheld is a metric that the results omit.
@@ -50,6 +51,7 @@ type row struct {
 	doubted  []string
 	scaled   bool // as in Entry
 	withheld []Withheld
+	settings map[string]string
 	more     []string // units without a column, in order
 	notes    []string
 }
@@ -71,6 +73,7 @@ func (o *Overview) row(benchmark string) *row {
 func (o *Overview) Add(e Entry) {
 	r := o.row(e.Benchmark)
 	r.samples++
+	r.settings = e.Settings
 	for unit, v := range e.Figures {
 		if unit == sample.FailShare || slices.ContainsFunc(columns.Terminal, func(c columns.Column) bool { return c.Units[0] == unit }) {
 			r.figures[unit] = append(r.figures[unit], v)

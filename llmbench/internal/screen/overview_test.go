@@ -158,3 +158,20 @@ func TestShed(t *testing.T) {
 	o.Add(Entry{Benchmark: "BenchmarkShedding/offered=4", Figures: shedding})
 	assert.Equal(t, title(), "tok/s offered/s served/s good/s shed % TTFT p50 E2E p50")
 }
+
+// TestStated checks that what a server said about itself stands before the table, once, and that a figure in doubt says
+// nothing.
+func TestStated(t *testing.T) {
+	var o Overview
+	for _, users := range []int{1, 64} {
+		o.Add(Entry{Benchmark: fmt.Sprintf("BenchmarkServe/model=m/concurrency=%d", users), Settings: map[string]string{"server": "llama.cpp", "slots": "4"}, Figures: map[string]float64{"output-tok/s": 100, "p50-ttft-ns": 1e6}})
+		o.Add(Entry{Benchmark: fmt.Sprintf("BenchmarkServe/model=n/rate=%d", users), Figures: map[string]float64{"output-tok/s": 100, "p50-ttft-ns": 1e6}, Doubted: []string{"p50-ttft-ns"}})
+		o.AddFigure(fmt.Sprintf("Serve/model=n/rate=%d", users), "srv-queue-ns", 1e9)
+	}
+	const want = "llama.cpp serves 4 requests at once: the others only wait, 60 of 64 users. To serve more, start it with a larger -np.\n\n"
+	text := o.Report(200)
+	assert.Assert(t, strings.HasPrefix(text, want) && strings.Count(text, "at once") == 1 && !strings.Contains(text, "queue of"), "%s", text)
+	for line := range strings.Lines(o.Report(40)) {
+		assert.Assert(t, len(line) <= 41 || strings.Contains(line, "skipped"), "%q", line)
+	}
+}

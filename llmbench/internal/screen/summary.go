@@ -12,19 +12,29 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
-// Report returns the table, how two systems compare, and, as the last line, the summary. No line before the
+// Report returns what servers stated about themselves, the table, how two systems compare, and, as the last line, the summary. No line before the
 // summary is longer than width columns. The summary may be longer, so that a command in it can be copied.
 // Report returns "" if there is nothing to show.
 func (o *Overview) Report(width int) string {
 	if len(o.rows) == 0 {
 		return ""
 	}
-	said := o.String(width) + "\n"
-	for _, paragraph := range o.comparisons() {
+	wrapped := func(paragraph string) (said string) {
 		for line := range strings.SplitSeq(text.WrapSoft(redact.Printable(paragraph), max(1, width)), "\n") {
 			said += strings.TrimRight(line, " ") + "\n"
 		}
+		return said
+	}
+	said := ""
+	for _, line := range o.stated() {
+		said += wrapped(line)
+	}
+	if said != "" {
 		said += "\n"
+	}
+	said += o.String(width) + "\n"
+	for _, paragraph := range o.comparisons() {
+		said += wrapped(paragraph) + "\n"
 	}
 	return said + o.summary() + "\n"
 }
