@@ -113,7 +113,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/records", "llmbench/internal/fields llmbench/sample github.com/go-json-experiment/json", "llmbench llmbench/arrivals llmbench/internal/testkit/runtest mockserver mockserver/shape"},
 	{"llmbench/redact", "", ""},
 	{"llmbench/report", "llmbench/internal/markdown llmbench/redact llmbench/benchfile llmbench/internal/compare llmbench/internal/compat llmbench/gate llmbench/report/internal/answer llmbench/report/internal/chart llmbench/report/internal/pictures llmbench/report/internal/results llmbench/report/internal/systems llmbench/sample", ""},
-	{"llmbench/report/internal/answer", "llmbench/internal/compare llmbench/gate llmbench/internal/numbers llmbench/records llmbench/report/internal/chart llmbench/report/internal/human llmbench/report/internal/results llmbench/report/internal/systems llmbench/internal/columns llmbench/sample", ""},
+	{"llmbench/report/internal/answer", "llmbench/internal/stated llmbench/internal/compare llmbench/gate llmbench/internal/numbers llmbench/records llmbench/report/internal/chart llmbench/report/internal/human llmbench/report/internal/results llmbench/report/internal/systems llmbench/internal/columns llmbench/sample", ""},
 	{"llmbench/report/internal/chart", "llmbench/redact gonum.org/v1/plot", ""},
 	{"llmbench/report/internal/human", "llmbench/report/internal/chart llmbench/sample llmbench/internal/columns", ""},
 	{"llmbench/report/internal/pictures", "llmbench/internal/compare llmbench/gate llmbench/internal/numbers llmbench/records llmbench/report/internal/answer llmbench/report/internal/chart llmbench/report/internal/human llmbench/report/internal/results llmbench/report/internal/systems llmbench/sample llmbench/internal/columns", ""},

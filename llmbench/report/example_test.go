@@ -36,12 +36,16 @@ func Example() {
 	var page strings.Builder
 	fmt.Println(r.HTML(&page), strings.Contains(page.String(), "616.4"))
 	// Output:
-	// The throughput is greatest at 8 users, 4400 tok/s. That is the highest load: the server may carry more.
+	// 8 users get 4400 tok/s in all; the server may carry more
+	// Greatest throughput: 4400 tok/s (at 8 users, the most that was measured)
+	// How sure: One run (a second start of the server tells how much runs differ)
+	// Next: measure more than 8 users
 	//
 	// users  output (tok/s)
 	// 1      616
 	// 8      4400
 	//
+	// The throughput is greatest at 8 users, 4400 tok/s. That is the highest load: the server may carry more.
 	// Load: 1 to 8 users, 1 run each
 	// <nil> true
 }

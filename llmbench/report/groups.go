@@ -22,7 +22,7 @@ func (r *Report) lead(a *answer.Answer, groups []*systems.Group) {
 		t := pictures.Leaders(a.Groups)
 		table("leaders", "The fastest", t.Trimmed(), "The fastest system of each group and the next one, at the load with the greatest throughput of the fastest, or at the highest rate of arrivals. Groups in which nothing can be compared come last.")
 	case n == 2:
-		t, caption := pictures.Pair(a.Compared[0], a.Compared[1], a.By, !a.Adds)
+		t, caption := pictures.Pair(a.About, a.Compared[0], a.Compared[1], a.By, !a.Adds)
 		table("lead", a.About.Title, t, caption)
 	case n > 2:
 		table("lead", a.About.Title, pictures.Ranks(a.About, a.Compared[0].Load, a.By), "")

@@ -40,8 +40,11 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"script":     func() template.JS { return template.JS(chart.Script + pageScript) },
 	"styleHash":  func() string { return hash(pageStyle + chart.Style) },
 	"scriptHash": func() string { return hash(chart.Script + pageScript) },
-	"bare": func(s string) bool {
-		return s == "" || s == "-" || s == "?" || s[0] >= '0' && s[0] <= '9' || s[0] == '-' || s[0] == '+'
+	"mark": func(system int) template.HTMLAttr {
+		if system < 0 {
+			return ""
+		}
+		return mark("of", system)
 	},
 }).Parse(pageText))
 
@@ -75,12 +78,43 @@ func (l labelled) Unit(column int) template.HTMLAttr {
 	return template.HTMLAttr(` data-unit="` + template.HTMLEscapeString(l.Table.Units[column]) + `"`)
 }
 
-// Exact returns an HTML attribute with the exact value of a cell, or "".
-func (l labelled) Exact(row, column int) template.HTMLAttr {
-	if row >= len(l.Table.Exact) || column >= len(l.Table.Exact[row]) || l.Table.Exact[row][column] == "" {
-		return ""
+// Column returns HTML attributes of the head of a column: its unit, and the mark of its system.
+func (l labelled) Column(column int) template.HTMLAttr {
+	if column >= len(l.Table.Systems) || l.Table.Systems[column] == 0 {
+		return l.Unit(column)
 	}
-	return template.HTMLAttr(` title="` + template.HTMLEscapeString(l.Table.Exact[row][column]) + `"`)
+	return l.Unit(column) + " " + mark("of", l.Table.Systems[column]-1)
+}
+
+// Cell returns HTML attributes of a cell: whether it is a number, the mark of the system that leads in it, and its exact
+// value.
+func (l labelled) Cell(row, column int, text string) template.HTMLAttr {
+	var attributes template.HTMLAttr
+	class := ""
+	if column > 0 && bare(text) {
+		class = "n"
+	}
+	switch {
+	case row < len(l.Table.Leads) && column < len(l.Table.Leads[row]) && l.Table.Leads[row][column] > 0:
+		attributes = " " + mark(strings.TrimSpace(class+" lead"), l.Table.Leads[row][column]-1)
+	case class != "":
+		attributes = ` class="n"`
+	}
+	if column > 0 && row < len(l.Table.Exact) && column < len(l.Table.Exact[row]) && l.Table.Exact[row][column] != "" {
+		attributes += template.HTMLAttr(` title="` + template.HTMLEscapeString(l.Table.Exact[row][column]) + `"`)
+	}
+	return attributes
+}
+
+// bare reports whether the text of a cell is a number or says that there is none.
+func bare(s string) bool {
+	return s == "" || s == "-" || s == "?" || s[0] >= '0' && s[0] <= '9' || s[0] == '-' || s[0] == '+'
+}
+
+// mark returns HTML attributes: a class, and the colour and the mark that a system has in pictures.
+func mark(class string, system int) template.HTMLAttr {
+	color, glyph := chart.Colors(system)
+	return template.HTMLAttr(fmt.Sprintf(`class="%s c%d" data-mark="%s"`, class, color, glyph))
 }
 
 // Line returns the most important of what was measured in one line.
@@ -99,6 +133,14 @@ func (r *Report) Line() string {
 		return "What was measured"
 	}
 	return strings.Join(values, " · ")
+}
+
+// Screen returns the CSS class of the picture and the table of the first screen: a narrow picture is beside the table.
+func (r *Report) Screen() string {
+	if r.Headline != nil && r.Headline.Half() && r.Lead != nil {
+		return "screen"
+	}
+	return ""
 }
 
 // HTML writes the report as one page that needs no other file and no network. The page's content

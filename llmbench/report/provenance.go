@@ -90,7 +90,7 @@ func constant(t *Table) (said []string) {
 			t.Rows[n] = slices.Delete(t.Rows[n], i, i+1)
 		}
 	}
-	t.Exact = nil // all cells are texts
+	t.Exact, t.Leads = nil, nil // all cells are texts
 	slices.Reverse(said)
 	return said
 }

@@ -47,6 +47,7 @@ func New(d *Data, o Options) (*Report, error) {
 	if n := len(slices.DeleteFunc(slices.Clone(d.Rows), func(r *results.Row) bool { return !r.SpedUp() })); n > 0 {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("%d of %d benchmarks are of a simulated server whose time runs faster (speed in LLMBENCH_MOCK), so that no SLO is judged of them.", n, len(d.Rows)))
 	}
+	r.Short, r.Stated, r.Tiles, r.Next = a.Short, a.Stated, a.Tiles, a.Next
 	r.Answer, r.Warnings, r.Notes = a.Sentences, a.Warnings, a.Notes
 	for _, f := range a.Measured {
 		r.Facts = append(r.Facts, [2]string{f.Key, f.Value})
@@ -56,6 +57,10 @@ func New(d *Data, o Options) (*Report, error) {
 	if a.Kind == answer.Many {
 		r.groups(a, slo)
 		r.section("lengths", "Lengths of answers", pictures.Lengths(d.Rows))
+	} else if a.Kind == answer.Catalogue {
+		r.folded("load", "Over load", groups, func(one []*systems.Group) []*Picture { return append(overLoad(one, slo), compared(one, slo)...) })
+		r.section("lengths", "Lengths of answers", pictures.Lengths(d.Rows))
+		r.distributions(groups, a.Compared)
 	} else {
 		r.section("load", "Over load", overLoad(groups, slo))
 		r.section("comparison", "Comparison", append(compared(groups, slo), pictures.Lengths(d.Rows)...))
@@ -101,10 +106,10 @@ func headline(a *answer.Answer, verdict *gate.Report, slo func(*systems.Group) s
 	if a.About == nil {
 		return nil
 	}
+	if p := pictures.Frontier(a.About, slo(a.About)); p != nil && (a.Kind != answer.Comparison || a.Compared[0].Load != "") {
+		return p
+	}
 	if a.Kind == answer.Comparison {
-		if p := pictures.Frontier(a.About, slo(a.About)); p != nil && a.Compared[0].Load != "" {
-			return p
-		}
 		if p := pictures.Standing(a.About, a.Compared, a.By); p != nil {
 			return p
 		}

@@ -431,6 +431,43 @@ func TestLeadersOfGateways(t *testing.T) {
 	}
 }
 
+// TestFirstScreen checks the first screen of a page about two systems: the sentence, a tile with the marks of both systems,
+// the curve, and a table in which a mark says who leads. What the server said about itself comes before the tiles.
+func TestFirstScreen(t *testing.T) {
+	text := "slots: 4\n"
+	for run := range 6 {
+		for users := 1; users <= 16; users *= 4 {
+			text += fmt.Sprintf("BenchmarkServe/backend=vllm/concurrency=%[1]d 1 %[2]d output-tok/s 10000000 mean-tpot-ns 20000000 p50-ttft-ns\nBenchmarkServe/backend=tgi/concurrency=%[1]d 1 %[3]d output-tok/s 12000000 mean-tpot-ns 15000000 p50-ttft-ns\n",
+				users, 1200*users+run, 1000*users+run)
+		}
+	}
+	r, page := pageOf(t, Options{Prices: map[string]float64{"vllm": 2, "tgi": 1}}, file(t, "a.txt", text))
+	assert.Equal(t, r.Short, "vllm is 20 % faster than tgi at every load")
+	order := []string{`<p class="short">vllm is 20 %`, `<ul class="stated"`, `The server serves 4 requests at once`, `<dl class="tiles">`, `<span class="of c1" data-mark="●">vllm</span>`, `<span class="of c2" data-mark="■">tgi</span>`,
+		`<div class="screen">`, `<figure id="frontier-`, `data-name="lead"`, `<th scope="col" class="of c2" data-mark="■">tok/s, tgi`, `class="n lead c2" data-mark="■" title=`, `<p class="said">vllm is faster than tgi at 1 to 16 users`, `<nav`}
+	at := 0
+	for _, want := range order {
+		i := strings.Index(page[at:], want)
+		assert.Assert(t, i >= 0, "%s is not in its place", want)
+		at += i
+	}
+	for _, text := range []string{r.Text(), r.Markdown()} {
+		assert.Assert(t, strings.Contains(text, "A million output tokens: vllm "), "%s", text)
+	}
+}
+
+// TestVerdictPrice checks that a comparison with an old file has the prices of both.
+func TestVerdictPrice(t *testing.T) {
+	text := func(rate int) string {
+		return strings.Repeat(fmt.Sprintf("Unit output-tok/s better=higher gate=2%%\nBenchmarkServe/concurrency=1 1 50 output-tok/s\nBenchmarkServe/concurrency=8 1 %d output-tok/s\nPASS\n", rate), 6)
+	}
+	old, now := file(t, "old.txt", text(1000)), file(t, "new.txt", text(500))
+	verdict, err := gate.Compare(gate.File{}, gate.File{Name: old, Data: strings.NewReader(text(1000))}, gate.File{Name: now, Data: strings.NewReader(text(500))}, gate.Options{})
+	assert.NilError(t, err)
+	r, _ := pageOf(t, Options{Verdict: verdict, Prices: map[string]float64{"": 3.6}}, old, now)
+	assert.Assert(t, strings.HasPrefix(r.Text(), "Regression in 1 of 2 figures: new.txt is worse than old.txt\nLargest change: -50.00 % (concurrency=8 output; 2 % worse is allowed)\nHow sure: p < 0.001 (6 and 6 runs)\nA million output tokens: old.txt 1, new.txt 2 (at 8 users)\n"), "%s", r.Text())
+}
+
 // TestUnknown checks that each reason is listed once, with all the values that it explains.
 func TestUnknown(t *testing.T) {
 	values := make([]compat.Value, len(toolFigures))

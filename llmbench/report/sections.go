@@ -16,11 +16,24 @@ func (r *Report) section(id, title string, all []*Picture) {
 	}
 }
 
+// folded adds a section with a fold of pictures for each group that has some.
+func (r *Report) folded(id, title string, groups []*systems.Group, of func(one []*systems.Group) []*Picture) {
+	s := &Section{ID: id, Title: title}
+	for _, g := range groups {
+		if all := of([]*systems.Group{g}); len(all) > 0 {
+			s.Folds = append(s.Folds, &Fold{Title: g.Title, Pictures: all})
+		}
+	}
+	if len(s.Folds) > 0 {
+		r.Sections = append(r.Sections, s)
+	}
+}
+
 // overLoad returns the pictures over the load.
 func overLoad(groups []*systems.Group, slo func(*systems.Group) systems.SLO) []*Picture {
 	var all []*Picture
 	for _, g := range groups {
-		all = append(all, pictures.Sweep(g), pictures.Multiples(g), pictures.Frontier(g, slo(g)))
+		all = append(all, pictures.Sweep(g), pictures.Multiples(g), pictures.Frontier(g, slo(g)), pictures.Prices(g, slo(g)))
 	}
 	return present(all)
 }

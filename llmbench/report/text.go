@@ -14,6 +14,7 @@ import (
 // page has all of them.
 const (
 	maxSaid     = 12 // paragraphs of the answer
+	maxStated   = 3  // what servers said about themselves
 	maxLines    = 55 // lines without empty ones
 	maxWarnings = 6
 	maxNotes    = 4
@@ -45,10 +46,42 @@ func told(all []string, most int) (shown []string) {
 	return shown
 }
 
-// Text returns the answer for a terminal: the paragraphs, the table, what was measured, the warnings
-// and the notes, in fewer than 60 lines. The lines of paragraphs are not wrapped.
+// opening returns the first lines of a text: the short answer, or the first paragraph, what servers said about
+// themselves, the tiles, and what comes next. The other paragraphs are the rest.
+func (r *Report) opening() (lines, rest []string) {
+	rest = told(r.Answer, maxSaid)
+	if r.Short != "" {
+		lines = []string{r.Short}
+	} else if len(rest) > 0 {
+		lines, rest = rest[:1:1], rest[1:]
+	}
+	lines = append(lines, told(r.Stated, maxStated)...)
+	for _, t := range r.Tiles {
+		lines = append(lines, tileText(t))
+	}
+	if len(r.Next) > 0 {
+		lines = append(lines, "Next: "+strings.Join(r.Next, "; "))
+	}
+	return lines, rest
+}
+
+// tileText returns a tile as a line.
+func tileText(t Tile) string {
+	var values []string
+	for _, v := range t.Values {
+		values = append(values, strings.TrimSpace(v.Name+" "+v.Text))
+	}
+	text := t.Label + ": " + strings.Join(values, ", ")
+	if t.Detail != "" {
+		text += " (" + t.Detail + ")"
+	}
+	return text
+}
+
+// Text returns the answer for a terminal: the short answer with its figures, the table, the paragraphs, what was
+// measured, the warnings and the notes, in fewer than 60 lines. The lines of paragraphs are not wrapped.
 func (r *Report) Text() string {
-	said, rest := told(r.Answer, maxSaid), []string(nil)
+	said, rest := r.opening()
 	for _, f := range r.Facts {
 		rest = append(rest, f[0]+": "+f[1])
 	}
@@ -97,7 +130,8 @@ func (r *Report) caption() []string {
 // Markdown returns what [Report.Text] does for a pull request, in GitHub Flavored Markdown
 // (https://github.github.com/gfm/).
 func (r *Report) Markdown() string {
-	said, rest := told(r.Answer, maxSaid), []string(nil)
+	said, paragraphs := r.opening()
+	var rest []string
 	for _, text := range told(r.Warnings, maxWarnings) {
 		rest = append(rest, "- ⚠ "+marked(text))
 	}
@@ -108,11 +142,13 @@ func (r *Report) Markdown() string {
 	fmt.Fprintf(&b, "### %s\n", marked(r.Title))
 	for i, text := range said {
 		if text = marked(text); i == 0 {
-			text = "**" + text + "**"
+			text = "**" + text + "**\n"
+		} else {
+			text = "- " + text
 		}
-		fmt.Fprintf(&b, "\n%s\n", text)
+		fmt.Fprintf(&b, "%s%s\n", strings.Repeat("\n", 1-min(i, 1)), text)
 	}
-	if t := r.table(2*len(said) + len(rest) + 6); len(t.Rows) > 0 {
+	if t := r.table(len(said) + 2*len(paragraphs) + len(rest) + 6); len(t.Rows) > 0 {
 		rule := []string{":---"}
 		for range t.Head[1:] {
 			rule = append(rule, "---:")
@@ -130,6 +166,9 @@ func (r *Report) Markdown() string {
 		for _, text := range r.caption() {
 			fmt.Fprintf(&b, "\n%s\n", marked(text))
 		}
+	}
+	for _, text := range paragraphs {
+		fmt.Fprintf(&b, "\n%s\n", marked(text))
 	}
 	if len(rest) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", strings.Join(rest, "\n"))

@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/answer"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/pictures"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
@@ -20,11 +21,18 @@ type Picture = pictures.Picture
 // A Table is rows of cells.
 type Table = pictures.Table
 
+// A Tile is one figure of the answer, which the page shows large.
+type Tile = answer.Tile
+
 // A Report holds an answer, pictures and tables. HTML writes it as a page. Its first screen has the
-// title, the facts, the answer, the headline and the warnings.
+// title, the facts, the short answer, the tiles, the headline and the lead.
 type Report struct {
 	Title    string
 	Facts    [][2]string // what was measured: names and values
+	Short    string      // the answer in one sentence of at most 20 words; "" if it has none
+	Stated   []string    // what follows from what servers said about themselves
+	Tiles    []Tile      // the figures of the answer
+	Next     []string    // what to measure next, or to do
 	Answer   []string    // paragraphs; the first is the most important
 	Lead     *Figures    // the values that the answer is about, or nil
 	Topics   []*Figures  // what the benchmarks of one server tell, by what they are about

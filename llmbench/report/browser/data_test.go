@@ -99,7 +99,7 @@ func pair(t *testing.T) *report.Report {
 	for _, s := range []simulated{{backend: "fp16", tpot: 9e6, slots: 24}, {backend: "awq", tpot: 6e6, slots: 9}} {
 		s.sweep(t, dir, 3)
 	}
-	return reportOf(t, report.Options{Title: "Two quantizations", Command: "benchreport out"}, dir)
+	return reportOf(t, report.Options{Title: "Two quantizations", Command: "benchreport -price 2.49/h out", Prices: map[string]float64{"": 2.49}}, dir)
 }
 
 // verdict returns a report that compares two versions of a server, both directly and through a

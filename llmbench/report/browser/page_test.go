@@ -104,7 +104,7 @@ func TestGallery(t *testing.T) {
 		path := filepath.Join("../testdata", name+".png")
 		if golden.FlagUpdate() {
 			p := open(t, of(t))
-			p.width(1100)
+			p.do(chromedp.EmulateViewport(1200, 720))
 			shot, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 			assert.NilError(t, err)
 			assert.NilError(t, os.WriteFile(path, shot, 0o666))
@@ -113,6 +113,6 @@ func TestGallery(t *testing.T) {
 		assert.NilError(t, err)
 		shown, err := png.Decode(bytes.NewReader(kept))
 		assert.NilError(t, err)
-		assert.Check(t, len(kept) < 150_000 && shown.Bounds().Dx() == 1100 && mean(shown) > 180, "%s has %d bytes", path, len(kept))
+		assert.Check(t, len(kept) < 180_000 && shown.Bounds().Dx() == 1200 && mean(shown) > 180, "%s has %d bytes", path, len(kept))
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
@@ -30,6 +32,10 @@ const (
 type Answer struct {
 	Kind      Kind
 	Measured  []Fact
+	Short     string   // the answer in at most compare.MaxWords words, unless names are long
+	Tiles     []Tile   // the figures of the answer
+	Stated    []string // what follows from what servers said about themselves
+	Next      []string // what to measure next, or to do
 	Sentences []string
 	Warnings  []string
 	Notes     []string // what is worth knowing but puts no value in doubt
@@ -52,8 +58,9 @@ type Told struct {
 	Group    *systems.Group
 	Says     []string
 	Compared []*systems.System
-	By       []string // as in Answer
-	Adds     bool     // as in Answer
+	By       []string      // as in Answer
+	Adds     bool          // as in Answer
+	Short    compare.Short // of a comparison
 }
 
 // A Fact is one thing that was measured or used, such as the model.
@@ -65,13 +72,16 @@ const maxGroups = 4
 // Of returns the answer to d, whose rows the groups hold. The verdict may be nil.
 func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func(*systems.Group) systems.SLO) *Answer {
 	a := &Answer{}
-	a.Warnings, a.Notes = warnings(d)
+	a.Stated, a.Warnings, a.Notes = warnings(d)
+	a.Stated = append(statedBy(d.Rows), a.Stated...)
 	if verdict != nil {
 		groups = nil // both files have the same systems
 	}
 	a.Measured = measured(d, groups, slo)
 	if verdict != nil {
 		a.Kind, a.Sentences = Verdict, judged(verdict)
+		a.Short, a.Tiles = verdictShort(verdict)
+		a.Tiles = append(a.Tiles, prices(d.Rows)...)
 		return a
 	}
 	if len(groups) == 0 {
@@ -80,6 +90,7 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 	}
 	if isCatalogue(groups) {
 		a.Kind, a.Sentences = Catalogue, catalogue(groups, d)
+		a.Short, a.Sentences = strings.TrimSuffix(a.Sentences[0], "."), a.Sentences[1:]
 		return a
 	}
 	var all []Told
@@ -101,7 +112,8 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 	}
 	slices.SortStableFunc(all, func(x, y Told) int { return weight(y) - weight(x) })
 	if len(groups) > maxGroups {
-		a.Kind, a.Sentences = Many, []string{many(all, len(groups))}
+		a.Kind, a.Sentences = Many, many(all, len(groups))
+		a.Short, a.Sentences = a.Sentences[0], a.Sentences[1:]
 		slices.SortStableFunc(all, func(x, y Told) int { return alone(x) - alone(y) })
 		a.Groups = all
 		return a
@@ -109,6 +121,10 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 	for i, f := range all {
 		if i == 0 {
 			a.Kind, a.About, a.Compared, a.By, a.Adds = f.Kind, f.Group, f.Compared, f.By, f.Adds
+			a.first(f, slo(f.Group))
+			if with := f.Group.Title + ": " + a.Short; a.Short != "" && len(all) > 1 && len(strings.Fields(with)) <= compare.MaxWords {
+				a.Short = with
+			}
 		}
 		if len(all) > 1 {
 			f.Says[0] = f.Group.Title + ": " + f.Says[0]
@@ -116,6 +132,47 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 		a.Sentences = append(a.Sentences, f.Says...)
 	}
 	return a
+}
+
+// first sets what the first screen shows of a group.
+func (a *Answer) first(f Told, slo systems.SLO) {
+	if f.Kind == Comparison {
+		a.Short = f.Short.Sentence
+		if f.Adds {
+			a.Tiles = added(f.Compared, f.Short)
+		} else {
+			a.Tiles = against(f.Group, f.Compared, f.By, f.Short, slo)
+			if loads := compare.Next(f.Compared[0].Load, measurements(f.Compared, f.By, slo), slo.Share); len(loads) > 0 {
+				a.Next = []string{"measure " + strings.Join(loads, " and ")}
+			}
+		}
+		if f.Short.Next != "" {
+			a.Next = append([]string{f.Short.Next}, a.Next...)
+		}
+		return
+	}
+	s := f.Group.Systems[0]
+	if _, swept, _ := f.Group.Swept(); f.Kind == Load {
+		s = swept[slices.IndexFunc(swept, func(s *systems.System) bool { return len(s.Rows) > 1 })]
+	} else if len(f.Group.Rows) > 1 {
+		return // single loads, which are all as important
+	}
+	var r *results.Row
+	if f.Kind == Load {
+		a.Short, r = carries(s, slo)
+		for _, load := range compare.Next(s.Load, measurements([]*systems.System{s}, columns.Throughput, slo), slo.Share) {
+			a.Next = append(a.Next, "measure "+load)
+		}
+		if len(a.Next) == 0 && r != nil && r == s.Peak() && r == s.Rows[len(s.Rows)-1] {
+			a.Next = []string{"measure more than " + at(r)}
+		}
+	} else {
+		r = s.Rows[0]
+		a.Short = one(s, r)
+	}
+	if r != nil {
+		a.Tiles = ofOne(s, r, slo)
+	}
 }
 
 // alone returns 1 if nothing in a group can be compared, and otherwise 0. A gateway is not compared with the server
@@ -148,8 +205,8 @@ func tell(g *systems.Group, limits systems.SLO) Told {
 // leastRuns is the smallest number of runs of each of two systems with which a test of ranks can show a difference.
 const leastRuns = 4
 
-// many says what many groups tell together: how often each server is the fastest.
-func many(all []Told, groups int) string {
+// many says what many groups tell together: how often each server is the fastest. The first sentence is short.
+func many(all []Told, groups int) []string {
 	var order []string
 	count := map[string]int{}
 	compared, runs := 0, math.MaxInt
@@ -170,7 +227,7 @@ func many(all []Told, groups int) string {
 	}
 	said := fmt.Sprintf("There are %d groups of benchmarks with a model and a workload of their own. Choose one below.", groups)
 	if compared == 0 {
-		return said
+		return []string{said}
 	}
 	slices.SortStableFunc(order, func(x, y string) int { return count[y] - count[x] })
 	var best []string
@@ -181,9 +238,11 @@ func many(all []Told, groups int) string {
 		}
 		best = append(best, fmt.Sprintf("%s in %d", name, count[name]))
 	}
+	short := fmt.Sprintf("%s has the fastest median in %d of %d comparisons: choose a model and a workload", order[0], count[order[0]], compared)
 	said += fmt.Sprintf(" %d of them compare systems. The fastest median is of %s.", compared, strings.Join(best, ", "))
 	if runs < leastRuns {
+		short = "Preliminary: " + short
 		said += fmt.Sprintf(" Preliminary: there are groups with %s of each system, and fewer than %d decide nothing.", numbers.Count(runs, "run"), leastRuns)
 	}
-	return said
+	return []string{short, said}
 }

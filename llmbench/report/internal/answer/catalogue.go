@@ -3,6 +3,7 @@ package answer
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
@@ -42,7 +43,7 @@ func isCatalogue(groups []*systems.Group) bool {
 	return len(bases) >= leastBases && len(backends) <= 1
 }
 
-// catalogue says what many benchmarks of one server tell: the greatest throughput, and what searches
+// catalogue says what many benchmarks of one server tell: first the greatest throughput, and then what searches
 // found.
 func catalogue(groups []*systems.Group, d *results.Data) (says []string) {
 	var peak *results.Row
@@ -63,6 +64,7 @@ func catalogue(groups []*systems.Group, d *results.Data) (says []string) {
 		}
 	}
 	text := fmt.Sprintf("The results are of %s.", numbers.Count(len(bases), "benchmark"))
+	rest := ""
 	if peak != nil {
 		load, x := peak.Load()
 		where := ""
@@ -77,12 +79,15 @@ func catalogue(groups []*systems.Group, d *results.Data) (says []string) {
 	}
 	for _, f := range found {
 		if v := values[f.says]; v != "" {
-			text += fmt.Sprintf(" It "+f.says+" (%s).", v, f.base)
+			rest += fmt.Sprintf(" It "+f.says+" (%s).", v, f.base)
 			delete(values, f.says)
 		}
 	}
 	if n := len(d.Broken); n > 0 {
-		text += fmt.Sprintf(" %s no result: see the warnings.", map[bool]string{true: "1 benchmark has", false: numbers.Count(n, "benchmark") + " have"}[n == 1])
+		rest += fmt.Sprintf(" %s no result: see the warnings.", map[bool]string{true: "1 benchmark has", false: numbers.Count(n, "benchmark") + " have"}[n == 1])
 	}
-	return []string{text}
+	if rest == "" {
+		return []string{text}
+	}
+	return []string{text, strings.TrimSpace(rest)}
 }

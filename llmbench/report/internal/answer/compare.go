@@ -24,7 +24,7 @@ func compared(g *systems.Group, slo systems.SLO) (best Told) {
 		if c == nil || len(c.Order) <= len(best.Compared) {
 			continue
 		}
-		best = Told{Kind: Comparison, Group: g, Says: c.Says, By: units, Adds: c.Adds}
+		best = Told{Kind: Comparison, Group: g, Says: c.Says, By: units, Adds: c.Adds, Short: c.Short}
 		for _, i := range c.Order {
 			best.Compared = append(best.Compared, all[i])
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
@@ -15,6 +16,39 @@ import (
 
 // maxNamed is the largest number of rows of a verdict that are named.
 const maxNamed = 5
+
+// verdictShort returns the verdict of package gate in a few words, and the figure that decided it.
+func verdictShort(r *gate.Report) (short string, tiles []Tile) {
+	regressed := 0
+	for _, row := range r.Rows {
+		if row.Verdict == gate.Regression {
+			regressed++
+		}
+	}
+	figures := numbers.Count(r.Cells, "figure")
+	switch r.Verdict {
+	case gate.Regression:
+		short = fmt.Sprintf("Regression in %d of %s: %s is worse than %s", regressed, figures, filepath.Base(r.New), filepath.Base(r.Old))
+	case gate.Pass:
+		short = fmt.Sprintf("Pass: %s is not shown to be worse than %s in any of %s", filepath.Base(r.New), filepath.Base(r.Old), figures)
+	default:
+		short = fmt.Sprintf("Cannot judge whether %s is worse than %s", filepath.Base(r.New), filepath.Base(r.Old))
+	}
+	labels := VerdictLabels(r)
+	for _, i := range VerdictOrder(r) {
+		row := r.Rows[i]
+		if row.Change == nil || row.Margin == nil {
+			continue
+		}
+		detail := fmt.Sprintf("%s; %.3g %% worse is allowed", labels[i], 100**row.Margin)
+		tiles = append(tiles, tile("Largest change", fmt.Sprintf("%+.2f %%", 100**row.Change), detail))
+		if row.PAdjusted != nil {
+			tiles = append(tiles, tile("How sure", chance(*row.PAdjusted), fmt.Sprintf("%d and %d runs", row.Old.N, row.New.N)))
+		}
+		break
+	}
+	return short, tiles
+}
 
 // judged returns the verdict of package gate in words.
 func judged(r *gate.Report) (all []string) {

@@ -13,17 +13,17 @@ import (
 )
 
 // warnings returns what the logs and records say. Each text occurs once, with the benchmarks that
-// it is about. The first warnings are about files whose benchmarks failed and about benchmarks without a
+// it is about. The texts about the server's cache are apart. The first warnings are about files whose benchmarks failed and about benchmarks without a
 // result, and the others about values that may be wrong. The first notes say what is worth knowing, and the
 // others are what the benchmarks' own code logged.
-func warnings(d *results.Data) (warn, notes []string) {
+func warnings(d *results.Data) (cache, warn, notes []string) {
 	rows := slices.Concat(d.Broken, d.Rows)
 	labels := systems.Labels(rows)
 	type warning struct {
 		key, text string
 		about     []string
 	}
-	var kinds [4][]*warning
+	var kinds [5][]*warning
 	add := func(kind int, key, text string, i int) {
 		label := cmp.Or(labels[i], rows[i].Name)
 		same := slices.IndexFunc(kinds[kind], func(w *warning) bool { return w.key == key })
@@ -40,6 +40,8 @@ func warnings(d *results.Data) (warn, notes []string) {
 		}
 		for _, doubt := range r.Doubts {
 			switch {
+			case !doubt.Note && doubt.Kind == records.NoteCache:
+				add(4, doubt.Kind, strings.TrimSuffix(doubt.Text, ".")+part(r, &doubt), i)
 			case !doubt.Note && doubt.Kind == records.NoteClient: // such texts begin with the units
 				add(1, doubt.Kind, strings.TrimSuffix(doubt.Text, ".")+part(r, &doubt), i)
 			case !doubt.Note:
@@ -56,8 +58,11 @@ func warnings(d *results.Data) (warn, notes []string) {
 	}
 	for i, kind := range kinds {
 		what, to := "warnings", &warn
-		if i >= 2 {
+		switch i {
+		case 2, 3:
 			what, to = "notes", &notes
+		case 4:
+			to = &cache
 		}
 		for _, w := range kind {
 			said := human.Capital(w.text)
@@ -67,7 +72,7 @@ func warnings(d *results.Data) (warn, notes []string) {
 			*to = append(*to, strings.TrimSuffix(said, ".")+". About: "+named(w.about))
 		}
 	}
-	return warn, notes
+	return cache, warn, notes
 }
 
 // part says that a doubt is only about some of a row's runs, or returns "".

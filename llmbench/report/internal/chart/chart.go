@@ -12,6 +12,8 @@ type Chart struct {
 	Title   string
 	Panels  []*Panel
 	Columns int // the number of panels in a row where there is room: 1 to 3; 0 means 1
+	// If Half is true, a single panel is drawn for a place that is half as wide as a page.
+	Half bool
 }
 
 // A Panel is a plot of series of points. A point has a place on the X axis, which is horizontal,
@@ -50,6 +52,10 @@ type Axis struct {
 	Zero     bool      // the axis includes 0 if it is linear
 	From, To float64   // the axis includes this range, in the numbers of the points; both 0 means that the points decide
 	Ticks    []float64 // where the marks are, in the numbers of the points; nil means at round numbers
+
+	// If Clip is true and the axis is linear, it ends below few numbers that are much larger than all others. An arrow with
+	// the number is at the edge instead.
+	Clip bool
 }
 
 // A Kind says how the points of a series are drawn.
@@ -80,6 +86,7 @@ type Point struct {
 	X, Value  float64
 	Low, High float64 // the range of the value, or the two ends of a bar
 	Text      string  // is shown beside the value, or ""
+	Label     string  // is written beside the mark where there is room, or ""
 	Doubt     string  // says why the value is in doubt, or "" if it is not; the mark of a value in doubt is hollow
 }
 

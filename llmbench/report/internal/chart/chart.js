@@ -33,8 +33,8 @@ const csvOf = rows => {
   const tip = make("div", { className: "tip", role: "status" });
   const dot = make("div", { className: "dot", hidden: true });
 
-  // share returns where a number is on a scale, from 0 to 1.
-  const share = (v, [lo, hi, log]) => log ? Math.log(v / lo) / Math.log(hi / lo) : (v - lo) / (hi - lo);
+  // share returns where a number is on a scale, from 0 to 1. A number outside the scale is at its end.
+  const share = (v, [lo, hi, log]) => Math.max(-0.01, Math.min(1.01, log ? Math.log(v / lo) / Math.log(hi / lo) : (v - lo) / (hi - lo)));
 
   // seen returns the drawing of a panel that is shown.
   const seen = panel => [...panel.querySelectorAll("svg")].find(s => s.getClientRects().length > 0);

@@ -28,6 +28,7 @@ func (p *Panel) draw(c draw.Canvas, s size, log bool, all []*Series, g group) *f
 		g(indexOf(all, s), func() { f.series(c, s) })
 	}
 	f.labels(c)
+	f.notes(c, all, g)
 	return f
 }
 
@@ -67,7 +68,7 @@ func (c *Chart) sheet() (*sheet, error) {
 		return nil, err
 	}
 	s := &sheet{chart: c, panels: all, cols: min(c.columns(), len(all))}
-	s.size = sizes[s.cols]
+	s.size = c.size(s.cols)
 	s.width = vg.Length(s.cols)*s.size.width + vg.Length(s.cols-1)*gap + 2*margin
 	s.title = words{size: 14, bold: true}.lines(c.Title, s.width-2*margin, 2)
 	s.height = 2*margin + vg.Length(len(s.title))*18

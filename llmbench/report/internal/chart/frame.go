@@ -15,8 +15,17 @@ type size struct {
 // different size in a narrow window.
 var (
 	sizes  = [...]size{1: {980, 340, 12}, 2: {430, 265, 12}, 3: {330, 215, 11}}
+	half   = size{560, 390, 13}
 	narrow = size{370, 270, 11}
 )
+
+// size returns the size of the panels of a chart in so many columns.
+func (c *Chart) size(columns int) size {
+	if c.Half && columns == 1 {
+		return half
+	}
+	return sizes[columns]
+}
 
 // A frame is everything in a panel except the points.
 type frame struct {
@@ -142,15 +151,21 @@ func (p *Panel) frame(c draw.Canvas, s size, log bool) *frame {
 // scales sets the scales of the frame. They depend on the points of the panel.
 func (f *frame) scales() {
 	p := f.panel
-	var xs, ys []float64
+	var xs, ys, highs []float64
 	for _, s := range p.Series {
 		for _, q := range s.shown(f.log) {
-			xs = append(xs, q.X)
+			xs, highs = append(xs, q.X), append(highs, q.High)
 			ys = append(ys, q.Value, q.High)
 			if q.Low > 0 || !f.log {
 				ys = append(ys, q.Low)
 			}
 		}
+	}
+	if f.clips(&p.Y) {
+		ys = upTo(ys, usual(highs))
+	}
+	if f.clips(&p.X) {
+		xs = upTo(xs, usual(xs))
 	}
 	f.values = scaleOf(&p.Y, ys, f.log, 0.05)
 	pad := 0.03

@@ -53,7 +53,7 @@ func (c *Chart) HTML() (text string, err error) {
 			if len(scales) > 1 {
 				name = map[bool]string{false: "linear", true: "logarithmic"}[log]
 			}
-			f = p.svg(&b, c, sizes[cols], log, all, strings.TrimSpace(name+map[bool]string{true: " wide"}[cols == 1]))
+			f = p.svg(&b, c, c.size(cols), log, all, strings.TrimSpace(name+map[bool]string{true: " wide"}[cols == 1]))
 			if cols == 1 {
 				p.svg(&b, c, narrow, log, all, strings.TrimSpace(name+" narrow"))
 			}

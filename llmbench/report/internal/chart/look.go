@@ -59,7 +59,7 @@ type Look struct {
 // LookOf returns the look of the i-th series, counted from 0. Looks differ in colour, dashes and
 // marks. Up to 42 looks can be told apart even without the dashes.
 func LookOf(i int) Look {
-	return Look{Color: Color(i % len(palette)), Dash: i / len(palette) % len(dashes), Mark: i % len(marks)}
+	return Look{Color: Color(i % len(palette)), Dash: i / len(palette) % len(dashes), Mark: i % len(glyphs)}
 }
 
 // LineLookOf returns the look of the i-th line without marks, counted from 0. Up to six lines can
@@ -82,7 +82,16 @@ const (
 	Down // a triangle that points down
 	Cross
 	Star
+	Right // a triangle that points to the right, for points outside the scale
 )
+
+// Colors returns the number of the colour of the i-th look, from 1, and a character with the shape of its marks.
+func Colors(i int) (color int, glyph string) {
+	look := LookOf(i)
+	return int(look.Color) + 1, glyphs[look.Mark]
+}
+
+var glyphs = [...]string{Circle: "●", Square: "■", Triangle: "▲", Diamond: "◆", Down: "▼", Cross: "✚", Star: "★"}
 
 // marks holds the corners of each shape for a radius of 1. A circle has no corners.
 var marks = [][]vg.Point{
@@ -93,6 +102,7 @@ var marks = [][]vg.Point{
 	Down:     corners(3, -math.Pi/2, 1.3, 1.3),
 	Cross:    cross(),
 	Star:     corners(10, math.Pi/2, 1.5, 0.7),
+	Right:    corners(3, 0, 1.3, 1.3),
 }
 
 // corners returns n corners around the origin. Their distances from it alternate between two

@@ -30,7 +30,9 @@ func (f *frame) series(c draw.Canvas, s *Series) {
 		look.Color, look.Size = Ink, 2.5
 	}
 	for _, p := range points {
-		look.mark(c, f.point(p.X, p.Value).Add(up), p.Doubt != "")
+		if !f.off(&p) {
+			look.mark(c, f.point(p.X, p.Value).Add(up), p.Doubt != "")
+		}
 	}
 }
 

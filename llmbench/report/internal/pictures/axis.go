@@ -14,7 +14,7 @@ import (
 // axisOf returns an axis for the values of a scale. It begins at 0. A reader can switch it to
 // logarithmic.
 func axisOf(label string, s human.Scale) chart.Axis {
-	return chart.Axis{Label: label, Unit: s.Unit, Base: s.Base, Scale: s.Factor, Zero: true, Both: true}
+	return chart.Axis{Label: label, Unit: s.Unit, Base: s.Base, Scale: s.Factor, Zero: true, Both: true, Clip: true}
 }
 
 // loadAxis returns the axis of a load, with marks at the loads of the systems. If the loads differ
@@ -47,16 +47,6 @@ func loadHead(load string) string {
 // manyLines is the largest number of lines of a picture that is drawn on both scales. Two drawings of more
 // lines would make a page too large.
 const manyLines = 8
-
-// swept is like Group.Swept, but finds no load if there are fewer than three values. A table says two
-// values better than a picture.
-func swept(g *systems.Group) (load string, all []*systems.System, left int) {
-	load, all, left = g.Swept()
-	if len(loadsOf(all)) < 3 {
-		return "", nil, 0
-	}
-	return load, all, left
-}
 
 // loadsOf returns the different loads of the systems, the smallest first.
 func loadsOf(all []*systems.System) (xs []float64) {

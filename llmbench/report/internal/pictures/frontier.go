@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -18,19 +18,40 @@ import (
 // Frontier draws the throughput over the token rate of each user. More load raises the throughput
 // and lowers that rate. The picture marks the knee and the highest load that meets the SLO.
 func Frontier(g *systems.Group, slo systems.SLO) *Picture {
-	load, all, _ := swept(g)
+	p := against(g, slo, "frontier", "all users", columns.Output...)
+	if p != nil {
+		p.Title = g.Title + ": throughput against speed"
+		p.half = true
+	}
+	return p
+}
+
+// Prices draws the price of output tokens over the token rate of each user. It returns nil if no price is known.
+func Prices(g *systems.Group, slo systems.SLO) *Picture {
+	p := against(g, slo, "prices", "price of a million output tokens", sample.TokenPrice)
+	if p != nil {
+		p.Title = g.Title + ": price against speed"
+	}
+	return p
+}
+
+// against draws a figure of each load over the token rate of each user, with a line for each system. It returns nil if
+// there are fewer than two points.
+func against(g *systems.Group, slo systems.SLO, kind, label string, units ...string) *Picture {
+	load, all, _ := g.Swept()
 	if load == "" {
 		return nil
 	}
-	p := &Picture{ID: Slug("frontier", g.Title), Title: g.Title + ": throughput against speed"}
+	p := &Picture{ID: Slug(kind, g.Title)}
+	scale := human.ScaleOf(units[0], 1)
 	plane := &chart.Panel{
 		ByText: true,
-		X:      chart.Axis{Label: "speed for each user", Unit: "tok/s", Zero: true},
-		Y:      chart.Axis{Label: "throughput of all users", Unit: "tok/s", Zero: true, Both: true},
+		X:      chart.Axis{Label: "one user", Unit: "tok/s", Zero: true, Clip: true},
+		Y:      axisOf(label, scale),
 	}
 	knees := &chart.Series{Name: "knee", Kind: chart.Dots, Look: chart.Look{Color: chart.Ink, Ring: true, Size: 8}}
-	kept := &chart.Series{Name: "highest load that keeps the SLO", Kind: chart.Dots, Look: chart.Look{Color: chart.Ink, Mark: chart.Square, Ring: true, Size: 10}}
-	p.Table.Head = append(systemHead(all), load, "of each user (tok/s)", "of all (tok/s)", "")
+	kept := &chart.Series{Name: "highest load within the SLO", Kind: chart.Dots, Look: chart.Look{Color: chart.Ink, Mark: chart.Square, Ring: true, Size: 10}}
+	p.Table.Head = append(systemHead(all), load, "one user (tok/s)", headed(label, scale), "")
 	points := 0
 	least, most, judged := math.Inf(1), 0.0, false
 	for _, s := range all {
@@ -39,31 +60,39 @@ func Frontier(g *systems.Group, slo systems.SLO) *Picture {
 		carried := s.Carries(slo)
 		judged = judged || carried != nil
 		for _, r := range s.Rows {
-			x, ok := userSpeed(r)
-			y, unit := r.Spread(columns.Output...)
+			x, doubt, ok := systems.UserSpeed(r)
+			y, unit := r.Spread(units...)
 			if !ok || unit == "" {
 				continue
 			}
 			_, at := r.Load()
 			q := chart.At(x, y.Mid)
 			q.Text, q.Doubt = compare.Load(load, at), r.Doubt(unit)
+			if doubt && q.Doubt == "" {
+				q.Doubt = "the speed for one user"
+			}
+			if len(all) <= fewLines {
+				q.Label = chart.Brief(at)
+			}
 			l.Points = append(l.Points, q)
+			q.Label = ""
 			points++
 			least, most = min(least, y.Low), max(most, y.High)
-			said := ""
+			var said []string
 			if r == knee {
-				said = "knee"
+				said = append(said, "knee")
 				knees.Points = append(knees.Points, q)
 			}
 			if carried != nil && r == carried.Met {
 				kept.Points = append(kept.Points, q)
-				if said != "" {
-					said += " and "
-				}
-				said += "keeps the SLO"
+				said = append(said, "keeps the SLO")
 			}
 			tokens := human.Scale{Unit: "tok/s", Base: "tok/s", Factor: 1}
-			p.Table.Add(append(systemCell(all, s), count(at), Number(tokens, "tok/s", x), Figure(r, tokens, unit), Cell{Text: said})...)
+			speed := Number(tokens, "tok/s", x)
+			if doubt {
+				speed.Doubt = "see the warnings"
+			}
+			p.Table.Add(append(systemCell(all, s), count(at), speed, Figure(r, scale, unit), Cell{Text: strings.Join(said, " and ")})...)
 		}
 		if len(l.Points) > 0 {
 			plane.Series = append(plane.Series, l)
@@ -72,40 +101,35 @@ func Frontier(g *systems.Group, slo systems.SLO) *Picture {
 	if points < 2 {
 		return nil
 	}
-	p.Caption = fmt.Sprintf("Output tokens per second of all users against output tokens per second of one user, with a point for each load%s.", forSystems(all))
+	p.Caption = fmt.Sprintf("A point for each load; the numbers are %s.", loadNumbers(load))
 	if len(knees.Points) > 0 {
 		plane.Series = append(plane.Series, knees)
-		p.Caption += " A ring is the knee: the greatest throughput / latency."
+		p.Caption += " Ring: the knee, the greatest throughput / latency."
 	}
 	if len(kept.Points) > 0 {
 		plane.Series = append(plane.Series, kept)
-		p.Caption += fmt.Sprintf(" A box is the highest load that keeps %s.", slo)
+		p.Caption += fmt.Sprintf(" Box: the highest load that keeps %s.", slo)
 	}
 	if limit := slo.Limits.TPOT; limit > 0 && judged {
 		at := 1 / limit.Seconds()
 		plane.Series = append(plane.Series, &chart.Series{Name: fmt.Sprintf("SLO: %v a token", limit), Look: chart.Look{Color: chart.Ink, Dash: chart.Dotted}, Bare: true,
 			Points: []chart.Point{chart.At(at, max(least, 0)), chart.At(at, most)}})
-		p.Caption += " The dotted line is the SLO's limit of the time per token: speeds to its right keep it."
+		p.Caption += " Right of the dotted line the time per token is within the SLO."
 	}
-	p.Caption += " The speed of a user is 1 / mean TPOT; without it user-tok/s, or output tokens per request / latency."
+	p.Caption += " One user: 1 / mean TPOT; without it user-tok/s, or output tokens per request / latency."
 	p.panels = []*chart.Panel{plane}
 	return p
 }
 
-// userSpeed returns the tokens per second that each user receives.
-func userSpeed(r *results.Row) (float64, bool) {
-	if v, has := r.Spread(sample.MeanTPOT); has != "" && v.Mid > 0 {
-		return 1e9 / v.Mid, true
+// loadNumbers says what the numbers of a load are.
+func loadNumbers(load string) string {
+	switch {
+	case compare.Open(load):
+		return "requests a second"
+	case load == "streams":
+		return load
 	}
-	if v, has := r.Spread(sample.UserRate); has != "" {
-		return v.Mid, true
-	}
-	e2e, has := r.Spread(sample.MeanE2E, sample.P50E2E)
-	tokens, also := r.Spread(sample.OutputLength)
-	if has == "" || also == "" || e2e.Mid <= 0 {
-		return 0, false
-	}
-	return 1e9 * tokens.Mid / e2e.Mid, true
+	return "users"
 }
 
 // Ranking draws the highest load at which each system meets the SLO, the highest first. It returns

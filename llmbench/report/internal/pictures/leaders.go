@@ -37,7 +37,7 @@ func Leaders(groups []answer.Told) (t Table) {
 		unit := ""
 		if len(told.Compared) > 1 && !told.Adds {
 			of, next = told.Compared[0], told.Compared[1]
-			best, row, unit = leading(of, next, told.By)
+			best, row, unit = systems.Leading(of, next, told.By)
 		} else if best != nil {
 			_, unit = best.Spread(columns.Throughput...)
 		}
@@ -60,27 +60,6 @@ func Leaders(groups []answer.Told) (t Table) {
 		t.Add(append(cells, Cell{Text: name(next)}, spoken(row, unit), ratioCell(best, row, unit))...)
 	}
 	return t
-}
-
-// leading returns the results of two systems at the load with the greatest value of the first system. Loads with a
-// value in doubt are used only if there are no others.
-func leading(a, b *systems.System, units []string) (best, next *results.Row, unit string) {
-	most, doubted := 0.0, true
-	for _, pair := range systems.Shared(a, b) {
-		v, has := pair[0].Spread(units...)
-		if _, its := pair[1].Spread(has); has == "" || its == "" {
-			continue
-		}
-		value := v.Mid
-		if compare.Open(a.Load) {
-			_, value = pair[0].Load()
-		}
-		doubt := pair[0].Doubt(has) != "" || pair[1].Doubt(has) != ""
-		if best == nil || doubted && !doubt || doubt == doubted && value > most {
-			best, next, unit, most, doubted = pair[0], pair[1], has, value, doubt
-		}
-	}
-	return best, next, unit
 }
 
 // values returns the different values of keys of a group's rows, in names or configurations.
@@ -126,7 +105,12 @@ func Ranks(g *systems.Group, load string, units []string) (t Table) {
 			continue
 		}
 		slices.SortStableFunc(at, func(a, b entry) int { return cmp.Compare(sign*b.value, sign*a.value) })
-		t.Add(count(x), Cell{Text: at[0].Name}, spoken(at[0].row, unit), Cell{Text: at[1].Name}, spoken(at[1].row, unit), ratioCell(at[0].row, at[1].row, unit))
+		first, lead := count(x), 0
+		if leads([2]*results.Row{at[0].row, at[1].row}, unit, sign > 0) > 0 {
+			lead = g.Place(at[0].System) + 1
+		}
+		first.Lead = lead
+		t.Add(first, Cell{Text: at[0].Name, Lead: lead}, spoken(at[0].row, unit), Cell{Text: at[1].Name}, spoken(at[1].row, unit), ratioCell(at[0].row, at[1].row, unit))
 	}
 	return t
 }
@@ -137,7 +121,7 @@ const fewLines = 6
 // Multiples draws the throughput of each of many systems over the load, in a panel of its own. All
 // panels have one scale. It returns nil if a single panel shows the systems as well.
 func Multiples(g *systems.Group) *Picture {
-	load, all, _ := swept(g)
+	load, all, _ := g.Swept()
 	all = slices.DeleteFunc(slices.Clone(all), func(s *systems.System) bool { return len(s.Rows) < 2 })
 	if len(all) <= fewLines {
 		return nil

@@ -8,16 +8,19 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// Pair returns a table of two systems at the loads that both have: their values in the first of the
-// units, their TTFT, the price of their output tokens if it is known, and, if wanted, the ratios with intervals. The caption says what the intervals are.
-func Pair(a, b *systems.System, units []string, ratios bool) (t Table, caption string) {
+// Pair returns a table of two systems of a group at the loads that both have: their values in the first of the units,
+// with ratios and intervals if wanted, their TTFT, and the price of their output tokens if it is known. The caption says
+// what the intervals are.
+func Pair(g *systems.Group, a, b *systems.System, units []string, ratios bool) (t Table, caption string) {
 	rows := systems.Shared(a, b)
 	load, _ := a.Rows[0].Load()
-	t.Head = []string{loadHead(load)}
+	places := [2]int{g.Place(a) + 1, g.Place(b) + 1}
+	t.Head, t.Systems = []string{loadHead(load)}, []int{0}
 	cells := make([][]Cell, len(rows))
 	for i, pair := range rows {
 		_, x := pair[0].Load()
@@ -27,14 +30,14 @@ func Pair(a, b *systems.System, units []string, ratios bool) (t Table, caption s
 		}
 	}
 	all, certain := 0, 0 // the number of intervals, and of those with 95 % confidence
-	for _, m := range []struct {
+	for m, metric := range []struct {
 		name  string
 		units []string
-	}{{"", units}, {"TTFT", columns.FirstToken}, {sample.TokenPrice, []string{sample.TokenPrice}}} {
+	}{{"", units}, {"TTFT", columns.FirstToken}, {"price", []string{sample.TokenPrice}}} {
 		largest, unit := 0.0, ""
 		for _, pair := range rows {
 			for _, r := range pair {
-				if v, has := r.Spread(m.units...); has != "" {
+				if v, has := r.Spread(metric.units...); has != "" {
 					largest, unit = max(largest, v.Mid), has
 				}
 			}
@@ -44,25 +47,37 @@ func Pair(a, b *systems.System, units []string, ratios bool) (t Table, caption s
 		}
 		scale := human.ScaleOf(unit, largest)
 		what := scale.Unit
-		if m.name != "" {
-			what = strings.TrimSpace(m.name + " " + what)
+		if metric.name != "" {
+			what = strings.TrimSpace(metric.name + " " + what)
 		} else if compare.Open(load) {
 			what = "latency " + what
 		}
-		t.Head = append(t.Head, what+", "+a.Name, what+", "+b.Name)
-		if ratios {
-			t.Head = append(t.Head, "ratio")
+		t.Head, t.Systems = append(t.Head, what+", "+a.Name, what+", "+b.Name), append(t.Systems, places[0], places[1])
+		higher := m == 0 && !compare.Open(load)
+		for i, pair := range rows {
+			x, y := middle(pair[0], scale, unit), middle(pair[1], scale, unit)
+			switch leads(pair, unit, higher) {
+			case 1:
+				x.Lead = places[0]
+			case -1:
+				y.Lead = places[1]
+			}
+			if m == 0 {
+				cells[i][0].Lead = max(x.Lead, y.Lead)
+			}
+			cells[i] = append(cells[i], x, y)
 		}
+		if m > 0 || !ratios {
+			continue
+		}
+		t.Head, t.Systems = append(t.Head, "ratio"), append(t.Systems, 0)
 		for i, pair := range rows {
 			if x, y := pair[0].Values[unit], pair[1].Values[unit]; len(x) > 1 && len(y) > 1 && positive(x) && positive(y) {
 				if all++; compare.RatioOf(x, y).Confident {
 					certain++
 				}
 			}
-			cells[i] = append(cells[i], middle(pair[0], scale, unit), middle(pair[1], scale, unit))
-			if ratios {
-				cells[i] = append(cells[i], ratioCell(pair[0], pair[1], unit))
-			}
+			cells[i] = append(cells[i], ratioCell(pair[0], pair[1], unit))
 		}
 	}
 	for _, row := range cells {
@@ -71,8 +86,11 @@ func Pair(a, b *systems.System, units []string, ratios bool) (t Table, caption s
 	if ratios {
 		caption = fmt.Sprintf("Ratios are of %s to %s.", a.Name, b.Name)
 	}
+	if slices.ContainsFunc(t.Head, func(head string) bool { return strings.HasPrefix(head, "price, ") }) {
+		caption = strings.TrimSpace(caption + " Prices are of a million output tokens.")
+	}
 	switch {
-	case all == 0 || !ratios:
+	case all == 0:
 	case certain == all:
 		caption += " Brackets hold the ratio with 95 % confidence, if each run is a fresh start."
 	case certain == 0:
@@ -84,6 +102,27 @@ func Pair(a, b *systems.System, units []string, ratios bool) (t Table, caption s
 		caption += " " + Mark + ": in doubt, see the warnings."
 	}
 	return t, strings.TrimSpace(caption)
+}
+
+// leads returns 1 if the first row of a pair has the better median of a unit, -1 if the second one has, and 0 if they are
+// about equal, or if one is in doubt.
+func leads(pair [2]*results.Row, unit string, higher bool) int {
+	x, has := pair[0].Spread(unit)
+	y, also := pair[1].Spread(unit)
+	if has == "" || also == "" || pair[0].Doubt(unit) != "" || pair[1].Doubt(unit) != "" || x.Mid <= 0 || y.Mid <= 0 {
+		return 0
+	}
+	sign := 1
+	if !higher {
+		sign = -1
+	}
+	switch {
+	case x.Mid > compare.Equal*y.Mid:
+		return sign
+	case y.Mid > compare.Equal*x.Mid:
+		return -sign
+	}
+	return 0
 }
 
 // Loads returns a table of what matters most of a system at each load.

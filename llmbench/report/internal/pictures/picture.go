@@ -17,11 +17,12 @@ type Picture struct {
 	Table   Table
 
 	panels  []*chart.Panel
-	columns int // the number of panels in a row
+	columns int  // the number of panels in a row
+	half    bool // as chart.Chart.Half
 }
 
 func (p *Picture) chart() *chart.Chart {
-	return &chart.Chart{ID: p.ID, Title: p.Title, Panels: p.panels, Columns: p.columns}
+	return &chart.Chart{ID: p.ID, Title: p.Title, Panels: p.panels, Columns: p.columns, Half: p.half}
 }
 
 // SVG writes the picture as SVG on a white background.
@@ -33,6 +34,9 @@ func (p *Picture) PNG(w io.Writer) error { return p.chart().PNG(w) }
 // CSV writes one line for each point of the picture. It has the exact values, in the units of
 // benchmark files.
 func (p *Picture) CSV(w io.Writer) error { return p.chart().CSV(w) }
+
+// Half reports whether the picture is drawn for a place that is half as wide as a page.
+func (p *Picture) Half() bool { return p.half }
 
 // Empty reports whether the picture has nothing to draw. Then it is only a table.
 func (p *Picture) Empty() bool { return p.chart().Empty() }

@@ -257,7 +257,7 @@ func TestPairCaption(t *testing.T) {
 		{runs("a", 1, 1) + runs("b", 1, 1), nil, []string{"Brackets"}},
 	} {
 		g := systems.Groups(dataOf(t, c.text).Rows, systems.DefaultParts)[0]
-		_, caption := Pair(g.Systems[0], g.Systems[1], []string{"output-tok/s"}, true)
+		_, caption := Pair(g, g.Systems[0], g.Systems[1], []string{"output-tok/s"}, true)
 		for _, want := range c.want {
 			assert.Assert(t, strings.Contains(caption, want), caption)
 		}
@@ -265,6 +265,47 @@ func TestPairCaption(t *testing.T) {
 			assert.Assert(t, !strings.Contains(caption, not), caption)
 		}
 	}
+}
+
+// TestPairLeads checks who leads in the rows of the table of two systems: nobody where they are about equal or where a
+// figure is in doubt. A smaller TTFT and a smaller price lead.
+func TestPairLeads(t *testing.T) {
+	text := ""
+	for i, speeds := range [][2]int{{100, 90}, {100, 101}, {100, 300}, {500, 100}} {
+		for at, backend := range []string{"a", "b"} {
+			text += fmt.Sprintf("BenchmarkServe/backend=%s/concurrency=%d 1 %d output-tok/s %d p50-ttft-ns %d price/Mtok\n", backend, i+1, speeds[at], 10-at, 5+at)
+		}
+	}
+	text += "--- BENCH: BenchmarkServe/backend=a/concurrency=4\n    run.go:1: llmbench warns (client: output-tok/s): the client may distort these figures by more than 5%\n"
+	g := systems.Groups(dataOf(t, text).Rows, systems.DefaultParts)[0]
+	table, _ := Pair(g, g.Systems[0], g.Systems[1], []string{"output-tok/s"}, true)
+	assert.DeepEqual(t, table.Head, []string{"users", "tok/s, a", "tok/s, b", "ratio", "TTFT ns, a", "TTFT ns, b", "price, a", "price, b"})
+	assert.DeepEqual(t, table.Systems, []int{0, 1, 2, 0, 1, 2, 1, 2})
+	assert.DeepEqual(t, table.Leads, [][]int{{1, 1, 0, 0, 0, 2, 1, 0}, {0, 0, 0, 0, 0, 2, 1, 0}, {2, 0, 2, 0, 0, 2, 1, 0}, {0, 0, 0, 0, 0, 2, 0, 0}})
+	assert.DeepEqual(t, Ranks(g, "concurrency", []string{"output-tok/s"}).Leads, [][]int{{1, 1, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0}, {2, 2, 0, 0, 0, 0}})
+	kept := table.Trimmed()
+	assert.DeepEqual(t, kept.Leads, table.Leads)
+}
+
+// TestFrontier checks that two loads are enough for the curve, that its points carry the number of users, and that there
+// is one of the price if prices are known.
+func TestFrontier(t *testing.T) {
+	text := "BenchmarkServe/concurrency=1 1 100 output-tok/s 10000000 mean-tpot-ns\nBenchmarkServe/concurrency=8 1 400 output-tok/s 20000000 mean-tpot-ns\n"
+	g := systems.Groups(dataOf(t, text).Rows, nil)[0]
+	slo := systems.SLOOf(g.Rows)
+	p := Frontier(g, slo)
+	points := p.panels[0].Series[0].Points
+	assert.Equal(t, points[0].X, 100.0)
+	assert.Equal(t, points[1].X, 50.0)
+	assert.Equal(t, points[1].Value, 400.0)
+	assert.Equal(t, points[0].Label+" "+points[1].Label, "1 8")
+	assert.Equal(t, p.panels[0].X.Label+", "+p.panels[0].Y.Label, "one user, all users")
+	assert.Assert(t, Prices(g, slo) == nil)
+	for _, r := range g.Rows {
+		r.Price(3.6)
+	}
+	assert.Equal(t, Prices(g, slo).panels[0].Series[0].Points[1].Value, 2.5)
+	assert.Assert(t, Frontier(systems.Groups(dataOf(t, "BenchmarkServe/concurrency=1 1 100 output-tok/s 1 mean-tpot-ns\n").Rows, nil)[0], slo) == nil)
 }
 
 // TestBudgetCaption checks that the caption names only what was measured: a real server has no log to compare with.

@@ -25,7 +25,7 @@ func pointIn(c columns.Column, r *results.Row) (chart.Point, string) {
 // Headline draws what matters most over the load: the throughput, and how long users wait. It
 // returns nil if the group has no load.
 func Headline(g *systems.Group) *Picture {
-	load, all, _ := swept(g)
+	load, all, _ := g.Swept()
 	if load == "" {
 		return nil
 	}
@@ -40,7 +40,7 @@ func Headline(g *systems.Group) *Picture {
 // Sweep draws the metrics of a group over the load. Each metric has a plot, with a line for each
 // system. It returns nil if the group has no load.
 func Sweep(g *systems.Group) *Picture {
-	load, all, left := swept(g)
+	load, all, left := g.Swept()
 	if load == "" {
 		return nil
 	}

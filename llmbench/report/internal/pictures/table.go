@@ -23,6 +23,11 @@ type Table struct {
 	// as Rows. A reader sees these values under the pointer, and rows are sorted by them. A cell is
 	// exact itself if its value here is missing or empty.
 	Exact [][]string
+
+	// Systems and Leads hold the number of a system, counted from 1, or 0: Systems of the columns that are about one system,
+	// and Leads of the cells in which a system has the best value of the row. Beyond their ends there is none.
+	Systems []int
+	Leads   [][]int
 }
 
 // A Cell is a text or a number. A number has its exact value too.
@@ -30,6 +35,7 @@ type Cell struct {
 	Text  string
 	Exact string // the value or the samples with all digits, and the unit of benchmark files; "" for a text
 	Doubt string // says why the number may be wrong, or ""
+	Lead  int    // the number of the system that leads here, counted from 1; 0 if none does
 }
 
 // Mark follows each number of a table that is in doubt. The warnings and the chart say why it is in
@@ -38,15 +44,15 @@ const Mark = "†"
 
 // Add adds a row.
 func (t *Table) Add(cells ...Cell) {
-	texts, exact := make([]string, len(cells)), make([]string, len(cells))
+	texts, exact, leads := make([]string, len(cells)), make([]string, len(cells)), make([]int, len(cells))
 	for i, c := range cells {
-		texts[i], exact[i] = c.Text, c.Exact
+		texts[i], exact[i], leads[i] = c.Text, c.Exact, c.Lead
 		if c.Doubt != "" && c.Text != "" {
 			texts[i] += " " + Mark
 			exact[i] = strings.TrimSpace(c.Exact + " in doubt")
 		}
 	}
-	t.Rows, t.Exact = append(t.Rows, texts), append(t.Exact, exact)
+	t.Rows, t.Exact, t.Leads = append(t.Rows, texts), append(t.Exact, exact), append(t.Leads, leads)
 }
 
 // Texts returns cells that hold texts.
@@ -114,20 +120,25 @@ func (t *Table) Trimmed() (kept Table) {
 			columns = append(columns, i)
 		}
 	}
-	of := func(row []string) (cells []string) {
-		for _, i := range columns {
-			if i < len(row) {
-				cells = append(cells, row[i])
-			}
-		}
-		return cells
-	}
-	kept.Head, kept.Units = of(t.Head), of(t.Units)
+	kept.Head, kept.Units, kept.Systems = only(t.Head, columns), only(t.Units, columns), only(t.Systems, columns)
 	for n, row := range t.Rows {
-		kept.Rows = append(kept.Rows, of(row))
+		kept.Rows = append(kept.Rows, only(row, columns))
 		if n < len(t.Exact) {
-			kept.Exact = append(kept.Exact, of(t.Exact[n]))
+			kept.Exact = append(kept.Exact, only(t.Exact[n], columns))
+		}
+		if n < len(t.Leads) {
+			kept.Leads = append(kept.Leads, only(t.Leads[n], columns))
 		}
 	}
 	return kept
+}
+
+// only returns the cells of some columns of a row, as far as the row has them.
+func only[T any](row []T, columns []int) (cells []T) {
+	for _, i := range columns {
+		if i < len(row) {
+			cells = append(cells, row[i])
+		}
+	}
+	return cells
 }

@@ -16,7 +16,7 @@ import (
 // Versus draws the metrics of systems as multiples of one system's values at the same load. It
 // returns nil unless two systems have several loads.
 func Versus(g *systems.Group) *Picture {
-	load, all, _ := swept(g)
+	load, all, _ := g.Swept()
 	all = slices.DeleteFunc(slices.Clone(all), func(s *systems.System) bool { return len(s.Rows) < 2 })
 	if len(all) < 2 {
 		return nil

@@ -27,9 +27,12 @@ type Doubt struct {
 const toleratedError = 5
 
 // Doubt returns why values of the row may be wrong, or "" if there is no reason. It checks the
-// given units. If none are given, it checks all units.
+// given units, and the units from which they are computed. If none are given, it checks all units.
 func (r *Row) Doubt(units ...string) string {
 	var reasons []string
+	for _, unit := range slices.Clone(units) {
+		units = append(units, parts(unit)...)
+	}
 	for i := range r.Doubts {
 		d := &r.Doubts[i]
 		if text := r.about(d, units); text != "" && !d.Note && !slices.Contains(reasons, text) {
@@ -37,6 +40,12 @@ func (r *Row) Doubt(units ...string) string {
 		}
 	}
 	return strings.Join(reasons, "; ")
+}
+
+// parts returns the units from which a unit is computed.
+func parts(unit string) []string {
+	u, _ := sample.Find(sample.Units, unit)
+	return strings.Fields(u.Parts)
 }
 
 // about returns the text of a doubt about the given units, or about all units if none are given. It returns "" if the
@@ -157,9 +166,10 @@ func (r *Row) leaveOut() {
 	for unit, samples := range r.samples {
 		var values []float64
 		var kept []int
+		units := append(parts(unit), unit)
 		for i, of := range samples {
 			wrong := slices.ContainsFunc(r.Doubts, func(d Doubt) bool {
-				return !d.Note && (d.Units == nil || slices.Contains(d.Units, unit)) && d.in(of)
+				return !d.Note && (d.Units == nil || slices.ContainsFunc(units, func(u string) bool { return slices.Contains(d.Units, u) })) && d.in(of)
 			})
 			if !wrong {
 				values, kept = append(values, r.Values[unit][i]), append(kept, of)

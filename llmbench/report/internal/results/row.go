@@ -59,7 +59,6 @@ func (r *Row) add(unit string, v float64) {
 }
 
 // Price gives each sample of the row with output tokens the price of a million of them. The argument is the price of an hour.
-// A doubt about the throughput is one about the price, too.
 func (r *Row) Price(hour float64) {
 	var prices []float64
 	var samples []int
@@ -75,11 +74,6 @@ func (r *Row) Price(hour float64) {
 		r.Units = append(r.Units, sample.TokenPrice)
 	}
 	r.Values[sample.TokenPrice], r.samples[sample.TokenPrice] = prices, samples
-	for i := range r.Doubts {
-		if d := &r.Doubts[i]; slices.Contains(d.Units, sample.OutputRate) && !slices.Contains(d.Units, sample.TokenPrice) {
-			d.Units = append(slices.Clone(d.Units), sample.TokenPrice)
-		}
-	}
 }
 
 // Is reports whether a name is one of the values in the row's name or of its configuration lines, or the name of its file.

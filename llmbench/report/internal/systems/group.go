@@ -116,6 +116,16 @@ func without(all []benchfile.Setting, keys ...string) []benchfile.Setting {
 // systems, those with a single load are only in the table of values.
 const maxLines = 12
 
+// Place returns the place of a system among the systems that are drawn over the load, or, if it is not drawn, among all:
+// the number of its look.
+func (g *Group) Place(s *System) int {
+	_, swept, _ := g.Swept()
+	if i := slices.Index(swept, s); i >= 0 {
+		return i
+	}
+	return slices.Index(g.Systems, s)
+}
+
 // Swept finds a load that has at least two values in one of the systems. It returns the load, the
 // systems to draw over it, and the number of systems that are left out. If there is no such load,
 // load is "".

@@ -165,3 +165,41 @@ func Shared(a, b *System) (pairs [][2]*results.Row) {
 	}
 	return pairs
 }
+
+// Leading returns the results of two systems at the load with the greatest value of the first system. Loads with a
+// value in doubt are used only if there are no others.
+func Leading(a, b *System, units []string) (best, next *results.Row, unit string) {
+	most, doubted := 0.0, true
+	for _, pair := range Shared(a, b) {
+		v, has := pair[0].Spread(units...)
+		if _, its := pair[1].Spread(has); has == "" || its == "" {
+			continue
+		}
+		value := v.Mid
+		if compare.Open(a.Load) {
+			_, value = pair[0].Load()
+		}
+		doubt := pair[0].Doubt(has) != "" || pair[1].Doubt(has) != ""
+		if best == nil || doubted && !doubt || doubt == doubted && value > most {
+			best, next, unit, most, doubted = pair[0], pair[1], has, value, doubt
+		}
+	}
+	return best, next, unit
+}
+
+// UserSpeed returns the output tokens per second that a user at the load of a row receives: 1 / mean TPOT; without it
+// user-tok/s, or output tokens per request / latency. It also reports whether the figure is in doubt.
+func UserSpeed(r *results.Row) (speed float64, doubt, known bool) {
+	if v, unit := r.Spread(sample.MeanTPOT); unit != "" && v.Mid > 0 {
+		return 1e9 / v.Mid, r.Doubt(unit) != "", true
+	}
+	if v, unit := r.Spread(sample.UserRate); unit != "" {
+		return v.Mid, r.Doubt(unit) != "", true
+	}
+	e2e, of := r.Spread(sample.MeanE2E, sample.P50E2E)
+	tokens, also := r.Spread(sample.OutputLength)
+	if of == "" || also == "" || e2e.Mid <= 0 {
+		return 0, false, false
+	}
+	return 1e9 * tokens.Mid / e2e.Mid, r.Doubt(of, also) != "", true
+}

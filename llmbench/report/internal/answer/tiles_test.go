@@ -1,0 +1,173 @@
+package answer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
+)
+
+// shown returns the tiles as lines: the label, the values and the detail. The best value has a star.
+func shown(all []Tile) (lines []string) {
+	for _, t := range all {
+		var values []string
+		for _, v := range t.Values {
+			values = append(values, strings.TrimSpace(v.Name+" "+v.Text)+map[bool]string{true: "*"}[v.Best])
+		}
+		lines = append(lines, t.Label+": "+strings.Join(values, ", ")+"; "+t.Detail)
+	}
+	return lines
+}
+
+// line returns the line of a tile, or "".
+func line(all []Tile, label string) string {
+	for _, l := range shown(all) {
+		if strings.HasPrefix(l, label+": ") {
+			return l
+		}
+	}
+	return ""
+}
+
+// loadsOf returns a benchmark file of one server at several loads, of which each has so many runs.
+func loadsOf(runs int, users []int, format string, values ...[]float64) string {
+	var b strings.Builder
+	for range runs {
+		for i, n := range users {
+			fmt.Fprintf(&b, "BenchmarkServe/backend=x/concurrency=%d-2 1", n)
+			for at, unit := range strings.Fields(format) {
+				fmt.Fprintf(&b, " %v %s", values[at][i], unit)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// TestOneServer checks the sentence, the tiles and the next step of one server at several loads.
+func TestOneServer(t *testing.T) {
+	users := []int{1, 4, 16, 64}
+	full := []float64{45, 180, 700, 705}
+	tpot := []float64{1e9 / 45., 1e9 / 45., 1e9 / 44., 1e9 / 40.}
+	latency := []float64{1e9, 1e9, 1.1e9, 4e9}
+	for _, c := range []struct {
+		name, text, want, next string
+	}{
+		{"a knee", loadsOf(1, users, "output-tok/s mean-tpot-ns p50-e2e-ns", full, tpot, latency), "Up to 16 users at 44 tok/s each; more users only wait", ""},
+		{"a knee below the peak", loadsOf(1, users, "output-tok/s mean-tpot-ns p50-e2e-ns", []float64{45, 180, 700, 900}, tpot, latency), "Up to 16 users at 44 tok/s each; more users mostly wait", ""},
+		{"no knee", loadsOf(1, users, "output-tok/s mean-tpot-ns", []float64{45, 180, 700, 2560}, tpot), "64 users get 40 tok/s each; the server may carry more", "measure more than 64 users"},
+		{"no speed of a user", loadsOf(1, users, "req/s p50-e2e-ns", full, latency), "Up to 16 users at 700 req/s in all; more users only wait", ""},
+		{"a limit", loadsOf(1, users, "output-tok/s mean-tpot-ns req/s good-req/s", full, tpot, full, []float64{45, 180, 690, 100}), "Keeps the SLO up to 16 users, at 44 tok/s each; misses it at 64 users", "measure 32 users"},
+		{"no limit", loadsOf(1, users, "output-tok/s mean-tpot-ns req/s good-req/s", full, tpot, full, full), "Keeps the SLO up to 64 users, at 705 tok/s in all; more was not measured", "measure more than 64 users"},
+		{"users that wait", loadsOf(1, users, "output-tok/s mean-tpot-ns req/s good-req/s", []float64{45, 180, 181, 182}, tpot, full, []float64{45, 180, 690, 100}), "Keeps the SLO up to 16 users, at 181 tok/s in all; misses it at 64 users", "measure 32 users"},
+		{"always too slow", loadsOf(1, users, "output-tok/s mean-tpot-ns req/s good-req/s", full, tpot, full, []float64{0, 0, 0, 0}), "Misses the SLO even at 1 user: 45 tok/s each", ""},
+		{"failures", loadsOf(1, users, "output-tok/s mean-tpot-ns p50-e2e-ns fail-%", full, tpot, latency, []float64{0, 0, 40, 0}), "Up to 16 users at 44 tok/s each; more users only wait; 40 % got no answer", ""},
+		{"one load", loadsOf(1, users[:1], "output-tok/s mean-tpot-ns p50-ttft-ns", full, tpot, latency), "1 user: 45 tok/s each, 45 tok/s in all, the first token after 1 s", ""},
+		{"an open loop", strings.ReplaceAll(loadsOf(1, users, "output-tok/s p50-e2e-ns", full, latency), "concurrency", "rate"), "Answers take 1 s at 1 req/s, and 4 s at 64 req/s", "measure more than 64 req/s"},
+		{"nothing that is known", "BenchmarkA 1 3 frogs/s\n", "", ""},
+	} {
+		a := answerOf(t, c.text, nil)
+		assert.Equal(t, a.Short, c.want, c.name)
+		assert.Equal(t, strings.Join(a.Next, "; "), c.next, c.name)
+	}
+	a := answerOf(t, loadsOf(3, users, "output-tok/s mean-tpot-ns p50-e2e-ns p50-ttft-ns p99-ttft-ns price/Mtok", full, tpot, latency, []float64{3e7, 3e7, 4e7, 9e8}, []float64{3e7, 3e7, 5e7, 1e9}, []float64{4, 1, 0.25, 0.24}), nil)
+	assert.DeepEqual(t, shown(a.Tiles), []string{
+		"Greatest throughput: 705 tok/s; at 64 users, the most that was measured",
+		"Speed for one user: 44 tok/s; at 16 users",
+		"First token: 40 ms; median, at 16 users, p99 50 ms",
+		"A million output tokens: 0.25; at 16 users: 0.0394 an hour for each",
+		"How sure: ± 0 %; the throughput of 3 runs at each load",
+	})
+}
+
+// TestTwoServers checks the tiles of a comparison.
+func TestTwoServers(t *testing.T) {
+	a := answerOf(t, fourRuns(""), nil)
+	assert.DeepEqual(t, shown(a.Tiles), []string{
+		"Faster: vllm 2.00 times*; 2.00 to 2.00 with 95 % confidence, against tgi, at 256 users",
+		"Users within the SLO: vllm 16, tgi 16; the limits of good-req/s",
+		"First token: vllm 20 ms, tgi 20 ms; median, at 16 users",
+		"How sure: More than chance; over all loads: ahead in 48 of 48 pairs of runs, p < 0.001",
+	})
+	assert.DeepEqual(t, a.Next, []string{"measure 32 users"})
+	assert.Equal(t, a.Tiles[0].Values[0].System, 0)
+
+	// A system that sheds requests is not only fast, and prices are those of the loads within the SLO.
+	text := ""
+	for i, backend := range []string{"vllm", "tgi"} {
+		for _, users := range []int{1, 8} {
+			text += fmt.Sprintf("BenchmarkServe/backend=%s/concurrency=%d 1 %d output-tok/s %d req/s %d good-req/s %d price/Mtok %d fail-%%\n", backend, users, (200-100*i)*users, 100, 99-50*i*(users/8), 4/users+i, 12*(1-i))
+		}
+	}
+	a = answerOf(t, text, nil)
+	assert.Equal(t, line(a.Tiles, "Unanswered"), "Unanswered: vllm 12 %; of the requests at one load")
+	assert.Equal(t, line(a.Tiles, "Users within the SLO"), "Users within the SLO: vllm none, tgi 1*; the limits of good-req/s")
+	assert.Equal(t, line(a.Tiles, "A million output tokens"), "A million output tokens: vllm 4*, tgi 5; each at the most that it carries within the SLO")
+}
+
+// TestTilesInDoubt checks that no tile has a figure that is in doubt, or that is computed from one.
+func TestTilesInDoubt(t *testing.T) {
+	sound := loadsOf(1, []int{1, 8}, "output-tok/s mean-tpot-ns p50-ttft-ns price/Mtok", []float64{123, 987}, []float64{1e9 / 123., 1e9 / 119.}, []float64{3.21e7, 4.56e7}, []float64{7.89, 0.987})
+	warned := func(units string) string {
+		text := sound
+		for _, users := range []int{1, 8} {
+			text += fmt.Sprintf("--- BENCH: BenchmarkServe/backend=x/concurrency=%d-2\n    run.go:1: llmbench warns (client: %s): the client may distort these figures by more than 5%%\n", users, units)
+		}
+		return text
+	}
+	for units, absent := range map[string][]string{
+		"output-tok/s": {"987"}, "mean-tpot-ns": {"119"}, "p50-ttft-ns": {"45.6"}, "price/Mtok": {"0.987", "an hour"},
+	} {
+		with, without := answerOf(t, sound, nil), answerOf(t, warned(units), nil)
+		for _, text := range absent {
+			assert.Assert(t, strings.Contains(strings.Join(shown(with.Tiles), "\n")+with.Short, text), "%s is not a test", text)
+			assert.Assert(t, !strings.Contains(strings.Join(shown(without.Tiles), "\n"), text), "%s in doubt: %q", units, shown(without.Tiles))
+		}
+		assert.Assert(t, strings.Contains(strings.Join(shown(without.Tiles), "\n"), withheld), "%s: %q", units, shown(without.Tiles))
+	}
+	assert.Assert(t, strings.HasPrefix(answerOf(t, warned("output-tok/s"), nil).Short, "In doubt: "))
+	assert.Assert(t, !strings.Contains(answerOf(t, warned("mean-tpot-ns"), nil).Short, "119"))
+
+	// All figures of a comparison are in doubt.
+	a := answerOf(t, "BenchmarkServe/backend=vllm/concurrency=8 1 200 output-tok/s 20 client-err-%\nBenchmarkServe/backend=tgi/concurrency=8 1 100 output-tok/s 60 client-err-%\n", nil)
+	assert.DeepEqual(t, shown(a.Tiles), []string{"Faster: Cannot tell; the figures are in doubt", "How sure: In doubt; see the warnings"})
+	assert.Assert(t, strings.HasPrefix(a.Short, "In doubt: "), a.Short)
+}
+
+// TestStatedBy checks that what a server said is told once, with the name of the server if there are several, and that
+// the server's cache is told there too.
+func TestStatedBy(t *testing.T) {
+	text := func(backend string, slots int) string {
+		return fmt.Sprintf("backend: %s\nserver: llama.cpp\nslots: %d\n", backend, slots) + strings.ReplaceAll(loadsOf(2, []int{1, 8}, "output-tok/s", []float64{1, 2}), "backend=x", "backend="+backend)
+	}
+	const four = "llama.cpp serves 4 requests at once: the others only wait, 4 of 8 users. To serve more, start it with a larger -np."
+	assert.DeepEqual(t, answerOf(t, text("a", 4), nil).Stated, []string{four})
+	assert.DeepEqual(t, answerOf(t, text("a", 4)+text("b", 8)+text("c", 4), nil).Stated, []string{"a: " + four, "c: " + four})
+	cached := loadsOf(1, []int{8}, "output-tok/s p50-ttft-ns", []float64{1}, []float64{1}) + "--- BENCH: BenchmarkServe/backend=x/concurrency=8-2\n    run.go:1: llmbench warns (cache: p50-ttft-ns): the server took 77% of the prompts' tokens from its cache, which shortens the TTFT\n"
+	a := answerOf(t, cached, nil)
+	assert.DeepEqual(t, a.Stated, []string{"The server took 77% of the prompts' tokens from its cache, which shortens the TTFT. About: Serve/backend=x/concurrency=8-2"})
+	assert.Equal(t, len(a.Warnings), 0)
+}
+
+// TestShortOfMany checks the short sentences of pages of many groups, and of many benchmarks of one server.
+func TestShortOfMany(t *testing.T) {
+	text := ""
+	for i := range 6 {
+		for backend, rate := range map[string]int{"vllm": 200, "tgi": 100} {
+			text += fmt.Sprintf("BenchmarkServe/backend=%s/model=m%d/concurrency=8 1 %d output-tok/s\n", backend, i, rate)
+		}
+	}
+	a := answerOf(t, text, nil)
+	assert.Equal(t, a.Short, "Preliminary: vllm has the fastest median in 6 of 6 comparisons: choose a model and a workload")
+	assert.Assert(t, len(strings.Fields(a.Short)) <= compare.MaxWords && len(a.Sentences) == 1)
+	text = ""
+	for _, base := range []string{"Chat", "Serve", "Decode", "SLO"} {
+		text += "Benchmark" + base + "/backend=x/concurrency=8 1 100 output-tok/s 5 slo-concurrency\n"
+	}
+	a = answerOf(t, text, nil)
+	assert.Equal(t, a.Short, "The server gives at most 100 tok/s, at 8 users (Chat)")
+	assert.DeepEqual(t, a.Sentences, []string{"It keeps the SLO up to 5 users (SLO)."})
+}
