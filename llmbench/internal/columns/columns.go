@@ -76,7 +76,6 @@ var (
 		{Title: "knee at a concurrency of", Units: []string{sample.KneeUsers}},
 	}
 	Users = []Column{
-		{Title: "for each user", Units: []string{sample.UserRate}},
 		{Title: "TTFT", Units: FirstToken},
 		{Title: "time per token", Units: []string{sample.MeanTPOT}},
 		{Title: "latency", Units: Latency},

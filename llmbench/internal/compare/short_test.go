@@ -76,7 +76,7 @@ func TestShortLeaders(t *testing.T) {
 // TestShortWords checks that sentences about systems whose names are single words are short.
 func TestShortWords(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 2000 {
+	for range 200 {
 		var all []System
 		loads := []float64{1, 2, 4, 8, 16, 32}[:1+rng.IntN(6)]
 		for i := range 2 + rng.IntN(4) {

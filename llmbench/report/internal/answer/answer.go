@@ -238,10 +238,13 @@ func many(all []Told, groups int) []string {
 		}
 		best = append(best, fmt.Sprintf("%s in %d", name, count[name]))
 	}
-	short := fmt.Sprintf("%s has the fastest median in %d of %d comparisons: choose a model and a workload", order[0], count[order[0]], compared)
+	short := fmt.Sprintf("No system leads most of %d comparisons: choose a model and a workload", compared)
+	if most := count[order[0]]; len(order) == 1 || count[order[1]] < most {
+		short = fmt.Sprintf("%s has the fastest median in %d of %d comparisons: choose a model and a workload", order[0], most, compared)
+	}
 	said += fmt.Sprintf(" %d of them compare systems. The fastest median is of %s.", compared, strings.Join(best, ", "))
 	if runs < leastRuns {
-		short = "Preliminary: " + short
+		short = "Preliminary: " + strings.Replace(short, "No system", "no system", 1)
 		said += fmt.Sprintf(" Preliminary: there are groups with %s of each system, and fewer than %d decide nothing.", numbers.Count(runs, "run"), leastRuns)
 	}
 	return []string{short, said}

@@ -80,7 +80,10 @@ func each(r *results.Row, before string) string {
 	if also && !doubt && !compare.Open(loadKey(r)) && !(known && speed*value(r) > waits*v) {
 		return before + human.Text(sample.UserRate, speed) + " each"
 	}
-	if known {
+	switch {
+	case known && value(r) == 1 && !compare.Open(loadKey(r)):
+		return before + human.Text(unit, v)
+	case known:
 		return before + human.Text(unit, v) + " in all"
 	}
 	return ""

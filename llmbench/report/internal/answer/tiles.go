@@ -51,11 +51,10 @@ func sound(r *results.Row, units ...string) (v float64, unit string, known bool)
 // said returns the text of a figure, or that it is withheld. It returns "" if it was not measured.
 func said(r *results.Row, units ...string) string {
 	v, unit, known := sound(r, units...)
-	names := func(d results.Doubt) bool { return !d.Note && slices.Contains(d.Units, units[0]) }
 	switch {
 	case known:
 		return human.Text(unit, v)
-	case unit != "" || slices.ContainsFunc(r.Doubts, names):
+	case unit != "" || r.Withholds(units[0]):
 		return withheld
 	}
 	return ""
@@ -295,7 +294,7 @@ func ofOne(s *systems.System, r *results.Row, slo systems.SLO) (tiles []Tile) {
 	}
 	if speed, doubt, known := systems.UserSpeed(r); known && !doubt {
 		tiles = append(tiles, tile("Speed for one user", human.Text(sample.UserRate, speed), join("", r)))
-	} else if known {
+	} else if doubt {
 		tiles = append(tiles, tile("Speed for one user", withheld, "see the warnings"))
 	}
 	if text := said(r, columns.FirstToken...); text != "" {

@@ -53,6 +53,7 @@ func against(g *systems.Group, slo systems.SLO, kind, label string, units ...str
 	kept := &chart.Series{Name: "highest load within the SLO", Kind: chart.Dots, Look: chart.Look{Color: chart.Ink, Mark: chart.Square, Ring: true, Size: 10}}
 	p.Table.Head = append(systemHead(all), load, "one user (tok/s)", headed(label, scale), "")
 	points := 0
+	var without []string
 	least, most, judged := math.Inf(1), 0.0, false
 	for _, s := range all {
 		l := &chart.Series{Name: s.Name, Look: lookOf(all, s)}
@@ -62,10 +63,13 @@ func against(g *systems.Group, slo systems.SLO, kind, label string, units ...str
 		for _, r := range s.Rows {
 			x, doubt, ok := systems.UserSpeed(r)
 			y, unit := r.Spread(units...)
+			_, at := r.Load()
+			if text := compare.Load(load, at); doubt && !ok && !slices.Contains(without, text) {
+				without = append(without, text)
+			}
 			if !ok || unit == "" {
 				continue
 			}
-			_, at := r.Load()
 			q := chart.At(x, y.Mid)
 			q.Text, q.Doubt = compare.Load(load, at), r.Doubt(unit)
 			if doubt && q.Doubt == "" {
@@ -115,6 +119,9 @@ func against(g *systems.Group, slo systems.SLO, kind, label string, units ...str
 		plane.Series = append(plane.Series, &chart.Series{Name: fmt.Sprintf("SLO: %v a token", limit), Look: chart.Look{Color: chart.Ink, Dash: chart.Dotted}, Bare: true,
 			Points: []chart.Point{chart.At(at, max(least, 0)), chart.At(at, most)}})
 		p.Caption += " Right of the dotted line the time per token is within the SLO."
+	}
+	if len(without) > 0 {
+		p.Caption += " Without a point, because the time per token is withheld: " + strings.Join(without, ", ") + "."
 	}
 	p.Caption += " One user: 1 / mean TPOT; without it user-tok/s, or output tokens per request / latency."
 	p.panels = []*chart.Panel{plane}

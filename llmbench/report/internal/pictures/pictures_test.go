@@ -305,6 +305,10 @@ func TestFrontier(t *testing.T) {
 		r.Price(3.6)
 	}
 	assert.Equal(t, Prices(g, slo).panels[0].Series[0].Points[1].Value, 2.5)
+	withheld := text + "BenchmarkServe/concurrency=16 1 500 output-tok/s 40 user-tok/s\n--- BENCH: BenchmarkServe/concurrency=16\n    run.go:1: llmbench warns (client: mean-tpot-ns): mean-tpot-ns is withheld\n"
+	p = Frontier(systems.Groups(dataOf(t, withheld).Rows, nil)[0], slo)
+	assert.Equal(t, len(p.panels[0].Series[0].Points), 2)
+	assert.Assert(t, strings.Contains(p.Caption, "withheld: 16 users."), p.Caption)
 	assert.Assert(t, Frontier(systems.Groups(dataOf(t, "BenchmarkServe/concurrency=1 1 100 output-tok/s 1 mean-tpot-ns\n").Rows, nil)[0], slo) == nil)
 }
 

@@ -42,6 +42,11 @@ func (r *Row) Doubt(units ...string) string {
 	return strings.Join(reasons, "; ")
 }
 
+// Withholds reports whether a doubt names a unit of which the row has no value.
+func (r *Row) Withholds(unit string) bool {
+	return len(r.Values[unit]) == 0 && slices.ContainsFunc(r.Doubts, func(d Doubt) bool { return !d.Note && slices.Contains(d.Units, unit) })
+}
+
 // parts returns the units from which a unit is computed.
 func parts(unit string) []string {
 	u, _ := sample.Find(sample.Units, unit)

@@ -188,10 +188,14 @@ func Leading(a, b *System, units []string) (best, next *results.Row, unit string
 }
 
 // UserSpeed returns the output tokens per second that a user at the load of a row receives: 1 / mean TPOT; without it
-// user-tok/s, or output tokens per request / latency. It also reports whether the figure is in doubt.
+// user-tok/s, or output tokens per request / latency. If the TPOT was withheld, the others do not take its place,
+// because they mean something else. It also reports whether the figure is in doubt, or was withheld.
 func UserSpeed(r *results.Row) (speed float64, doubt, known bool) {
 	if v, unit := r.Spread(sample.MeanTPOT); unit != "" && v.Mid > 0 {
 		return 1e9 / v.Mid, r.Doubt(unit) != "", true
+	}
+	if r.Withholds(sample.MeanTPOT) {
+		return 0, true, false
 	}
 	if v, unit := r.Spread(sample.UserRate); unit != "" {
 		return v.Mid, r.Doubt(unit) != "", true

@@ -129,3 +129,26 @@ func TestCarries(t *testing.T) {
 	faster := Groups(rowsOf(t, "mock-speed: 8\nBenchmarkA/concurrency=1 1 10 req/s 10 good-req/s\n"), nil)[0].Systems[0]
 	assert.Assert(t, faster.Carries(SLO{Share: 0.95}) == nil, "its time is not that of the limits")
 }
+
+// TestUserSpeed checks which figure is the speed of a user. If the TPOT was withheld, no other figure takes its place.
+func TestUserSpeed(t *testing.T) {
+	warned := func(unit string) string {
+		return "--- BENCH: BenchmarkA/concurrency=8\n    run.go:1: llmbench warns (client: " + unit + "): " + unit + " is withheld\n"
+	}
+	for _, c := range []struct {
+		text         string
+		speed        float64
+		doubt, known bool
+	}{
+		{"20000000 mean-tpot-ns 40 user-tok/s\n", 50, false, true},
+		{"20000000 mean-tpot-ns\n" + warned("mean-tpot-ns"), 50, true, true},
+		{"40 user-tok/s\n", 40, false, true},
+		{"40 user-tok/s\n" + warned("mean-tpot-ns"), 0, true, false},
+		{"2000000000 p50-e2e-ns 60 out-tok/req\n", 30, false, true},
+		{"2000000000 p50-e2e-ns 60 out-tok/req\n" + warned("p50-e2e-ns"), 30, true, true},
+		{"2000000000 p50-e2e-ns\n", 0, false, false},
+	} {
+		speed, doubt, known := UserSpeed(rowsOf(t, "BenchmarkA/concurrency=8 1 "+c.text)[0])
+		assert.Check(t, speed == c.speed && doubt == c.doubt && known == c.known, "%s: %v %v %v", c.text, speed, doubt, known)
+	}
+}
