@@ -62,10 +62,17 @@ type labelled struct {
 	Name  string // the name of a file with the table, or ""
 }
 
-// Class returns the CSS classes of the table. A "large" table may be wider than the window.
+// longHead is the number of characters from which on the head of a column may break within words.
+const longHead = 28
+
+// Class returns the CSS classes of the table. A "large" table may be wider than the window. The heads of a "long" one may
+// break within words, such as the names of systems.
 func (l labelled) Class() string {
-	if len(l.Table.Head) > 10 {
+	switch {
+	case len(l.Table.Head) > 10:
 		return "large"
+	case slices.ContainsFunc(l.Table.Head, func(head string) bool { return len(head) >= longHead }):
+		return "long"
 	}
 	return ""
 }

@@ -84,7 +84,7 @@ var (
 
 // Headline has the plots over the load beside a report's answer.
 var Headline = []Column{
-	{Title: "output tokens per second", Units: Throughput},
+	{Title: "throughput", Units: Throughput},
 	{Title: "time to first token, p50", Units: []string{sample.P50TTFT}},
 	{Title: "time to first token, mean", Units: []string{sample.MeanTTFT}, Without: sample.P50TTFT},
 	{Title: "latency, p50", Units: []string{sample.P50E2E}, Without: sample.P50TTFT},

@@ -197,7 +197,7 @@ func shortAdds(key string, s *System) (short Short) {
 		if len(p.Added) == 0 {
 			continue
 		}
-		short.Sure, short.Why = Shown, "95 % intervals"
+		short.Sure, short.Why = Shown, "95 % confidence"
 		var parts []string
 		for _, a := range p.Added {
 			if !a.Confident {

@@ -98,7 +98,7 @@ func TestShortAdds(t *testing.T) {
 	gateway := server("via=gateway", 1, []float64{1}, []float64{90}, nil)
 	gateway.Points[0].Added = []Added{{To: "the first token", Interval: Interval{Mid: 0.38, Low: 0.34, High: 0.46, Confident: true}}, {To: "each gap between tokens", Interval: Interval{Mid: 0.01, Confident: true}}}
 	got := Of("concurrency", []System{direct, gateway}, 0.95).Short
-	assert.DeepEqual(t, got, Short{Sentence: "The gateway adds 0.38 ms to the first token and 0.01 ms to each gap between tokens, at 1 user", Sure: Shown, Why: "95 % intervals"})
+	assert.DeepEqual(t, got, Short{Sentence: "The gateway adds 0.38 ms to the first token and 0.01 ms to each gap between tokens, at 1 user", Sure: Shown, Why: "95 % confidence"})
 	gateway.Points[0].Added[0].Confident = false
 	got = Of("concurrency", []System{direct, gateway}, 0.95).Short
 	assert.Equal(t, got.Sure, Preliminary)

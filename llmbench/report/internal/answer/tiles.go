@@ -356,7 +356,7 @@ func added(all []*systems.System, short compare.Short) (tiles []Tile) {
 				tiles = append(tiles, tile("Added to "+a.To, fmt.Sprintf("%.3g ms", a.Mid), strings.TrimPrefix(join(detail, r), ", ")))
 			}
 			if len(of) > 0 {
-				return append(tiles, tile("How sure", human.Capital(string(short.Sure)), short.Why))
+				return append(tiles, tile("How sure", human.Capital(short.Why), ""))
 			}
 		}
 	}

@@ -138,6 +138,18 @@ func TestTilesInDoubt(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(a.Short, "In doubt: "), a.Short)
 }
 
+// TestGatewayTiles checks the tiles of what a gateway adds: without an interval nothing is sure.
+func TestGatewayTiles(t *testing.T) {
+	const name = "BenchmarkGatewayOverhead/stream=true/via="
+	text := name + "direct/concurrency=1 1 118 output-tok/s\n" + name + "gateway/concurrency=1 1 100 output-tok/s 0.38 added-ttft-ms"
+	a := answerOf(t, text+" 0.34 added-ttft-low-ms 0.46 added-ttft-high-ms\n", nil)
+	assert.DeepEqual(t, shown(a.Tiles), []string{"Added to the first token: 0.38 ms; 0.34 to 0.46 with 95 % confidence, at 1 user", "How sure: 95 % confidence; "})
+	assert.Equal(t, a.Short, "The gateway adds 0.38 ms to the first token, at 1 user")
+	a = answerOf(t, text+"\n", nil)
+	assert.DeepEqual(t, shown(a.Tiles), []string{"Added to the first token: 0.38 ms; at 1 user", "How sure: No interval; "})
+	assert.DeepEqual(t, a.Next, []string{"make six rounds (-benchtime=8x)"})
+}
+
 // TestStatedBy checks that what a server said is told once, with the name of the server if there are several, and that
 // the server's cache is told there too.
 func TestStatedBy(t *testing.T) {

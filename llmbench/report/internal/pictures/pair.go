@@ -56,10 +56,11 @@ func Pair(g *systems.Group, a, b *systems.System, units []string, ratios bool) (
 		higher := m == 0 && !compare.Open(load)
 		for i, pair := range rows {
 			x, y := middle(pair[0], scale, unit), middle(pair[1], scale, unit)
-			switch leads(pair, unit, higher) {
-			case 1:
+			switch lead := leads(pair, unit, higher); {
+			case !ratios: // they are no rivals
+			case lead > 0:
 				x.Lead = places[0]
-			case -1:
+			case lead < 0:
 				y.Lead = places[1]
 			}
 			if m == 0 {
