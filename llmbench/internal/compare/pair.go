@@ -106,6 +106,9 @@ func pairOf(key string, a, b *System, of func(*Point) []float64, doubtful func(*
 	return p
 }
 
+// someDoubted reports whether some loads, but not all, are left out because a value is in doubt.
+func (p *pair) someDoubted() bool { return p.doubts > 0 && p.doubts < p.all }
+
 // mean returns the geometric mean of the ratios.
 func (p *pair) mean() float64 { return meanOf(p.ratios) }
 

@@ -157,9 +157,9 @@ func (p *pair) within(loads []float64) string {
 
 func words(text string) int { return len(strings.Fields(text)) }
 
-// every says at which loads something holds.
+// every says at which loads something holds. If a load is left out because a value is in doubt, it is not every load.
 func (p *pair) every(at []int) string {
-	if len(at) == len(p.loads) && len(at) > 1 {
+	if len(at) == len(p.loads) && len(at) > 1 && !p.someDoubted() {
 		return "at every load"
 	}
 	return p.where(at)

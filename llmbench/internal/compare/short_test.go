@@ -23,6 +23,10 @@ func TestShort(t *testing.T) {
 	for i := range doubted.Points {
 		doubted.Points[i].Doubt = true
 	}
+	last := server("a", 6, four, times(1.5, 1.5, 1.5, 0.5), nil)
+	last.Points[3].Doubt = true
+	late := server("a", 6, four, times(1, 1.5, 1.5, 0.5), nil)
+	late.Points[3].Doubt = true
 	for _, c := range []struct {
 		name, key  string
 		a          System
@@ -40,6 +44,8 @@ func TestShort(t *testing.T) {
 		{"islands", "concurrency", server("a", 6, four, times(1.2, 1, 1.2, 1), nil), 6, "a is 20 % faster than b at 1 and 16 users; elsewhere both are about equal", Shown, "at 1 and 16 users, after 6 runs of each", "", ""},
 		{"equal", "concurrency", server("a", 2, four, base, nil), 2, "Preliminary: a and b are about equally fast at every load", Preliminary, "after 2 runs of each: 6 are needed", "about equal", "make 6 fresh runs of each"},
 		{"an open loop", "rate", server("a", 6, four, times(0.5, 0.5, 0.75, 0.75), nil), 6, "a is 25 to 50 % quicker to answer than b at every load", Shown, "at each load, after 6 runs of each", "", ""},
+		{"the last load in doubt", "concurrency", last, 6, "a is 50 % faster than b at 1 to 16 users", Shown, "at each load, after 6 runs of each", "", ""},
+		{"the last load in doubt, and about equal before", "concurrency", late, 6, "a is 50 % faster than b at 4 to 16 users; elsewhere both are about equal", Shown, "at 4 to 16 users, after 6 runs of each", "", ""},
 		{"in doubt", "concurrency", doubted, 6, "In doubt: a is 2.0 times as fast as b at every load", Doubtful, "see the warnings", "", ""},
 	} {
 		got := Of(c.key, []System{c.a, server("b", c.n, four, base, nil)}, 0.95).Short
