@@ -127,7 +127,7 @@ func against(g *systems.Group, all []*systems.System, by []string, short compare
 			}
 		}
 	}
-	if t := valuesAt(g, all, "First token", columns.FirstToken, func(s *systems.System) *results.Row { return same(s, level) }); t != nil {
+	if t := valuesAt(g, all, "First token", "not measured", columns.FirstToken, func(s *systems.System) *results.Row { return same(s, level) }); t != nil {
 		t.Detail = join("median", level)
 		tiles = append(tiles, *t)
 	}
@@ -137,7 +137,7 @@ func against(g *systems.Group, all []*systems.System, by []string, short compare
 		}
 		return same(s, level)
 	}
-	if t := valuesAt(g, all, million, []string{sample.TokenPrice}, priced); t != nil {
+	if t := valuesAt(g, all, million, "no price", []string{sample.TokenPrice}, priced); t != nil {
 		if t.Detail = join("", level); carried != nil {
 			t.Detail = "each at the most that it carries within the SLO"
 		}
@@ -243,12 +243,13 @@ func equalText(all []Value) bool {
 	return true
 }
 
-// valuesAt returns a tile of a figure of each system, of which less is better. It is nil if no system has the figure.
-func valuesAt(g *systems.Group, all []*systems.System, label string, units []string, of func(*systems.System) *results.Row) *Tile {
+// valuesAt returns a tile of a figure of each system, of which less is better. A system without the figure has the text
+// missing. The tile is nil if no system has the figure.
+func valuesAt(g *systems.Group, all []*systems.System, label, missing string, units []string, of func(*systems.System) *results.Row) *Tile {
 	t := &Tile{Label: label}
 	least, next, best, shown := math.Inf(1), math.Inf(1), -1, false
 	for i, s := range all {
-		v := Value{System: g.Place(s), Text: "not measured"}
+		v := Value{System: g.Place(s), Text: missing}
 		if len(all) > 1 {
 			v.Name = s.Name
 		}
