@@ -52,7 +52,7 @@ func TestVerdicts(t *testing.T) {
 			[]string{"A tok/s: -5.10%, may be 5% worse"}},
 		{"a line that older releases do not print", gateOp, runs(6, "BenchmarkA 1 100 ns/op"), runs(3, "BenchmarkA 1 100 ns/op") + "priority: none\n" + runs(3, "BenchmarkA 1 100 ns/op"), Pass, nil},
 		{"from 0", "Unit fail-% better=lower gate=5%", runs(6, "BenchmarkA 1 0 fail-%"), runs(6, "BenchmarkA 1 3 fail-%"), Regression,
-			[]string{"failed requests, A: from 0, may be 5% worse"}},
+			[]string{"failed requests (%), A: from 0, may be 5% worse"}},
 		{"a duration of 0 has the same unit", "Unit queue-ns better=lower gate=5%",
 			run("BenchmarkA 1 0 queue-ns") + runs(5, "BenchmarkA 1 1 queue-ns"),
 			run("BenchmarkA 1 0 queue-ns") + runs(5, "BenchmarkA 1 1 queue-ns"), Pass, nil},

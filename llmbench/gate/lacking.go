@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // lacking returns a line for each gated row that is judged although some results lack its value.
 func (r *Report) lacking() (lines []string) {
+	name := r.namer()
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if row.PAdjusted == nil || row.Withheld != nil || row.Old.Of == 0 && row.New.Of == 0 {
@@ -17,7 +17,7 @@ func (r *Report) lacking() (lines []string) {
 		if len(lines) == maxSubjects {
 			return append(lines, "and further rows that are missing in some samples, as column n shows")
 		}
-		line := fmt.Sprintf("%s %s: %s", r.qualify(row.Pkg, row.Name), redact.Line(row.Unit), row.lackText())
+		line := fmt.Sprintf("%s: %s", name(row), row.lackText())
 		if r.Paired && row.Limit == nil {
 			line += fmt.Sprintf("; %s have both and are compared", numbers.Count(row.Pairs, "round"))
 		}

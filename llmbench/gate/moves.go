@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // A row that is not gated is mentioned beside the verdict if its median has changed by at least leastMove,
@@ -27,6 +25,7 @@ func (r *Report) moves(except ...*Row) []string {
 		line string
 	}
 	var all []move
+	name := r.namer()
 	for _, row := range r.Rows {
 		if slices.ContainsFunc(except, func(x *Row) bool { return x.Pkg == row.Pkg && x.Name == row.Name && x.Unit == row.Unit }) {
 			continue // the row has a budget
@@ -49,7 +48,7 @@ func (r *Report) moves(except ...*Row) []string {
 				how = "better"
 			}
 		}
-		all = append(all, move{size, fmt.Sprintf("%s %s: %s, %s: %s to %s", r.qualify(row.Pkg, row.Name), redact.Line(row.Unit),
+		all = append(all, move{size, fmt.Sprintf("%s: %s, %s: %s to %s", name(&row),
 			row.changeText(), how, amount(old, row.Unit), amount(new, row.Unit))})
 	}
 	slices.SortStableFunc(all, func(a, b move) int { return cmp.Compare(b.size, a.size) })

@@ -128,5 +128,6 @@ var Titles = map[string]string{
 	sample.SLORate: "SLO kept up to", sample.SLOUsers: "SLO kept up to users", "slo-missed-req/s": "SLO missed at", "slo-missed-concurrency": "SLO missed at users",
 	sample.SLOUncertifiedRate: "SLO kept up to, not certain", sample.SLOUncertifiedUsers: "SLO kept up to users, not certain",
 	sample.KneeUsers: "knee at users", "knee-output-tok/s": "output at the knee", "agree-prefix-tok/req": "equal tokens at the beginning",
-	sample.RunTime: "run time", "start-to-ready-ns": "start until ready", "start-to-first-token-ns": "start until the first token",
+	sample.P99ReadLag: "read late by, p99",
+	sample.RunTime:    "run time", "start-to-ready-ns": "start until ready", "start-to-first-token-ns": "start until the first token",
 }

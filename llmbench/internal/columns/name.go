@@ -34,16 +34,17 @@ func Name(unit string) string {
 	return strings.Join(words, " ") + last
 }
 
-// Words returns the name of a unit in full: the title of its plot over the load, such as "time to first token, p50". A unit
-// without such a plot has its [Name], and the unit of its values if that says more: "output, steady part (tok/s)".
+// Words returns the name of a unit in full: the title of its plot over the load, such as "time to first token, p50", or else
+// its [Name], and the unit of its values if that says more: "output, steady part (tok/s)", "failed requests (%)".
 func Words(unit string) string {
-	for _, c := range Sweep {
-		if slices.Contains(c.Units, unit) {
-			return c.Title
+	name, short := Name(unit), Short(unit)
+	if i := slices.IndexFunc(Sweep, func(c Column) bool { return slices.Contains(c.Units, unit) }); i >= 0 {
+		name = Sweep[i].Title
+		if !strings.HasSuffix(unit, "%") {
+			return name
 		}
 	}
-	name := Name(unit)
-	if short := Short(unit); (short != unit || strings.HasSuffix(unit, "/s")) && !strings.HasSuffix(name, short) {
+	if (short != unit || strings.HasSuffix(unit, "/s")) && !strings.HasSuffix(name, short) {
 		name += " (" + short + ")"
 	}
 	return name

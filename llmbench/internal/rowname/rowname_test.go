@@ -46,6 +46,7 @@ func TestUnit(t *testing.T) {
 		"mean-tpot-ns":  "time per output token, mean",
 		"p50-tpot-ns":   "TPOT p50",
 		"accuracy-%":    "right answers (%)",
+		"fail-%":        "failed requests (%)",
 		"ns/op":         "ns/op",
 		"own-tok/s":     "own-tok/s",
 		"added-ttft-ms": "added-ttft-ms",
