@@ -56,6 +56,7 @@ func (o Options) addedBy(b *testing.B, direct, gateway llmbench.Target, name str
 		b.Fatal(err)
 	}
 	s := connect(b, o, c, direct, true, true)
+	harness.Tell("measuring, by turns with it, the " + name + " before it: " + gateway.URL)
 	in, out := s.lengths(pick(s, 512, 64), pick(s, 128, 32))
 	for _, stream := range []bool{true, false} {
 		b.Run(fmt.Sprintf("workload=random-%dx%d/stream=%v", in, out, stream), func(b *testing.B) {

@@ -18,6 +18,8 @@ func TestLine(t *testing.T) {
 			"Serve concurrency=8: 4.00 offered/s, 2.00 served/s, shed 50.0 %, price/Mtok 0.500"},
 		{Entry{Benchmark: name, Figures: map[string]float64{"output-tok/s": 3}, Withheld: []Withheld{{Unit: "p50-ttft-ns"}, {Unit: "mean-tpot-ns"}}, Notes: []string{"a note"}},
 			"Serve concurrency=8: 3.00 tok/s, withheld: p50-ttft mean-tpot"},
+		{Entry{Benchmark: "BenchmarkG/x=1/via=direct/concurrency=1", Figures: map[string]float64{"output-tok/s": 3}}, "G via=direct concurrency=1: 3.00 tok/s"},
+		{Entry{Benchmark: "BenchmarkG/x=1/via=direct", Figures: map[string]float64{"output-tok/s": 3}}, "G via=direct: 3.00 tok/s"},
 		{Entry{Benchmark: "BenchmarkX", Notes: []string{"failed: pass 0: 3 of 8 requests failed\n  request 1: \x1b[31m"}},
 			"X: failed: pass 0: 3 of 8 requests failed"},
 		{Entry{Benchmark: "BenchmarkX", Notes: []string{Undecided + "\x1b[31mred"}}, `X: cannot judge: \x1b[31mred`},
