@@ -86,7 +86,8 @@ func serve(b *testing.B, s server) {
 func (s server) serveClosedLoop(b *testing.B) {
 	w := &sweeper{points: map[int][]point{}}
 	s.perUsers(b, s.options.serveUsers(), func(b *testing.B, users int) {
-		if len(s.options.Concurrencies) == 0 && !s.options.Simulated && w.saturated(quadrupleGain) {
+		// The points of a repetition of -count are no reason to skip the next repetition.
+		if len(s.options.Concurrencies) == 0 && !s.options.Simulated && w.points[users] == nil && w.saturated(quadrupleGain) {
 			last := w.loads[len(w.loads)-1]
 			harness.Skip(b, fmt.Sprintf("%d users got less than %.0f %% more output-tok/s than %d, so that more users would only wait; LLMBENCH_CONCURRENCY=1,4,16,64 measures them, too",
 				last, 100*quadrupleGain, w.loads[len(w.loads)-2]))
