@@ -166,14 +166,14 @@ func TestSaltOfScenarios(t *testing.T) {
 		t.Skip("-short: it takes seconds")
 	}
 	t.Parallel()
-	// Other scenarios make their prompts in the same ways as these. SLO and Sweep are left out,
-	// because their number of passes depends on time.
+	// Other scenarios make their prompts in the same ways as these. SLO and Sweep are left out, because their number of
+	// passes depends on time, and so would Serve's loads without LLMBENCH_CONCURRENCY.
 	const names = "Chat|Concurrency|MultiTurn|PrefixCache|Reasoning|Serve|StructuredOutput|ToolCalls|Trace"
 	var sent [3][]sentPrompt
 	var all sync.WaitGroup
 	for i, salt := range []string{"1", "1", "2"} {
 		url, received := recording(t)
-		all.Go(func() { sent[i] = sentBy(t, url, received, names, "LLMBENCH_SALT="+salt) })
+		all.Go(func() { sent[i] = sentBy(t, url, received, names, "LLMBENCH_SALT="+salt, "LLMBENCH_CONCURRENCY=1,8") })
 	}
 	all.Wait()
 	first, again, other := sent[0], sent[1], sent[2]
