@@ -72,18 +72,21 @@ func IsLocal(addr net.Addr) bool {
 	return err == nil && ip.Addr().Unmap().IsLoopback()
 }
 
-// Serve watches the folder and serves requests on l until ctx ends. Then it ends the event streams, waits up to
-// five seconds for other responses, and closes l.
+// Serve watches the folder and serves requests on l until ctx ends. Then the watcher looks once more, and Serve sends what
+// has changed, ends the event streams, waits up to five seconds for other responses, and closes l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
+	defer endRequests()
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
 		s.watcher.Run(ctx)
+		endRequests()
 	}()
 	server := &http.Server{
-		Handler: s, BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: s, BaseContext: func(net.Listener) context.Context { return requests },
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: writeTimeout, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10,
 	}
@@ -166,18 +169,23 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	ping := time.NewTicker(pingInterval)
 	defer ping.Stop()
-	for {
+	for ended := false; ; {
 		state, changed := s.watcher.State()
 		text, err := json.Marshal(state)
-		if err != nil || !send(slices.Concat([]byte("data: "), text, []byte("\n\n"))) {
+		if err != nil || !send(slices.Concat([]byte("data: "), text, []byte("\n\n"))) || ended {
 			return
 		}
 		for waiting := true; waiting; {
 			select {
-			case <-r.Context().Done():
-				return
 			case <-changed:
 				waiting = false
+			case <-r.Context().Done():
+				select {
+				case <-changed: // what the watcher saw last, before the server ends
+					ended, waiting = true, false
+				default:
+					return
+				}
 			case <-ping.C:
 				if !send([]byte(": \n\n")) {
 					return

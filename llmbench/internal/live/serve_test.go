@@ -50,7 +50,7 @@ func (e *events) next(t *testing.T) (s State, pings int, more bool) {
 }
 
 // TestEvents follows a folder for a minute. The first state must arrive at once, each change within a second,
-// and pings in between. The stream must end when the server ends.
+// and pings in between. When the server ends, what has changed last must arrive, and the stream must end.
 func TestEvents(t *testing.T) {
 	f := newFolder(t)
 	f.write("a.jsonl", head, 0)
@@ -75,7 +75,10 @@ func TestEvents(t *testing.T) {
 		assert.Equal(t, pings, 4)
 		took := time.Since(begin)
 		assert.Assert(t, took >= time.Minute && took <= time.Minute+interval, took)
+		f.write("a.jsonl", request(1, 0, 100, 1000), os.O_APPEND)
 		stop()
+		state, _, _ = e.next(t)
+		assert.Equal(t, state.Runs[0].Requests, 2)
 		_, _, more := e.next(t)
 		assert.Assert(t, !more)
 		assert.NilError(t, <-served)

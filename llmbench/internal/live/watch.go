@@ -56,7 +56,7 @@ func NewWatcher(folder string) *Watcher {
 	return &Watcher{folder: folder, state: State{Folder: folder}, changed: make(chan struct{}), files: map[string]*file{}}
 }
 
-// Run looks at the folder every second until ctx ends.
+// Run looks at the folder every second until ctx ends, and then once more.
 func (w *Watcher) Run(ctx context.Context) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -64,6 +64,7 @@ func (w *Watcher) Run(ctx context.Context) {
 		w.look()
 		select {
 		case <-ctx.Done():
+			w.look()
 			return
 		case <-tick.C:
 		}
