@@ -53,20 +53,21 @@ func (p *pair) short(family int, all []*System) (s Short) {
 	}
 	ahead, even, behind := p.split()
 	var forms []string // the longest first
-	switch leaders := leaders(p.key, all, p.sign); {
-	case len(all) > 2 && len(leaders) > 1:
+	leaders, loads := leaders(all, p.sign)
+	switch {
+	case len(all) > 2 && (len(leaders) > 1 || len(leaders) == 1 && !slices.Contains(p.names[:], leaders[0].name)):
 		var parts []string
 		for _, l := range leaders {
-			parts = append(parts, l.name+" "+p.within(l.loads))
+			parts = append(parts, l.name+" "+p.within(l.loads, loads))
 		}
 		s.Where = "on the load, see the table"
 		s.Why = fmt.Sprintf("%s against %s: %s", p.names[0], p.names[1], s.Why)
 		last := leaders[len(leaders)-1]
-		forms = []string{
-			fmt.Sprintf("of %d systems the fastest is %s", len(all), strings.Join(parts, ", and ")),
-			fmt.Sprintf("of %d systems %d lead, %s %s and %s %s", len(all), len(leaders), leaders[0].name, p.within(leaders[0].loads), last.name, p.within(last.loads)),
-			fmt.Sprintf("which of %d systems leads depends on the load", len(all)),
+		forms = []string{fmt.Sprintf("of %d systems the fastest is %s", len(all), strings.Join(parts, ", and "))}
+		if len(leaders) > 1 {
+			forms = append(forms, fmt.Sprintf("of %d systems %d lead, %s %s and %s %s", len(all), len(leaders), leaders[0].name, p.within(leaders[0].loads, loads), last.name, p.within(last.loads, loads)))
 		}
+		forms = append(forms, fmt.Sprintf("which of %d systems leads depends on the load", len(all)))
 		if before = strings.TrimSuffix(before, fmt.Sprintf("Of %d systems, ", len(all))); before == "" {
 			for i := range forms {
 				forms[i] = capital(forms[i])
@@ -103,7 +104,9 @@ func (p *pair) short(family int, all []*System) (s Short) {
 			return s
 		}
 	}
-	s.Sentence = forms[len(forms)-1]
+	if s.Sentence = forms[len(forms)-1]; !strings.HasPrefix(before, "Of ") {
+		s.Sentence = before + s.Sentence // a doubt is never left out
+	}
 	return s
 }
 
@@ -113,9 +116,10 @@ type leader struct {
 	loads []float64
 }
 
-// leaders returns the systems with the best median at some load of which at least two systems have a sound value. The
-// order is the order of their first loads.
-func leaders(key string, all []*System, sign float64) (found []leader) {
+// leaders returns the systems whose median is the best one at some load, and more than about equal to the next one, with
+// these loads. The order is the order of their first loads. It also returns all loads of which at least two systems have a
+// sound value.
+func leaders(all []*System, sign float64) (found []leader, common []float64) {
 	var loads []float64
 	for _, s := range all {
 		for _, p := range s.Points {
@@ -124,18 +128,24 @@ func leaders(key string, all []*System, sign float64) (found []leader) {
 	}
 	slices.Sort(loads)
 	for _, load := range slices.Compact(loads) {
-		best, value, n := "", 0.0, 0
+		best, most, next := "", 0.0, 0.0
 		for _, s := range all {
 			i := slices.IndexFunc(s.Points, func(p Point) bool { return p.Load == load && len(p.Speed) > 0 && !p.Doubt })
 			if i < 0 {
 				continue
 			}
-			if v := sign * robust.Median(s.Points[i].Speed); n == 0 || v > value {
-				best, value = s.Name, v
+			v := math.Pow(robust.Median(s.Points[i].Speed), sign) // more is better
+			if v > most {
+				best, most, next = s.Name, v, most
+			} else {
+				next = max(next, v)
 			}
-			n++
 		}
-		if n < 2 {
+		if next == 0 {
+			continue
+		}
+		common = append(common, load)
+		if most <= Equal*next {
 			continue
 		}
 		i := slices.IndexFunc(found, func(l leader) bool { return l.name == best })
@@ -144,15 +154,20 @@ func leaders(key string, all []*System, sign float64) (found []leader) {
 		}
 		found[i].loads = append(found[i].loads, load)
 	}
-	return found
+	return found, common
 }
 
-// within says at which loads something holds. The loads need not be loads of the pair.
-func (p *pair) within(loads []float64) string {
-	if n := len(loads); n > 1 {
+// within says at which of all loads something holds. The loads need not be loads of the pair.
+func (p *pair) within(loads, all []float64) string {
+	first, n := slices.Index(all, loads[0]), len(loads)
+	if n > 1 && slices.Equal(loads, all[first:first+n]) {
 		return fmt.Sprintf("at %s to %s", number(loads[0]), Load(p.key, loads[n-1]))
 	}
-	return "at " + Load(p.key, loads[0])
+	var said []string
+	for _, load := range loads[:n-1] {
+		said = append(said, number(load))
+	}
+	return "at " + enumerate(append(said, Load(p.key, loads[n-1])))
 }
 
 func words(text string) int { return len(strings.Fields(text)) }

@@ -74,9 +74,28 @@ func TestShortLeaders(t *testing.T) {
 	assert.Equal(t, got.Winner, "")
 	got = Of("concurrency", []System{systems[0], systems[1], server("d", 1, three, []float64{10, 20, 30}, nil)}, 0.95).Short
 	assert.Equal(t, got.Sentence, "Preliminary: of 3 systems the fastest is a at 1 user, and b at 8 to 64 users")
+
+	// A system that leads at both ends does not lead between them. Systems that are about equal do not lead.
+	slow := server("d", 1, three, []float64{10, 20, 30}, nil)
+	got = Of("concurrency", []System{systems[0], server("b", 1, three, []float64{90, 420, 450}, nil), slow}, 0.95).Short
+	assert.Equal(t, got.Sentence, "Preliminary: of 3 systems the fastest is a at 1 and 64 users, and b at 8 users")
+	got = Of("concurrency", []System{systems[0], server("b", 1, three, []float64{99.9, 400.1, 500.1}, nil), slow}, 0.95).Short
+	assert.Equal(t, got.Sentence, "Preliminary: a and b are about equally fast at every load")
+	got = Of("concurrency", []System{systems[0], server("b", 1, three, []float64{100, 400, 500}, nil), server("c", 1, three, []float64{10, 20, 700}, nil)}, 0.95).Short
+	assert.Equal(t, got.Sentence, "Preliminary: of 3 systems the fastest is c at 64 users")
+	got = Of("rate", []System{server("a", 1, three, []float64{1, 2, 4}, nil), server("b", 1, three, []float64{2, 1, 5}, nil), server("c", 1, three, []float64{9, 9, 9}, nil)}, 0.95).Short
+	assert.Equal(t, got.Sentence, "Preliminary: of 3 systems the fastest is a at 1 and 64 req/s, and b at 8 req/s")
 	got = Of("concurrency", []System{server("e", 1, three, []float64{200, 800, 1000}, nil), systems[0], systems[2]}, 0.95).Short
 	assert.Equal(t, got.Winner, "e")
 	assert.Assert(t, strings.HasPrefix(got.Sentence, "Preliminary: e is ") && strings.HasSuffix(got.Sentence, " at every load"), got.Sentence)
+}
+
+// TestShortLongNames checks that the sentence about systems with long names still says that it is preliminary.
+func TestShortLongNames(t *testing.T) {
+	one := []float64{1}
+	long := strings.Repeat("word ", 12)
+	got := Of("concurrency", []System{server(long+"a", 1, one, []float64{150}, nil), server(long+"b", 1, one, []float64{100}, nil)}, 0.95).Short
+	assert.Equal(t, got.Sentence, "Preliminary: "+long+"a is 50 % faster than "+long+"b")
 }
 
 // TestShortWords checks that sentences about systems whose names are single words are short.
