@@ -20,6 +20,7 @@ func compared(g *systems.Group, slo systems.SLO) (best Told) {
 		if compare.Open(key) {
 			units = columns.Latency
 		}
+		units = common(all, units)
 		c := compare.Of(key, measurements(all, units, slo), slo.Share)
 		if c == nil || len(c.Order) <= len(best.Compared) {
 			continue
@@ -32,19 +33,22 @@ func compared(g *systems.Group, slo systems.SLO) (best Told) {
 	return best
 }
 
-// measurements returns what was measured of systems, in one of the units for all if they have one in
-// common.
-func measurements(all []*systems.System, units []string, slo systems.SLO) (measured []compare.System) {
-	for _, unit := range units {
-		common := true
-		for _, s := range all {
-			common = common && slices.ContainsFunc(s.Rows, func(r *results.Row) bool { return len(r.Values[unit]) > 0 })
+// common returns the first of the units that all systems have, or all units if there is none.
+func common(all []*systems.System, units []string) []string {
+	for i, unit := range units {
+		has := func(s *systems.System) bool {
+			return slices.ContainsFunc(s.Rows, func(r *results.Row) bool { return len(r.Values[unit]) > 0 })
 		}
-		if common {
-			units = []string{unit}
-			break
+		if !slices.ContainsFunc(all, func(s *systems.System) bool { return !has(s) }) {
+			return units[i : i+1 : i+1]
 		}
 	}
+	return units
+}
+
+// measurements returns what was measured of systems, in the units that are common to them.
+func measurements(all []*systems.System, units []string, slo systems.SLO) (measured []compare.System) {
+	units = common(all, units)
 	for _, s := range all {
 		of := compare.System{Name: s.Name, Work: s.Work()}
 		for _, r := range s.Rows {

@@ -75,8 +75,7 @@ func loadNoun(key string) string {
 func against(g *systems.Group, all []*systems.System, by []string, short compare.Short, slo systems.SLO) (tiles []Tile) {
 	all = all[:min(len(all), maxAgainst)]
 	best := all[0]
-	x, y, unit := systems.Leading(best, all[1], by)
-	level := x
+	level, _, _ := systems.Leading(best, all[1], by, nil)
 	label := map[compare.Sure]string{compare.Preliminary: "Ahead so far", compare.Chance: "Ahead, perhaps by chance"}[short.Sure]
 	if label == "" {
 		label = map[bool]string{true: "Fastest", false: "Faster"}[len(g.Systems) > 2]
@@ -87,9 +86,19 @@ func against(g *systems.Group, all []*systems.System, by []string, short compare
 	case short.Winner == "":
 		tiles = append(tiles, tile(label, map[bool]string{true: "Neither", false: "It depends"}[short.Where == aboutEqual], short.Where))
 	default:
-		winner := best
+		winner, other := best, all[1]
 		if short.Winner != best.Name {
-			winner, x, y = all[1], y, x
+			winner, other = other, winner
+		}
+		// The ratio is that of a load at which the winner is ahead.
+		x, y, unit := systems.Leading(winner, other, by, func(a, b float64) bool {
+			if compare.Open(winner.Load) {
+				a, b = b, a
+			}
+			return b > 0 && a > compare.Equal*b
+		})
+		if x == nil {
+			break
 		}
 		of := compare.RatioOf(x.Values[unit], y.Values[unit])
 		if compare.Open(winner.Load) {
@@ -97,7 +106,7 @@ func against(g *systems.Group, all []*systems.System, by []string, short compare
 		}
 		text := fmt.Sprintf("%.2f times", of.Mid)
 		detail := ""
-		if len(x.Values[unit])+len(y.Values[unit]) > 2 {
+		if len(x.Values[unit])+len(y.Values[unit]) > 2 && !math.IsInf(of.High, 1) {
 			detail = fmt.Sprintf("%.2f to %.2f ", of.Low, of.High)
 			if of.Confident {
 				detail += "with 95 % confidence, "
@@ -105,7 +114,7 @@ func against(g *systems.Group, all []*systems.System, by []string, short compare
 				detail += "in all pairs of runs, "
 			}
 		}
-		detail += "against " + map[bool]string{true: all[1].Name, false: best.Name}[winner == best]
+		detail += "against " + other.Name
 		if load, _ := x.Load(); load != "" {
 			detail += ", at " + at(x)
 		}
@@ -132,7 +141,7 @@ func against(g *systems.Group, all []*systems.System, by []string, short compare
 		tiles = append(tiles, *t)
 	}
 	priced := func(s *systems.System) *results.Row {
-		if within[s] != nil {
+		if carried != nil {
 			return within[s]
 		}
 		return same(s, level)
@@ -140,6 +149,13 @@ func against(g *systems.Group, all []*systems.System, by []string, short compare
 	if t := valuesAt(g, all, million, "no price", []string{sample.TokenPrice}, priced); t != nil {
 		if t.Detail = join("", level); carried != nil {
 			t.Detail = "each at the most that it carries within the SLO"
+			for i, s := range all {
+				if c := s.Carries(slo); c != nil && c.Met == nil {
+					t.Values[i].Text = "no such load"
+				} else if c == nil {
+					t.Values[i].Text = "unknown"
+				}
+			}
 		}
 		tiles = append(tiles, *t)
 	}
@@ -268,7 +284,7 @@ func valuesAt(g *systems.Group, all []*systems.System, label, missing string, un
 	if !shown {
 		return nil
 	}
-	if len(all) > 1 && best >= 0 && least*compare.Equal < next {
+	if !math.IsInf(next, 1) && least*compare.Equal < next {
 		t.Values[best].Best = true
 	}
 	return t
@@ -307,8 +323,8 @@ func ofOne(s *systems.System, r *results.Row, slo systems.SLO) (tiles []Tile) {
 	}
 	if text := said(r, sample.TokenPrice); text != "" {
 		detail := join("", r)
-		if price, _, known := sound(r, sample.TokenPrice); known && value(r) > 0 && !compare.Open(s.Load) {
-			rate, _, _ := sound(r, sample.OutputRate)
+		price, _, known := sound(r, sample.TokenPrice)
+		if rate, _, also := sound(r, sample.OutputRate); known && also && value(r) > 0 && !compare.Open(s.Load) {
 			detail += fmt.Sprintf(": %.3g an hour for each", price*rate*3600/1e6/value(r))
 		}
 		tiles = append(tiles, tile(million, text, detail))

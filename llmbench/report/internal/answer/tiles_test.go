@@ -82,6 +82,8 @@ func TestOneServer(t *testing.T) {
 		"A million output tokens: 0.25; at 16 users: 0.0394 an hour for each",
 		"How sure: ± 0 %; the throughput of 3 runs at each load",
 	})
+	a = answerOf(t, loadsOf(1, users[1:2], "price/Mtok p50-ttft-ns", tpot, latency), nil)
+	assert.Assert(t, !strings.Contains(line(a.Tiles, "A million output tokens"), "an hour"), "the throughput is not known")
 }
 
 // TestTwoServers checks the tiles of a comparison.
@@ -106,7 +108,29 @@ func TestTwoServers(t *testing.T) {
 	a = answerOf(t, text, nil)
 	assert.Equal(t, line(a.Tiles, "Unanswered"), "Unanswered: vllm 12 %; of the requests at one load")
 	assert.Equal(t, line(a.Tiles, "Users within the SLO"), "Users within the SLO: vllm none, tgi 1*; the limits of good-req/s")
-	assert.Equal(t, line(a.Tiles, "A million output tokens"), "A million output tokens: vllm 4*, tgi 5; each at the most that it carries within the SLO")
+	assert.Equal(t, line(a.Tiles, "A million output tokens"), "A million output tokens: vllm no such load, tgi 5; each at the most that it carries within the SLO")
+
+	// The ratio is that of a load at which the winner is ahead, and of figures that both have.
+	for _, c := range []struct{ text, want string }{
+		{serving("a", "1 120 output-tok/s", "8 480 output-tok/s", "64 700 output-tok/s") + serving("b", "1 100 output-tok/s", "8 400 output-tok/s", "64 700 output-tok/s"), "Ahead so far: a 1.20 times*; against b, at 8 users"},
+		{serving("a", "1 120 output-tok/s", "8 480 output-tok/s") + serving("b", "1 100 output-tok/s", "8 0 output-tok/s"), "Ahead so far: a 1.20 times*; against b, at 1 user"},
+		{serving("a", "1 100 output-tok/s 12 req/s", "8 400 output-tok/s 40 req/s") + serving("b", "1 10 req/s", "8 32 req/s"), "Ahead so far: a 1.25 times*; against b, at 8 users"},
+	} {
+		assert.Equal(t, line(answerOf(t, c.text, nil).Tiles, "Ahead so far"), c.want)
+	}
+
+	// The only price is not the best one.
+	a = answerOf(t, serving("a", "1 100 output-tok/s 4 price/Mtok")+serving("b", "1 50 output-tok/s"), nil)
+	assert.Equal(t, line(a.Tiles, "A million output tokens"), "A million output tokens: a 4, b no price; at 1 user")
+}
+
+// serving returns a benchmark file of a server. A load is a number of users with values.
+func serving(backend string, loads ...string) (text string) {
+	for _, l := range loads {
+		users, values, _ := strings.Cut(l, " ")
+		text += fmt.Sprintf("BenchmarkServe/backend=%s/concurrency=%s 1 %s\n", backend, users, values)
+	}
+	return text
 }
 
 // TestTilesInDoubt checks that no tile has a figure that is in doubt, or that is computed from one.

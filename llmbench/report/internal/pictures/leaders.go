@@ -37,7 +37,7 @@ func Leaders(groups []answer.Told) (t Table) {
 		unit := ""
 		if len(told.Compared) > 1 && !told.Adds {
 			of, next = told.Compared[0], told.Compared[1]
-			best, row, unit = systems.Leading(of, next, told.By)
+			best, row, unit = systems.Leading(of, next, told.By, nil)
 		} else if best != nil {
 			_, unit = best.Spread(columns.Throughput...)
 		}

@@ -167,12 +167,14 @@ func Shared(a, b *System) (pairs [][2]*results.Row) {
 }
 
 // Leading returns the results of two systems at the load with the greatest value of the first system. Loads with a
-// value in doubt are used only if there are no others.
-func Leading(a, b *System, units []string) (best, next *results.Row, unit string) {
+// value in doubt are used only if there are no others. If use is not nil, only the loads are used for which it returns true,
+// given the medians of both systems.
+func Leading(a, b *System, units []string, use func(a, b float64) bool) (best, next *results.Row, unit string) {
 	most, doubted := 0.0, true
 	for _, pair := range Shared(a, b) {
 		v, has := pair[0].Spread(units...)
-		if _, its := pair[1].Spread(has); has == "" || its == "" {
+		other, its := pair[1].Spread(has)
+		if has == "" || its == "" || use != nil && !use(v.Mid, other.Mid) {
 			continue
 		}
 		value := v.Mid
