@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -56,13 +57,13 @@ func Lines(loads []Load) (lines []string) {
 		}
 	}
 	if v, at := largest(loads, preempted); v > 0 {
-		lines = append(lines, fmt.Sprintf("%s preempted up to %.3g requests in a pass, at %s, for lack of KV cache: they begin again. Give the cache more memory, or send less load.", server, v, at.Name))
+		lines = append(lines, fmt.Sprintf("%s preempted up to %s requests in a pass, at %s, for lack of KV cache: they begin again. Give the cache more memory, or send less load.", server, brief(v), at.Name))
 	} else if v, at := largest(loads, kvUsed); v >= fullCache {
 		lines = append(lines, fmt.Sprintf("The KV cache of %s was up to %.0f %% full, at %s: more load will wait. Give the cache more memory.", server, v, at.Name))
 	}
 	if v, at := largest(loads, queued); v > 0 && len(lines) == 0 {
 		if ttft, known := at.Figure(sample.P50TTFT); known && v >= longQueue*ttft {
-			lines = append(lines, fmt.Sprintf("Requests waited up to %.3g ms in the queue of %s, at %s, of a TTFT of %.3g ms. Raise its batch limit, or send less load.", v/1e6, server, at.Name, ttft/1e6))
+			lines = append(lines, fmt.Sprintf("Requests waited up to %s in the queue of %s, at %s, of a TTFT of %s. Raise its batch limit, or send less load.", duration(v), server, at.Name, duration(ttft)))
 		}
 	}
 	for i, line := range lines {
@@ -71,6 +72,17 @@ func Lines(loads []Load) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// brief returns the text of a number with three digits, and never with an exponent.
+func brief(v float64) string { return strconv.FormatFloat(numbers.Rounded(v, 3), 'f', -1, 64) }
+
+// duration returns the text of a number of nanoseconds.
+func duration(ns float64) string {
+	if ns >= 1e9 {
+		return brief(ns/1e9) + " s"
+	}
+	return brief(ns/1e6) + " ms"
 }
 
 // largest returns the largest value of a unit, and the load with it.

@@ -33,6 +33,10 @@ func TestLines(t *testing.T) {
 			[]string{"The KV cache of the server was up to 97 % full, at 64 users: more load will wait. Give the cache more memory."}},
 		{"a queue", []Load{load(0, nil, map[string]float64{queued: 30e6, "p50-ttft-ns": 200e6})},
 			[]string{"Requests waited up to 30 ms in the queue of the server, at 4 req/s, of a TTFT of 200 ms. Raise its batch limit, or send less load."}},
+		{"a long queue, and a long TTFT", []Load{load(64, nil, map[string]float64{queued: 12.34e9, "p50-ttft-ns": 61.5e9})},
+			[]string{"Requests waited up to 12.3 s in the queue of the server, at 64 users, of a TTFT of 61.5 s. Raise its batch limit, or send less load."}},
+		{"many preemptions", []Load{load(64, nil, map[string]float64{preempted: 1234})},
+			[]string{"The server preempted up to 1230 requests in a pass, at 64 users, for lack of KV cache: they begin again. Give the cache more memory, or send less load."}},
 		{"a short queue", []Load{load(64, nil, map[string]float64{queued: 1e6, "p50-ttft-ns": 200e6})}, nil},
 		{"a queue without a TTFT", []Load{load(64, nil, map[string]float64{queued: 1e6})}, nil},
 	} {
