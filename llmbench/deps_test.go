@@ -104,7 +104,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/internal/screen", "llmbench/internal/stated llmbench/internal/numbers llmbench/redact llmbench/internal/compare llmbench/robust github.com/jedib0t/go-pretty github.com/schollz/progressbar/v3 golang.org/x/sys golang.org/x/term llmbench/internal/columns llmbench/sample", "llmbench/internal/testkit/runtest"},
 	{"llmbench/internal/send", "llmbench/check llmbench/dialect llmbench/internal/audit llmbench/internal/conn llmbench/internal/endpoint llmbench/internal/frames llmbench/redact llmbench/internal/strain llmbench/internal/wake llmbench/sample llmbench/sse", "llmbench/testkit/extracases github.com/jarcoal/httpmock"},
 	{"llmbench/internal/shard", "llmbench/redact llmbench/env", "mockserver/testkit/memnet"},
-	{"llmbench/internal/stated", "llmbench/sample", ""},
+	{"llmbench/internal/stated", "llmbench/internal/numbers llmbench/sample", ""},
 	{"llmbench/internal/store", "llmbench/internal/fields llmbench/sample", ""},
 	{"llmbench/internal/strain", "llmbench/internal/cgroup", ""},
 	{"llmbench/internal/student", "github.com/aclements/go-moremath", ""},

@@ -49,7 +49,7 @@ func Lines(loads []Load) (lines []string) {
 	server := cmp.Or(most.Setting("server"), "the server")
 	slots, option := limit(most.Setting)
 	if slots > 0 && most.Users > slots {
-		line := fmt.Sprintf("%s serves %.0f requests at once: the others only wait, %.0f of %s. ", server, slots, most.Users-slots, most.Name)
+		line := fmt.Sprintf("%s serves %s at once: the others only wait, %.0f of %s. ", server, numbers.Count(int(slots), "request"), most.Users-slots, most.Name)
 		if option != "" {
 			lines = append(lines, line+"To serve more, start it with a larger "+option+".")
 		} else {

@@ -25,6 +25,7 @@ func TestLines(t *testing.T) {
 		{"an open loop", []Load{load(0, llama, nil)}, nil},
 		{"slots", []Load{load(4, llama, nil), load(64, llama, nil)}, []string{"llama.cpp serves 4 requests at once: the others only wait, 60 of 64 users. To serve more, start it with a larger -np."}},
 		{"slots of an unknown server", []Load{load(64, map[string]string{"slots": "8"}, nil)}, []string{"The server serves 8 requests at once: the others only wait, 56 of 64 users. To serve more, raise its limit."}},
+		{"one slot", []Load{load(4, map[string]string{"slots": "1"}, nil)}, []string{"The server serves 1 request at once: the others only wait, 3 of 4 users. To serve more, raise its limit."}},
 		{"no number", []Load{load(64, map[string]string{"slots": "many", "command": "serve --max-num-seqs"}, nil)}, nil},
 		{"a command line", []Load{load(64, map[string]string{"command": "--model m --max-num-seqs=16 --x"}, nil)}, []string{"The server serves 16 requests at once: the others only wait, 48 of 64 users. To serve more, start it with a larger --max-num-seqs."}},
 		{"preemptions", []Load{load(4, nil, map[string]float64{preempted: 0}), load(64, nil, map[string]float64{preempted: 12, kvUsed: 100})},
