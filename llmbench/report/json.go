@@ -16,7 +16,9 @@ const summaryFormat = "llmbench-summary/1"
 type summary struct {
 	Format   string       `json:"format"`   // summaryFormat
 	Title    string       `json:"title"`    // the title of the report
-	Answer   []string     `json:"answer"`   // sentences for people; the first is the most important
+	Answer   []string     `json:"answer"`   // texts for people; the first is the short sentence of the page, if it has one
+	Stated   []string     `json:"stated"`   // what servers said about themselves, and what follows
+	Next     []string     `json:"next"`     // what to measure next, or to do
 	Warnings []string     `json:"warnings"` // what files, logs and records say against values
 	Notes    []string     `json:"notes"`    // what else they say
 	Rows     []summaryRow `json:"rows"`     // the benchmarks, those without a result last
@@ -45,7 +47,11 @@ type figure struct {
 
 // JSON writes the report to w for programs, as README.md of this package describes it.
 func (r *Report) JSON(w io.Writer) error {
-	s := summary{Format: summaryFormat, Title: r.Title, Answer: orEmpty(r.Answer), Warnings: orEmpty(r.Warnings), Notes: orEmpty(r.Notes), Rows: []summaryRow{}}
+	said := r.Answer
+	if r.Short != "" {
+		said = append([]string{r.Short}, said...)
+	}
+	s := summary{Format: summaryFormat, Title: r.Title, Answer: orEmpty(said), Stated: orEmpty(r.Stated), Next: orEmpty(r.Next), Warnings: orEmpty(r.Warnings), Notes: orEmpty(r.Notes), Rows: []summaryRow{}}
 	for _, row := range r.rows {
 		one := summaryRow{File: row.File, Name: row.Name, Benchmark: row.Base, Keys: settings(row.Keys), Config: settings(row.Config), Failed: row.Failed, Figures: map[string]figure{}}
 		for _, unit := range row.Units {

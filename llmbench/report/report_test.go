@@ -502,12 +502,15 @@ func FuzzPage(f *testing.F) {
 	})
 }
 
-// TestJSON checks the summary of two samples, of a figure that one sample withheld, and of a benchmark without a result.
+// TestJSON checks the summary of two samples, of a figure that one sample withheld, of a benchmark without a result, and of
+// what the server stated and the harness saw of its cache.
 func TestJSON(t *testing.T) {
 	path := file(t, "a.txt", `model: m
+slots: 1
 BenchmarkServe/backend=mock/concurrency=2-4 1 100 output-tok/s 5e6 p50-ttft-ns
 --- BENCH: BenchmarkServe/backend=mock/concurrency=2-4
     x.go:1: it was <slow> & late
+    run.go:1: llmbench warns (cache: p50-ttft-ns): the server took 77% of the prompts' tokens from its cache
 BenchmarkServe/backend=mock/concurrency=2-4 1 300 output-tok/s
 --- FAIL: BenchmarkServe/backend=mock/concurrency=4-4
     x.go:1: nobody listens
