@@ -62,7 +62,11 @@ func Expect(load string, requests int, pass time.Duration) {
 	if passes, err := strconv.Atoi(strings.TrimSuffix(flag.Lookup("test.benchtime").Value.String(), "x")); err == nil {
 		pass *= time.Duration(passes)
 	}
-	if text := expectation(load, requests, pass, p.loads[benchmark]); text != "" {
+	count := 1
+	if n, err := strconv.Atoi(flag.Lookup("test.count").Value.String()); err == nil {
+		count = n
+	}
+	if text := expectation(load, requests, pass, p.loads[benchmark], count); text != "" {
 		p.tell(text)
 	}
 }
@@ -70,17 +74,23 @@ func Expect(load string, requests int, pass time.Duration) {
 // leastExpected is the shortest time that Expect tells.
 const leastExpected = 3 * time.Second
 
-// expectation says about how long a load will take, and all loads of its benchmark if there are several. It returns "" if
-// that is so short that nobody asks.
-func expectation(load string, requests int, one time.Duration, loads int) string {
-	all := one * time.Duration(max(1, loads))
+// expectation says about how long a sample of a load will take, and all samples of all loads of its benchmark if there are
+// several. It returns "" if that is so short that nobody asks.
+func expectation(load string, requests int, one time.Duration, loads, count int) string {
+	loads, count = max(1, loads), max(1, count)
+	all := one * time.Duration(loads*count)
 	if all < leastExpected {
 		return ""
 	}
 	about := func(d time.Duration) string { return max(d.Round(time.Second), time.Second).String() }
 	text := fmt.Sprintf("%s: %s, about %s", screen.Short(load), numbers.Count(requests, "request"), about(one))
-	if loads > 1 {
+	switch {
+	case loads > 1 && count > 1:
+		text += fmt.Sprintf("; all %d loads, %d times each, take about %s if the others take as long", loads, count, about(all))
+	case loads > 1:
 		text += fmt.Sprintf("; all %d loads take about %s if the others take as long", loads, about(all))
+	case count > 1:
+		text += fmt.Sprintf("; all %d samples take about %s", count, about(all))
 	}
 	return text
 }
