@@ -10,7 +10,7 @@ trap 'rm -rf "$bin"' EXIT
 module=github.com/seed-2b9cec6d/llmbench
 go build -o "$bin/" $module/mockserver/cmd/mockserver $module/llmbench/cmd/benchgate
 status=0
-LLMBENCH_API_KEY=key-of-a-tenant "$bin/benchgate" ab -base "$base" \
+LLMBENCH_API_KEY=key-of-a-tenant LLMBENCH_CONCURRENCY=${LLMBENCH_CONCURRENCY-1,8} "$bin/benchgate" ab -base "$base" \
   -build 'go build -o {out}/gateway ./cmd/gateway' \
   -command "$bin/mockserver -ttft 20ms -addr 127.0.0.1:{port} &
     GATEWAY_KEYS=key-of-a-tenant {out}/gateway -listen 127.0.0.1:{port} -upstream http://127.0.0.1:{upstream}" \
