@@ -38,7 +38,7 @@ func TestPageAfterLoad(t *testing.T) {
 	assert.NilError(t, err)
 	cmd := exec.Command(self, "-test.run=^$", "-test.bench=Serve", "-test.benchtime=1x")
 	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+server.URL, "LLMBENCH_CONCURRENCY=1,2", "LLMBENCH_REQUESTS=4", "LLMBENCH_OUTPUT=4", "LLMBENCH_CLIENT_BOUND=report", "LLMBENCH_REPORT=page.html,127.0.0.1:0")
+	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+server.URL, "LLMBENCH_CONCURRENCY=1,2", "LLMBENCH_REQUESTS=4", "LLMBENCH_OUTPUT=4", "LLMBENCH_CLIENT_BOUND=report", "LLMBENCH_REPORT=page.html,127.0.0.1:0", "TMPDIR="+folder) // the killed process leaves its records
 	log, err := os.Create(filepath.Join(folder, "stderr.txt"))
 	assert.NilError(t, err)
 	defer log.Close()

@@ -52,9 +52,9 @@ func TestServeStops(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			ttft := 50 * time.Millisecond // much more than a busy client adds
+			ttft := 100 * time.Millisecond // much more than a busy client adds
 			if c.alone {
-				ttft /= 10
+				ttft /= 20
 			}
 			mock, err := mockserver.New(mockserver.Config{TTFT: ttft})
 			assert.NilError(t, err)
