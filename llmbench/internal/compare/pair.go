@@ -51,7 +51,8 @@ type pair struct {
 	lost   [2][]float64 // of each system, the share of the requests that it did not answer at each load
 	sign   float64      // 1 if more is better, or -1
 	doubts int          // the number of loads that are left out because a value is in doubt
-	all    int          // the number of all loads
+	all    int          // the number of all loads that both have
+	left   int          // the number of loads of one or both of the systems that are not in loads
 }
 
 // speeds compares two systems by what makes a system fast.
@@ -103,11 +104,17 @@ func pairOf(key string, a, b *System, of func(*Point) []float64, doubtful func(*
 		*p = inDoubt
 	}
 	p.all, p.doubts = n, doubts
+	loads := map[float64]bool{}
+	for _, q := range slices.Concat(a.Points, b.Points) {
+		loads[q.Load] = true
+	}
+	p.left = len(loads) - len(p.loads)
 	return p
 }
 
-// someDoubted reports whether some loads, but not all, are left out because a value is in doubt.
-func (p *pair) someDoubted() bool { return p.doubts > 0 && p.doubts < p.all }
+// partial reports whether a load of one of the systems is left out: because a value is in doubt or was withheld, or because
+// only one of them has the load.
+func (p *pair) partial() bool { return p.left > 0 }
 
 // mean returns the geometric mean of the ratios.
 func (p *pair) mean() float64 { return meanOf(p.ratios) }

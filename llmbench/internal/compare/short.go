@@ -32,6 +32,7 @@ const (
 	Preliminary Sure = "preliminary"
 	Chance      Sure = "may be chance"
 	Doubtful    Sure = "in doubt"
+	Same        Sure = "no difference is shown"
 )
 
 // short says in a few words how two of all systems compare, or, if others lead too, which systems lead. The parameter
@@ -44,6 +45,10 @@ func (p *pair) short(family int, all []*System) (s Short) {
 	if needed := p.needed(family); s.Sure == Preliminary {
 		s.Next = fmt.Sprintf("make %d fresh runs of each", needed)
 	}
+	ahead, even, behind := p.split()
+	if s.Sure == Chance && len(ahead)+len(behind) == 0 {
+		s.Sure = Same
+	}
 	before := ""
 	switch {
 	case s.Sure == Preliminary, s.Sure == Chance, s.Sure == Doubtful:
@@ -51,7 +56,6 @@ func (p *pair) short(family int, all []*System) (s Short) {
 	case len(all) > 2:
 		before = fmt.Sprintf("Of %d systems, ", len(all))
 	}
-	ahead, even, behind := p.split()
 	var forms []string // the longest first
 	leaders, loads := leaders(all, p.sign)
 	switch {
@@ -172,9 +176,9 @@ func (p *pair) within(loads, all []float64) string {
 
 func words(text string) int { return len(strings.Fields(text)) }
 
-// every says at which loads something holds. If a load is left out because a value is in doubt, it is not every load.
+// every says at which loads something holds. If a load of one of the systems is left out, it is not every load.
 func (p *pair) every(at []int) string {
-	if len(at) == len(p.loads) && len(at) > 1 && !p.someDoubted() {
+	if len(at) == len(p.loads) && len(at) > 1 && !p.partial() {
 		return "at every load"
 	}
 	return p.where(at)

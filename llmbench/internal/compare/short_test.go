@@ -27,6 +27,8 @@ func TestShort(t *testing.T) {
 	last.Points[3].Doubt = true
 	late := server("a", 6, four, times(1, 1.5, 1.5, 0.5), nil)
 	late.Points[3].Doubt = true
+	withheld := server("a", 6, four, times(1.5, 1.5, 1.5, 0.5), nil)
+	withheld.Points[3].Speed = nil
 	for _, c := range []struct {
 		name, key  string
 		a          System
@@ -46,6 +48,8 @@ func TestShort(t *testing.T) {
 		{"an open loop", "rate", server("a", 6, four, times(0.5, 0.5, 0.75, 0.75), nil), 6, "a is 25 to 50 % quicker to answer than b at every load", Shown, "at each load, after 6 runs of each", "", ""},
 		{"the last load in doubt", "concurrency", last, 6, "a is 50 % faster than b at 1 to 16 users", Shown, "at each load, after 6 runs of each", "", ""},
 		{"the last load in doubt, and about equal before", "concurrency", late, 6, "a is 50 % faster than b at 4 to 16 users; elsewhere both are about equal", Shown, "at 4 to 16 users, after 6 runs of each", "", ""},
+		{"the last load withheld", "concurrency", withheld, 6, "a is 50 % faster than b at 1 to 16 users", Shown, "at each load, after 6 runs of each", "", ""},
+		{"the last load not measured", "concurrency", server("a", 6, four[:3], base[:3], nil), 6, "a and b are about equally fast at 1 to 16 users", Same, "ahead in 54 of 108 pairs of runs, p = 1", "about equal", ""},
 		{"in doubt", "concurrency", doubted, 6, "In doubt: a is 2.0 times as fast as b at every load", Doubtful, "see the warnings", "", ""},
 	} {
 		got := Of(c.key, []System{c.a, server("b", c.n, four, base, nil)}, 0.95).Short

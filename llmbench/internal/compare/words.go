@@ -20,7 +20,7 @@ func (p *pair) where(at []int) string {
 		return "at " + high
 	case run && n < len(p.loads) && first == 0:
 		return "up to " + high
-	case run && n < len(p.loads) && last == len(p.loads)-1 && !p.someDoubted():
+	case run && n < len(p.loads) && last == len(p.loads)-1 && !p.partial():
 		return "from " + Load(p.key, p.loads[first]) + " on"
 	case run:
 		return "at " + low + " to " + high
