@@ -1,7 +1,9 @@
 package scenarios
 
 import (
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -71,4 +73,20 @@ func TestPageAfterLoad(t *testing.T) {
 	page, err := os.ReadFile(path)
 	assert.NilError(t, err)
 	assert.Assert(t, strings.Contains(string(page), "concurrency=1") && !strings.Contains(string(page), "concurrency=2"))
+}
+
+// TestPageOfShards checks that a shard which is not the first does not listen at the address of the page, which is that of
+// shard 0 if both run on one machine.
+func TestPageOfShards(t *testing.T) {
+	first, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	defer first.Close()
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	for shard, want := range []string{": listen tcp", "cannot judge: "} {
+		cmd := exec.CommandContext(t.Context(), self, "-test.run=^$", "-test.bench=Serve", "-test.benchtime=1x")
+		cmd.Env = append(os.Environ(), fmt.Sprintf("LLMBENCH_SHARD=%d/2", shard), "LLMBENCH_RENDEZVOUS=127.0.0.1:1", "LLMBENCH_RENDEZVOUS_TIMEOUT=10ms", "LLMBENCH_REPORT="+first.Addr().String())
+		out, err := cmd.CombinedOutput()
+		assert.Assert(t, err != nil && strings.Contains(string(out), want), "shard %d: %s", shard, out)
+	}
 }

@@ -1,5 +1,5 @@
-// Package reportmain makes a page of the results of a program, when its benchmarks have ended and after each load. It is apart from package
-// report, so that programs which only read results do not link the client.
+// Package reportmain makes a page of the results of a program, after each load and when all benchmarks have ended. It is
+// apart from package report, so that programs which only read results do not link the client.
 package reportmain
 
 import (
@@ -21,6 +21,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/live"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/price"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report"
 )
 
@@ -35,7 +36,7 @@ const variable = "LLMBENCH_REPORT"
 // after an interrupt. If the name ends in .json, the file has a summary for programs instead (see README.md of package report).
 // A page that takes long to write is written after fewer loads: between them, writing takes at most a
 // tenth of the time. The page has the results of this run, and not older records in LLMBENCH_OUT. Of several shards, shard 0
-// writes the page of all.
+// writes and shows the page of all.
 //
 // If LLMBENCH_REPORT is host:port, such as 127.0.0.1:0, a page there shows the runs in LLMBENCH_OUT until the program
 // ends; port 0 is any free one. The page costs this process the reading of its own records, once a second. The variable may
@@ -62,7 +63,7 @@ func Main(m *testing.M) int {
 	defer p.close()
 	process.AfterRun(p.afterRun)
 	code := llmbench.Main(m)
-	if shard, _ := harness.Shard(); shard > 0 || len(p.files) == 0 {
+	if index, _ := harness.Shard(); index > 0 || len(p.files) == 0 {
 		return code // shard 0 has the results of all
 	}
 	switch err := p.write(); {
@@ -74,7 +75,7 @@ func Main(m *testing.M) int {
 		return max(code, 1)
 	}
 	for _, path := range p.files {
-		fmt.Fprintf(os.Stderr, "# the page with these results: %s\n", path)
+		fmt.Fprintf(os.Stderr, "# the %s with these results: %s\n", map[bool]string{true: "page", false: "summary"}[filepath.Ext(path) == ".html"], path)
 	}
 	return code
 }
@@ -129,7 +130,7 @@ func newPage(value string) (p *runPage, err error) {
 			p.old[file] = info.ModTime()
 		}
 	}
-	if addr != "" {
+	if addr != "" && isFirst() {
 		if err := p.show(addr); err != nil {
 			p.close()
 			return nil, err
@@ -153,6 +154,16 @@ func writable(path string) (string, error) {
 		os.Remove(path)
 	}
 	return path, f.Close()
+}
+
+// isFirst reports whether this process measures alone or is shard 0, which has the records of all shards. It is asked before
+// llmbench.Main, which says what is wrong with the variables of shards.
+func isFirst() bool {
+	if os.Getenv("LLMBENCH_RENDEZVOUS") == "" {
+		return true
+	}
+	part, err := shard.Place(os.Getenv)
+	return err == nil && part.Index == 0
 }
 
 // show serves a page at addr until p is closed.
@@ -184,7 +195,7 @@ const seldom = 10
 
 // afterRun writes the page after a load. Main writes it again at the end, and reports errors then.
 func (p *runPage) afterRun() {
-	if shard, _ := harness.Shard(); shard == 0 && len(p.files) > 0 && time.Since(p.written) >= seldom*p.took {
+	if index, _ := harness.Shard(); index == 0 && len(p.files) > 0 && time.Since(p.written) >= seldom*p.took {
 		_ = p.write()
 	}
 }
