@@ -46,7 +46,7 @@ func carries(s *systems.System, slo systems.SLO) (said string, r *results.Row) {
 		if peak.Mid > grows*mid.Mid {
 			said = strings.Replace(said, "only", "mostly", 1)
 		}
-	case r == last:
+	case r == last && !shed(r):
 		said = at(r) + each(r, " get ") + "; the server may carry more"
 	default:
 		said = "The throughput is greatest at " + at(r) + each(r, ": ")
@@ -54,10 +54,13 @@ func carries(s *systems.System, slo systems.SLO) (said string, r *results.Row) {
 	return doubted(s, r, said), r
 }
 
+// shed reports whether more than a percent of the requests at a load got no answer.
+func shed(r *results.Row) bool { return systems.Lost(r) >= 0.01 }
+
 // doubted returns a sentence about a row with what speaks against the row.
 func doubted(s *systems.System, r *results.Row, said string) string {
-	if lost := systems.Lost(r); lost >= 0.01 {
-		said += fmt.Sprintf("; %.0f %% got no answer", 100*lost)
+	if shed(r) {
+		said += fmt.Sprintf("; %.0f %% got no answer", 100*systems.Lost(r))
 	}
 	if s.Name != "" {
 		said = s.Name + ": " + said
