@@ -52,16 +52,16 @@ func adds(key string, s *System) string {
 			if at[a.To] == nil {
 				order = append(order, a.To)
 			}
-			text := milliseconds(a.Mid) + " ms"
+			text := Milliseconds(a.Mid) + " ms"
 			if a.Confident {
-				text += fmt.Sprintf(" [%s, %s]", milliseconds(a.Low), milliseconds(a.High))
+				text += fmt.Sprintf(" [%s, %s]", Milliseconds(a.Low), Milliseconds(a.High))
 			}
 			with, without = with || a.Confident, without || !a.Confident
 			if len(at[a.To]) == 0 {
 				text += " to " + a.To
 			}
 			if text += load; a.HasP99 {
-				text += " (p99 " + milliseconds(a.P99) + " ms)"
+				text += " (p99 " + Milliseconds(a.P99) + " ms)"
 			}
 			at[a.To] = append(at[a.To], text)
 		}
@@ -102,10 +102,13 @@ func gateway(s *System) string {
 	return name
 }
 
-// milliseconds formats a time with three digits, but no finer than a microsecond.
-func milliseconds(v float64) string {
+// Milliseconds formats a time with three digits, but no finer than a microsecond, and from a second on to the millisecond.
+func Milliseconds(v float64) string {
 	if math.Abs(v) < 0.0095 {
 		return strconv.FormatFloat(math.Round(1000*v)/1000+0, 'f', -1, 64) // + 0, because -0 + 0 is 0
+	}
+	if math.Abs(v) >= 999.5 {
+		return fmt.Sprintf("%.0f", v)
 	}
 	return fmt.Sprintf("%.3g", v)
 }

@@ -222,7 +222,7 @@ func shortAdds(key string, s *System) (short Short) {
 			if !a.Confident {
 				short.Sure, short.Why, short.Next = Preliminary, "no interval", "make six rounds (-benchtime=8x)"
 			}
-			parts = append(parts, fmt.Sprintf("%s ms to %s", milliseconds(a.Mid), a.To))
+			parts = append(parts, fmt.Sprintf("%s ms to %s", Milliseconds(a.Mid), a.To))
 		}
 		where := ""
 		if key != "" {

@@ -46,7 +46,7 @@ func carries(s *systems.System, slo systems.SLO) (said string, r *results.Row) {
 		if peak.Mid > grows*mid.Mid {
 			said = strings.Replace(said, "only", "mostly", 1)
 		}
-	case r == last && !shed(r):
+	case r == last && !shed(r) && each(r, "") != "":
 		said = at(r) + each(r, " get ") + "; the server may carry more"
 	default:
 		said = "The throughput is greatest at " + at(r) + each(r, ": ")

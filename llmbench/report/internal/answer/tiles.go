@@ -368,9 +368,9 @@ func added(all []*systems.System, short compare.Short) (tiles []Tile) {
 			for _, a := range of {
 				detail := ""
 				if a.Confident {
-					detail = fmt.Sprintf("%.3g to %.3g with 95 %% confidence", a.Low, a.High)
+					detail = fmt.Sprintf("%s to %s with 95 %% confidence", compare.Milliseconds(a.Low), compare.Milliseconds(a.High))
 				}
-				tiles = append(tiles, tile("Added to "+a.To, fmt.Sprintf("%.3g ms", a.Mid), strings.TrimPrefix(join(detail, r), ", ")))
+				tiles = append(tiles, tile("Added to "+a.To, compare.Milliseconds(a.Mid)+" ms", strings.TrimPrefix(join(detail, r), ", ")))
 			}
 			if len(of) > 0 {
 				return append(tiles, tile("How sure", human.Capital(short.Why), ""))

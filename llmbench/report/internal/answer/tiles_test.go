@@ -156,6 +156,8 @@ func TestTilesInDoubt(t *testing.T) {
 	}
 	assert.Assert(t, strings.HasPrefix(answerOf(t, warned("output-tok/s"), nil).Short, "In doubt: "))
 	assert.Assert(t, !strings.Contains(answerOf(t, warned("mean-tpot-ns"), nil).Short, "119"))
+	both := loadsOf(1, []int{8}, "output-tok/s", []float64{100}) + loadsOf(1, []int{64}, "output-tok/s", []float64{800}) + "--- BENCH: BenchmarkServe/backend=x/concurrency=64-2\n    run.go:1: llmbench warns (client: output-tok/s): output-tok/s is uncertain\n"
+	assert.Equal(t, answerOf(t, both, nil).Short, "In doubt: The throughput is greatest at 64 users")
 
 	// All figures of a comparison are in doubt.
 	a := answerOf(t, "BenchmarkServe/backend=vllm/concurrency=8 1 200 output-tok/s 20 client-err-%\nBenchmarkServe/backend=tgi/concurrency=8 1 100 output-tok/s 60 client-err-%\n", nil)
@@ -170,6 +172,11 @@ func TestGatewayTiles(t *testing.T) {
 	a := answerOf(t, text+" 0.34 added-ttft-low-ms 0.46 added-ttft-high-ms\n", nil)
 	assert.DeepEqual(t, shown(a.Tiles), []string{"Added to the first token: 0.38 ms; 0.34 to 0.46 with 95 % confidence, at 1 user", "How sure: 95 % confidence; "})
 	assert.Equal(t, a.Short, "The gateway adds 0.38 ms to the first token, at 1 user")
+	for ms, want := range map[string]string{"0.0000123": "0 ms", "12345.6": "12346 ms"} {
+		a = answerOf(t, strings.Replace(text, "0.38", ms, 1)+"\n", nil)
+		assert.Equal(t, a.Tiles[0].Values[0].Text, want)
+		assert.Equal(t, a.Short, "The gateway adds "+want+" to the first token, at 1 user")
+	}
 	a = answerOf(t, text+"\n", nil)
 	assert.DeepEqual(t, shown(a.Tiles), []string{"Added to the first token: 0.38 ms; at 1 user", "How sure: No interval; "})
 	assert.DeepEqual(t, a.Next, []string{"make six rounds (-benchtime=8x)"})
