@@ -139,7 +139,9 @@ func (a *Answer) first(f Told, slo systems.SLO) {
 	if f.Kind == Comparison {
 		a.Short = f.Short.Sentence
 		if f.Adds {
-			a.Tiles = added(f.Compared, f.Short)
+			if a.Tiles = addedTiles(f.Compared, f.Short); len(a.Tiles) == 0 {
+				a.Short = "In doubt: " + a.Short
+			}
 		} else {
 			a.Tiles = against(f.Group, f.Compared, f.By, f.Short, slo)
 			if loads := compare.Next(f.Compared[0].Load, measurements(f.Compared, f.By, slo), slo.Share); len(loads) > 0 {

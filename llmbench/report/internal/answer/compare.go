@@ -60,13 +60,28 @@ func measurements(all []*systems.System, units []string, slo systems.SLO) (measu
 			if _, unit := r.Spread(columns.FirstToken...); unit != "" && r.Doubt(unit) == "" {
 				p.TTFT = r.Values[unit]
 			}
-			p.Added = compare.AddedOf(func(unit string) []float64 { return r.Values[unit] })
+			p.Added = added(r)
 			p.PerCore = r.Values[sample.PerCore]
 			p.Kept, p.Known = slo.Kept(r)
 			p.Lost = systems.Lost(r)
 			of.Points = append(of.Points, p)
 		}
+		if !slices.ContainsFunc(of.Points, func(p compare.Point) bool { return len(p.Added) > 0 }) { // all may be in doubt
+			for i, r := range s.Rows {
+				of.Points[i].Added = compare.AddedOf(func(unit string) []float64 { return r.Values[unit] })
+			}
+		}
 		measured = append(measured, of)
 	}
 	return measured
+}
+
+// added returns what a row says that a gateway adds to latencies, without figures in doubt.
+func added(r *results.Row) []compare.Added {
+	return compare.AddedOf(func(unit string) []float64 {
+		if r.Doubt(unit) != "" {
+			return nil
+		}
+		return r.Values[unit]
+	})
 }

@@ -355,16 +355,11 @@ func spread(s *systems.System) Tile {
 	return tile("How sure", fmt.Sprintf("± %.2g %%", 100*worst), "the throughput of "+runs+" at each load")
 }
 
-// added returns the tiles of what a gateway adds to the latencies of the server behind it, at the lowest load.
-func added(all []*systems.System, short compare.Short) (tiles []Tile) {
+// addedTiles returns the tiles of what a gateway adds to the latencies of the server behind it, at the lowest load.
+func addedTiles(all []*systems.System, short compare.Short) (tiles []Tile) {
 	for _, s := range all[:min(2, len(all))] {
 		for _, r := range s.Rows {
-			of := compare.AddedOf(func(unit string) []float64 {
-				if r.Doubt(unit) != "" {
-					return nil
-				}
-				return r.Values[unit]
-			})
+			of := added(r)
 			for _, a := range of {
 				detail := ""
 				if a.Confident {

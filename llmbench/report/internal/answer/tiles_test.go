@@ -180,6 +180,14 @@ func TestGatewayTiles(t *testing.T) {
 	a = answerOf(t, text+"\n", nil)
 	assert.DeepEqual(t, shown(a.Tiles), []string{"Added to the first token: 0.38 ms; at 1 user", "How sure: No interval; "})
 	assert.DeepEqual(t, a.Next, []string{"make six rounds (-benchtime=8x)"})
+
+	// A figure in doubt is left out if there are others.
+	const doubt = "--- BENCH: " + name + "gateway/concurrency=1\n    run.go:1: llmbench warns (client: added-ttft-ms): added-ttft-ms is uncertain\n"
+	a = answerOf(t, text+"\n"+doubt, nil)
+	assert.Equal(t, a.Short, "In doubt: The gateway adds 0.38 ms to the first token, at 1 user")
+	assert.Equal(t, len(a.Tiles), 0)
+	a = answerOf(t, text+" 0.02 added-itl-ms\n"+doubt, nil)
+	assert.Equal(t, a.Short, "The gateway adds 0.02 ms to each gap between tokens, at 1 user")
 }
 
 // TestStatedBy checks that what a server said is told once, with the name of the server if there are several, and that
