@@ -118,9 +118,8 @@ func readTable() string {
 // scenarioNames lists the catalogue.
 func scenarioNames() string {
 	var names []string
-	for _, s := range Scenarios() {
+	for _, s := range everyScenario() {
 		names = append(names, s.Name)
 	}
-	slices.Sort(names)
 	return strings.Join(names, ", ")
 }
