@@ -129,6 +129,7 @@ func TestSimulated(t *testing.T) {
 	assert.DeepEqual(t, answerOf(t, mock, nil).Measured, []Fact{{"Systems", "mock"}, {"Simulated", "vllm-yi-6b (15 times as fast)"}, {"Load", "2 to 8 req/s, 1 run each"}})
 	real := "BenchmarkA/backend=vllm 1 5 req/s\n"
 	assert.DeepEqual(t, answerOf(t, real+"BenchmarkA/backend=mock 1 5 req/s\n", nil).Measured[1], Fact{"Simulated", "a mock server; the others are real"})
+	assert.DeepEqual(t, answerOf(t, "BenchmarkError/tokens=spread 1 5 req/s\nBenchmarkA/backend=mock 1 5 req/s\n", nil).Measured[1], Fact{"Simulated", "a mock server"})
 	assert.DeepEqual(t, answerOf(t, real, nil).Measured[0], Fact{"Systems", "vllm"})
 	other := "BenchmarkA/backend=mock 1 5 req/s\nBenchmarkA/backend=fleet 1 5 req/s\n# the server is simulated: TTFT 1ms\nBenchmarkError/tokens=spread 1 5 req/s\n"
 	assert.Assert(t, slices.Contains(answerOf(t, other, nil).Measured, Fact{"Simulated", "a mock server"}))

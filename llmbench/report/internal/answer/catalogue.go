@@ -24,8 +24,13 @@ var found = []struct{ base, unit, says string }{
 	{"Accuracy", sample.Accuracy, "answers %s of the questions right"},
 }
 
-// OfHarness holds the benchmarks of package scenarios that measure the harness, and not a server.
-var OfHarness = []string{"Error", "Chunk", "OneCore"}
+// OfHarness holds the benchmarks of package scenarios that measure the harness, and not a server. The pass of records of Chunk
+// and of HTTP/cost is called chunk.
+var OfHarness = []string{"Error", "HTTP", "HTTP/cost", "Dialects", "Chunk", "chunk", "OneCore", "KnownGateway"}
+
+// ownServers is the backend of benchmarks that bring their own simulated servers, such as Routing: they say nothing about
+// the server of the other benchmarks.
+const ownServers = "fleet"
 
 // isCatalogue reports whether the groups are many different benchmarks of one server.
 func isCatalogue(groups []*systems.Group) bool {
@@ -35,7 +40,7 @@ func isCatalogue(groups []*systems.Group) bool {
 			bases = append(bases, g.Rows[0].Base)
 		}
 		for _, r := range g.Rows {
-			if b := r.Key("backend"); b != "" && !slices.Contains(backends, b) {
+			if b := r.Key("backend"); b != "" && b != ownServers && !slices.Contains(backends, b) {
 				backends = append(backends, b)
 			}
 		}

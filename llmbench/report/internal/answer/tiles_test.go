@@ -225,4 +225,8 @@ func TestShortOfMany(t *testing.T) {
 	a = answerOf(t, text, nil)
 	assert.Equal(t, a.Short, "The server gives at most 100 tok/s, at 8 users (Chat)")
 	assert.DeepEqual(t, a.Sentences, []string{"It keeps the SLO up to 5 users (SLO)."})
+	// The main job has benchmarks with servers of their own, and benchmarks of the harness.
+	text += "BenchmarkRouting/backend=fleet/router=hash/concurrency=8 1 50 output-tok/s\nBenchmarkRouting/backend=fleet/router=queue/concurrency=8 1 60 output-tok/s\n" +
+		"BenchmarkHTTP/tokens=spread/http=1.1/concurrency=64 1 2000 output-tok/s\nBenchmarkHTTP/tokens=spread/http=2/concurrency=64 1 2100 output-tok/s\n"
+	assert.Equal(t, answerOf(t, text, nil).Short, a.Short)
 }

@@ -182,6 +182,27 @@ func TestRanking(t *testing.T) {
 	assert.DeepEqual(t, p.Table.Rows[0], []string{"c", "4", "100 %", "10", "8", "50 %"})
 }
 
+// TestTopics checks in which table a benchmark of package scenarios is, and its name there.
+func TestTopics(t *testing.T) {
+	text := ""
+	for _, name := range []string{"Chat/workload=w/stream=true/concurrency=1", "Chat/workload=w/stream=false/concurrency=1", "Serve/workload=v/stream=true/concurrency=1", "Sweep/workload=w/stream=true/concurrency=1", "HTTP/tokens=spread/http=2/concurrency=1", "Error/tokens=spread/concurrency=1"} {
+		text += "Benchmark" + name + " 1 10 output-tok/s\n"
+	}
+	var got []string
+	for _, topic := range Topics(systems.Groups(dataOf(t, text).Rows, nil)) {
+		for _, row := range topic.Table.Rows {
+			got = append(got, topic.Title+": "+row[0])
+		}
+	}
+	assert.DeepEqual(t, got, []string{"Speed: Chat w", "Speed: Chat w not streamed", "Speed: Serve v", "Capacity: Sweep w", "The harness: Error tokens=spread", "The harness: HTTP tokens=spread http=2"})
+	// A page of one run has only records.
+	assert.Equal(t, len(Topics(systems.Groups(dataOf(t, recorded(2, 5, "ok")).Rows, nil))), 1)
+	both := dataOf(t, text, recorded(2, 5, "ok"))
+	for _, topic := range Topics(systems.Groups(both.Rows, nil)) {
+		assert.Assert(t, !strings.Contains(fmt.Sprint(topic.Table.Rows), "2 users"), "%s", topic.Table.Rows)
+	}
+}
+
 // TestLoadAxis checks that a rate has a unit, and that a number of users has none.
 func TestLoadAxis(t *testing.T) {
 	for load, unit := range map[string]string{"rate": "req/s", "qps": "req/s", "concurrency": "", "streams": ""} {

@@ -41,11 +41,17 @@ const maxBesides = 4
 // Topics returns a table for each topic that has benchmarks, all with the same columns. A row shows a
 // system of a group. Its values are from the lowest to the highest load.
 func Topics(groups []*systems.Group) (all []*Topic) {
+	// Beside results, rows of which only records exist are the passes of searches and of controls.
+	recorded := func(r *results.Row) bool { return r.Line == 0 }
+	if !slices.ContainsFunc(groups, func(g *systems.Group) bool {
+		return slices.ContainsFunc(g.Rows, func(r *results.Row) bool { return !recorded(r) })
+	}) {
+		recorded = func(*results.Row) bool { return false }
+	}
 	var lines []line
 	for _, g := range groups {
 		for _, s := range g.Systems {
-			// The passes of searches and of controls have only records.
-			if rows := slices.DeleteFunc(slices.Clone(s.Rows), func(r *results.Row) bool { return r.Line == 0 }); len(rows) > 0 {
+			if rows := slices.DeleteFunc(slices.Clone(s.Rows), recorded); len(rows) > 0 {
 				lines = append(lines, line{rows: rows})
 			}
 		}
@@ -55,7 +61,9 @@ func Topics(groups []*systems.Group) (all []*Topic) {
 		first = append(first, l.rows[0])
 	}
 	for i, label := range systems.Labels(first, append([]string{"backend", "model", "upto", "gomaxprocs"}, compare.Loads...)...) {
-		lines[i].label = strings.ReplaceAll(label, " streamed", "") // nearly all benchmarks stream
+		if lines[i].label = label; !strings.Contains(label, " not streamed") {
+			lines[i].label = strings.ReplaceAll(label, " streamed", "") // nearly all benchmarks stream
+		}
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return results.Natural(a.label, b.label) })
 	head := []string{"benchmark", "load"}
