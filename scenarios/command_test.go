@@ -31,7 +31,7 @@ func TestCommandArguments(t *testing.T) {
 		{"-list .", "-test.list=. -test.run=^$ -test.benchtime=1x", -1},
 		{"-v=false -bench=A", "-test.v=false -test.bench=A -test.run=^$ -test.benchtime=1x", -1},
 		{"-h", "usage: LLMBENCH_URL=", 0},
-		{"-bench=. --help", "run these scenarios: Accuracy, Agreement, Chat,", 0},
+		{"-bench=. --help", "run these scenarios: Accuracy, Agreement, Chat, CodeQA, ColdStart, Concurrency, Decode, Embeddings, Fairness, GatewayOverhead,", 0},
 		{"-help", "LLMBENCH_SHARDS, LLMBENCH_STAGES\nstill work, too", 0},
 		{"version", "llmbench devel go", 0},
 		{"", "llmbench: no scenario: want -bench=REGEXP", 2},
@@ -95,7 +95,7 @@ func TestCommandMeasures(t *testing.T) {
 	}
 	page, err := os.ReadFile(filepath.Join(cmd.Dir, "page.html"))
 	assert.NilError(t, err, "%s", out)
-	assert.Assert(t, strings.Contains(string(page), "concurrency=2") && strings.Contains(string(page), "price of a million output tokens") && strings.Contains(string(out), "# the page with these results: "+filepath.Join(cmd.Dir, "page.html")), "%s", out)
+	assert.Assert(t, strings.Contains(string(page), "concurrency=2") && strings.Contains(string(page), "price of a million output tokens") && strings.Contains(string(out), "# the page with these results: "+filepath.Join(cmd.Dir, "page.html")+"\n# the summary of these results: "+filepath.Join(cmd.Dir, "page.json")+"\n"), "%s", out)
 	summary, err := os.ReadFile(filepath.Join(cmd.Dir, "page.json"))
 	assert.NilError(t, err, "%s", out)
 	assert.Assert(t, json.Valid(summary) && bytes.Contains(summary, []byte(`"concurrency": "2"`)) && bytes.Contains(summary, []byte(`"price/Mtok": {`)), "%s", summary)

@@ -75,7 +75,11 @@ func Main(m *testing.M) int {
 		return max(code, 1)
 	}
 	for _, path := range p.files {
-		fmt.Fprintf(os.Stderr, "# the %s with these results: %s\n", map[bool]string{true: "page", false: "summary"}[filepath.Ext(path) == ".html"], path)
+		what := "page with"
+		if filepath.Ext(path) == ".json" {
+			what = "summary of"
+		}
+		fmt.Fprintf(os.Stderr, "# the %s these results: %s\n", what, path)
 	}
 	return code
 }
