@@ -32,13 +32,13 @@ const (
 // before it runs and the figures at the end, so output of the benchmark stands between them. The line with the name and
 // the line with the figures are both Torn then. A name alone on its line is Other, because go test -v prints such lines.
 // Lines in another encoding are Torn too: UTF-16 that was appended to UTF-8, and results within JSON, such as the output
-// of go test -json. The text of testing.B.Log is Other, whatever it says.
+// of go test -json. The text of testing.B.Log is Other, whatever it says, and so is a failure behind the name of a benchmark.
 func KindOf(line string) Kind {
 	line = strings.TrimRight(line, "\r")
 	plain := plainText(line)
 	kind := kindAtStart(plain)
 	switch {
-	case logged.MatchString(line):
+	case logged.MatchString(line), failedLater(line):
 		return Other
 	case kind == Other && (holdsResult(plain) || holdsFigures(plain) || holdsUnit(plain) || holdsJSON(plain)):
 		return Torn

@@ -9,6 +9,20 @@ import (
 	"gotest.tools/v3/assert"
 )
 
+// TestLaterFailure checks the line that the testing package prints if a second or later sample of -count fails.
+func TestLaterFailure(t *testing.T) {
+	for line, want := range map[string]bool{
+		"BenchmarkA/c=1-2         \t--- FAIL: BenchmarkA/c=1":   true,
+		"BenchmarkA\t--- FAIL: BenchmarkA\r":                    true,
+		"BenchmarkA/c=1-2         \t--- FAIL: BenchmarkB":       false,
+		"BenchmarkA/c=1-2  1  3 s \t--- FAIL: BenchmarkA/c=1":   false,
+		"BenchmarkA/c=1-2         \t--- FAIL: BenchmarkA/c=1 x": false,
+	} {
+		assert.Equal(t, IsFailure(line), want, line)
+		assert.Equal(t, KindOf(line) == Other, want, line)
+	}
+}
+
 func TestKindOf(t *testing.T) {
 	const layout = "BenchmarkSync-8   \t     100\t  12345678 ns/op\t         9.123 MB/s\t      24 B/op\t       2 allocs/op"
 	for _, c := range []struct {
