@@ -165,7 +165,7 @@ func (a *Answer) first(f Told, slo systems.SLO) {
 		for _, load := range compare.Next(s.Load, measurements([]*systems.System{s}, columns.Throughput, slo), slo.Share) {
 			a.Next = append(a.Next, "measure "+load)
 		}
-		if len(a.Next) == 0 && r != nil && r == s.Peak() && r == s.Rows[len(s.Rows)-1] && !shed(r) {
+		if len(a.Next) == 0 && r != nil && r == s.Peak() && hasRoom(s, r) {
 			a.Next = []string{"measure more than " + at(r)}
 		}
 	} else {

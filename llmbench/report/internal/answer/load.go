@@ -30,14 +30,13 @@ func overLoad(s *systems.System, slo systems.SLO) (says []string) {
 		said = "T" + said[1:]
 	}
 	knee, err := s.Knee()
-	last := s.Rows[len(s.Rows)-1]
 	switch {
 	case err == nil && knee != peak:
 		said += fmt.Sprintf(". The knee, the greatest throughput / latency, is at %s: %s%s%s. More load than that adds more waiting than throughput",
 			at(knee), figure(knee, columns.Throughput...), with(knee), mistrust(knee))
 	case err == nil:
 		said += fmt.Sprintf(", which is the knee, the greatest throughput / latency%s", with(knee))
-	case peak == last:
+	case hasRoom(s, peak):
 		said += ". That is the highest load: the server may carry more"
 	}
 	return append(says, name+said+".")

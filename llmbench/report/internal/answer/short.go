@@ -46,12 +46,18 @@ func carries(s *systems.System, slo systems.SLO) (said string, r *results.Row) {
 		if peak.Mid > grows*mid.Mid {
 			said = strings.Replace(said, "only", "mostly", 1)
 		}
-	case r == last && !shed(r) && each(r, "") != "":
+	case hasRoom(s, r) && each(r, "") != "":
 		said = at(r) + each(r, " get ") + "; the server may carry more"
 	default:
 		said = "The throughput is greatest at " + at(r) + each(r, ": ")
 	}
 	return doubted(s, r, said), r
+}
+
+// hasRoom reports whether a server may carry more than the load of r: more was not measured, the requests got answers, and
+// the server stated no limit that the loads reached.
+func hasRoom(s *systems.System, r *results.Row) bool {
+	return r == s.Rows[len(s.Rows)-1] && !shed(r) && len(statedBy(s.Rows)) == 0
 }
 
 // shed reports whether more than a percent of the requests at a load got no answer.

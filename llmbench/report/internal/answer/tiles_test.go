@@ -67,6 +67,8 @@ func TestOneServer(t *testing.T) {
 		{"always too slow", loadsOf(1, users, "output-tok/s mean-tpot-ns req/s good-req/s", full, tpot, full, []float64{0, 0, 0, 0}), "Misses the SLO even at 1 user: 45 tok/s each", ""},
 		{"failures", loadsOf(1, users, "output-tok/s mean-tpot-ns p50-e2e-ns fail-%", full, tpot, latency, []float64{0, 0, 40, 0}), "Up to 16 users at 44 tok/s each; more users only wait; 40 % got no answer", ""},
 		{"failures at the last load", loadsOf(1, users[:2], "output-tok/s fail-%", full, []float64{0, 30}), "The throughput is greatest at 4 users: 180 tok/s in all; 30 % got no answer", ""},
+		{"the highest load has room", loadsOf(1, users[:2], "output-tok/s mean-tpot-ns", full, tpot), "4 users get 45 tok/s each; the server may carry more", "measure more than 4 users"},
+		{"a queue at the last load", loadsOf(1, users[:2], "output-tok/s mean-tpot-ns p50-ttft-ns srv-queue-ns", full, tpot, latency, []float64{0, 5e8}), "The throughput is greatest at 4 users: 45 tok/s each", ""},
 		{"one load", loadsOf(1, users[:1], "output-tok/s mean-tpot-ns p50-ttft-ns", full, tpot, latency), "1 user: 45 tok/s each, 45 tok/s in all, the first token after 1 s", ""},
 		{"an open loop", strings.ReplaceAll(loadsOf(1, users, "output-tok/s p50-e2e-ns", full, latency), "concurrency", "rate"), "Answers take 1 s at 1 req/s, and 4 s at 64 req/s", "measure more than 64 req/s"},
 		{"nothing that is known", "BenchmarkA 1 3 frogs/s\n", "", ""},
