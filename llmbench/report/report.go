@@ -45,7 +45,7 @@ func New(d *Data, o Options) (*Report, error) {
 		a.Warnings = append(a.Warnings, fmt.Sprintf("%d of %d benchmarks have no records, so that nobody can tell whether their requests keep %v.", without, len(d.Rows), o.SLO))
 	}
 	if n := len(slices.DeleteFunc(slices.Clone(d.Rows), func(r *results.Row) bool { return !r.SpedUp() })); n > 0 {
-		a.Warnings = append(a.Warnings, fmt.Sprintf("%d of %d benchmarks are of a simulated server whose time runs faster (speed in LLMBENCH_MOCK), so that no SLO is judged of them.", n, len(d.Rows)))
+		a.Warnings = append(a.Warnings, fmt.Sprintf("%d of %d benchmarks are of a simulated server whose time runs faster or slower (speed in LLMBENCH_MOCK), so that no SLO is judged of them.", n, len(d.Rows)))
 	}
 	r.Short, r.Stated, r.Tiles, r.Next = a.Short, a.Stated, a.Tiles, a.Next
 	r.Answer, r.Warnings, r.Notes = a.Sentences, a.Warnings, a.Notes

@@ -42,7 +42,7 @@ const variable = "LLMBENCH_REPORT"
 // ends; port 0 is any free one. The page costs this process the reading of its own records, once a second. The variable may
 // have one of each, with commas between them.
 //
-// The records of the page are written to LLMBENCH_OUT, or to a temporary folder. Main says which file it wrote. If it cannot
+// The records of the page are written to LLMBENCH_OUT, or to a temporary folder, which stays if a benchmark failed. Main says which file it wrote. If it cannot
 // write the page, it says why and returns at least 1. If no benchmark wrote records, there is no page, and Main returns what
 // llmbench.Main returns.
 func Main(m *testing.M) int {
@@ -63,6 +63,9 @@ func Main(m *testing.M) int {
 	defer p.close()
 	process.AfterRun(p.afterRun)
 	code := llmbench.Main(m)
+	if code != 0 {
+		p.temp = false // the log of a failure names the file of its records
+	}
 	if index, _ := harness.Shard(); index > 0 || len(p.files) == 0 {
 		return code // shard 0 has the results of all
 	}

@@ -51,7 +51,7 @@ func TestExitStatus(t *testing.T) {
 		{[]string{out, path("a.txt")}, 0, "The throughput is greatest at 2 users, 180 tok/s.", ""},
 		{[]string{out, "-slo=ttft=1s", path("r.jsonl")}, 0, "Load: 2 users, 1 run\n", ""},
 		{[]string{out, "-slo=ttft=1s", path("a.txt")}, 0, "warning: 2 of 2 benchmarks have no records, so that nobody can tell whether their requests keep ttft=1s.", ""},
-		{[]string{out, "-slo=ttft=1s", path("fast.txt")}, 0, "warning: 1 of 1 benchmarks are of a simulated server whose time runs faster (speed in LLMBENCH_MOCK), so that no SLO is judged of them.", ""},
+		{[]string{out, "-slo=ttft=1s", path("fast.txt")}, 0, "warning: 1 of 1 benchmarks are of a simulated server whose time runs faster or slower (speed in LLMBENCH_MOCK), so that no SLO is judged of them.", ""},
 		{[]string{out, path("night")}, 0, "The throughput is greatest at 2 users, 180 tok/s.", ""},
 		{[]string{out, path("night/2.txt")}, 2, "", "no benchmark has a result; " + path("night/2.txt") + ": Serve: the server is gone"},
 		{[]string{out, "-slo=fast", path("r.jsonl")}, 2, "", `-slo "fast" is not a limit like ttft=500ms`},
