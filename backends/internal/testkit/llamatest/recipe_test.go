@@ -45,7 +45,7 @@ commit '-ub 512' && git update-ref refs/remotes/origin/master HEAD && commit '-u
 
 	t.Setenv("PATH", tools+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	t.Setenv("LLMBENCH_CACHE", t.TempDir()) // of the builds
-	for name, value := range map[string]string{"CONCURRENCY": "1", "REQUESTS": "2", "WARMUP": "1", "INPUT": "16", "OUTPUT": "32", "CLIENT_BOUND": "report"} {
+	for name, value := range map[string]string{"REQUESTS": "8", "WARMUP": "1", "INPUT": "16", "OUTPUT": "32", "CLIENT_BOUND": "report"} {
 		t.Setenv("LLMBENCH_"+name, value)
 	}
 	out := sh(t, engine, strings.Replace(recipe(t), " -max=25 ", " -n=7 -out=gate ", 1)+" || [ $? = 1 -o $? = 2 ]")
