@@ -156,7 +156,7 @@ func (p printer) body(r *Report) {
 	p.list("not sound: not judged, and never a baseline", p.plainAll(r.Unsound))
 	p.list("left out", p.plainAll(r.LeftOut))
 	p.folded("too few earlier runs to judge", p.series(r.Young))
-	p.folded("what did not change", p.series(r.Same))
+	p.folded("no change shown", p.series(r.Same))
 	if len(r.Causes)+len(r.Known)+len(r.Missing) > 0 {
 		p.list("if all of this is as it should be, accept it", []string{p.coded("go tool benchgate history ack " + r.Run)})
 	}
