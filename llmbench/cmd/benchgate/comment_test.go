@@ -60,7 +60,7 @@ func TestGateComment(t *testing.T) {
 		assert.Equal(t, comment(string(md), false), begin+string(md)+end, path)
 	}
 	for _, md := range []string{
-		"a [link](x)", "[a link](x)", `\\[a link](x)`, "a\n[b]: x", "![a](b)", "\xff[a](b)", "\x00[a](b)", "https://example.com", `a\\://example.com`, "www.example.com", "@team",
+		"a [link](x)", "[a link](x)", `\\[a link](x)`, "a\n[b]: x", "![a](b)", "\xff[a](b)", "\x00[a](b)", "https://example.com", `a\\://example.com`, "www.example.com", "@team", "&#64;team", "&#x40;team", "&commat;team", "@<!-- -->@team", "@<!-- --> @team", "@<!--  -->team",
 		"<b>", "<!-- m -->", "<details><summary>All rows</summary> <img src=x>", "<details open>", " </details>", strings.Repeat("a", 60001),
 	} {
 		assert.Equal(t, comment(md, false), quoted, "%.40s", md)

@@ -48,7 +48,7 @@ func TestMarkdownIsEscaped(t *testing.T) {
 				var md, text bytes.Buffer
 				assert.NilError(t, r.Markdown(&md))
 				assert.NilError(t, r.Text(&text))
-				plain := code.ReplaceAllString(md.String(), "")
+				plain := strings.ReplaceAll(code.ReplaceAllString(md.String(), ""), "@<!-- -->", "") // which mentions nobody
 				for _, sign := range []string{"@", "](", "![", "<img", "https://"} {
 					at := strings.Index(strings.ReplaceAll(plain, `\`+sign, ""), sign)
 					assert.Assert(t, at < 0, "%s in %s", sign, plain)

@@ -5,7 +5,8 @@ import "strings"
 
 // Escape returns text with everything escaped that GitHub Flavored Markdown (https://github.github.com/gfm/)
 // would take for a column, for markup, for a link or for a mention of a user, also where a block begins. Ends of
-// lines remain.
+// lines remain. GitHub looks for mentions in the rendered text, so that neither a backslash nor an entity prevents one, and
+// an empty comment does (https://github.com/github/markup/issues/1168).
 func Escape(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(EscapeInline(text)) {
@@ -17,7 +18,7 @@ func Escape(text string) string {
 // EscapeInline is [Escape] for a text that follows another one on its line, or that is in a table.
 var EscapeInline = strings.NewReplacer(
 	`\`, `\\`, `|`, `\|`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `~`, `\~`, `#`, `\#`, `$`, `\$`,
-	`<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `@`, `&#64;`, `://`, `\://`, `www.`, `www\.`,
+	`<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `@`, `@<!-- -->`, `://`, `\://`, `www.`, `www\.`,
 ).Replace
 
 // escapeStart escapes what would make a line an item of a list, code, a heading or a part of a table.
