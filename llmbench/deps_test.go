@@ -119,7 +119,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/report/internal/pictures", "llmbench/internal/compare llmbench/gate llmbench/internal/numbers llmbench/records llmbench/report/internal/answer llmbench/report/internal/chart llmbench/report/internal/human llmbench/report/internal/results llmbench/report/internal/systems llmbench/sample llmbench/internal/columns", ""},
 	{"llmbench/report/internal/results", "llmbench/internal/price llmbench/benchfile llmbench/internal/benchline llmbench/internal/compare llmbench/gate llmbench/internal/numbers llmbench/records llmbench/internal/resultfile llmbench/robust llmbench/sample", ""},
 	{"llmbench/report/internal/systems", "llmbench/benchfile llmbench/internal/columns llmbench/internal/compare llmbench/report/internal/results llmbench/sample llmbench/search", ""},
-	{"llmbench/reportmain", "llmbench llmbench/harness llmbench/internal/live llmbench/internal/price llmbench/internal/process llmbench/internal/shard llmbench/report", ""},
+	{"llmbench/reportmain", "llmbench llmbench/internal/live llmbench/internal/price llmbench/internal/process llmbench/internal/shard llmbench/report", ""},
 	{"llmbench/robust", "", ""},
 	{"llmbench/sample", "", ""},
 	{"llmbench/search", "", ""},

@@ -202,11 +202,7 @@ func medianGap(samples iter.Seq[*sample.Sample]) time.Duration {
 	for s := range samples {
 		all = append(all, s.Gaps...)
 	}
-	if len(all) == 0 {
-		return 0
-	}
-	slices.Sort(all)
-	return all[len(all)/2]
+	return median(all)
 }
 
 // medianE2E returns the median E2E latency of the samples, or 0 if there are none.
@@ -215,6 +211,11 @@ func medianE2E(samples iter.Seq[*sample.Sample]) time.Duration {
 	for s := range samples {
 		all = append(all, s.End-s.Start)
 	}
+	return median(all)
+}
+
+// median sorts all and returns the median, the upper one of two, or 0 if there are no values.
+func median(all []time.Duration) time.Duration {
 	if len(all) == 0 {
 		return 0
 	}

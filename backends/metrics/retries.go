@@ -21,7 +21,7 @@ func (o *Observer) FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float6
 		return nil
 	}
 	if more > 0 && o.source.Logf != nil {
-		o.source.Logf("%d requests reached the server, and the client sent %d: a gateway between sent requests again, and hides refusals or failures, whose time is in the latencies, or the server also served other clients", int(*o.sum.arrivals), sent)
+		o.source.Logf("%d requests reached the server, and the client sent %d: a gateway between them sent requests again, and hides refusals or failures, whose time is in the latencies, or the server also served other clients", int(*o.sum.arrivals), sent)
 	}
 	return map[string]float64{retriesUnit: float64(more) / float64(sent)}
 }

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/live"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/price"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
@@ -34,17 +33,17 @@ const variable = "LLMBENCH_REPORT"
 //
 // If LLMBENCH_REPORT is the name of a file, the page is written to it after a load, and when all benchmarks have ended, also
 // after an interrupt. If the name ends in .json, the file has a summary for programs instead (see README.md of package report).
-// A page that takes long to write is written after fewer loads: between them, writing takes at most a
-// tenth of the time. The page has the results of this run, and not older records in LLMBENCH_OUT. Of several shards, shard 0
-// writes and shows the page of all.
+// A page that takes long to write is written after fewer loads, so that writing between loads takes at most about a tenth of
+// the time. The page has the results of this run, and not older records in LLMBENCH_OUT. Of several shards, shard 0 writes and
+// shows the page of all.
 //
 // If LLMBENCH_REPORT is host:port, such as 127.0.0.1:0, a page there shows the runs in LLMBENCH_OUT until the program
 // ends; port 0 is any free one. The page costs this process the reading of its own records, once a second. The variable may
 // have one of each, with commas between them.
 //
-// The records of the page are written to LLMBENCH_OUT, or to a temporary folder, which stays if a benchmark failed. Main says which file it wrote. If it cannot
-// write the page, it says why and returns at least 1. If no benchmark wrote records, there is no page, and Main returns what
-// llmbench.Main returns.
+// The records of the page are written to LLMBENCH_OUT, or to a temporary folder, which stays if a benchmark failed. Main says
+// which file it wrote. If it cannot write the page, it says why and returns at least 1. If no benchmark wrote records, there is
+// no page, and Main returns what llmbench.Main returns.
 func Main(m *testing.M) int {
 	flag.Parse()
 	value := os.Getenv(variable)
@@ -66,8 +65,8 @@ func Main(m *testing.M) int {
 	if code != 0 {
 		p.temp = false // the log of a failure names the file of its records
 	}
-	if index, _ := harness.Shard(); index > 0 || len(p.files) == 0 {
-		return code // shard 0 has the results of all
+	if !p.first || len(p.files) == 0 {
+		return code
 	}
 	switch err := p.write(); {
 	case errors.Is(err, errNothing): // such as a pattern for the benchmarks of another package
@@ -93,6 +92,7 @@ var errNothing = errors.New("no benchmark wrote records")
 // A runPage is the page of the results of this process.
 type runPage struct {
 	files   []string // at most one page, whose name ends in .html, and one summary
+	first   bool     // this process measures alone or is shard 0, which has the records of all shards
 	out     string   // the folder of records
 	temp    bool     // out is temporary
 	old     map[string]time.Time
@@ -104,7 +104,7 @@ type runPage struct {
 // newPage checks that a page can be written and shown as value says, before anything is measured. It sets LLMBENCH_OUT if
 // that is not set, and shows the page if value has an address.
 func newPage(value string) (p *runPage, err error) {
-	p = &runPage{out: os.Getenv("LLMBENCH_OUT"), old: map[string]time.Time{}}
+	p = &runPage{first: isFirst(), out: os.Getenv("LLMBENCH_OUT"), old: map[string]time.Time{}}
 	addr := ""
 	for part := range strings.SplitSeq(value, ",") {
 		_, _, notAddr := net.SplitHostPort(part)
@@ -137,7 +137,7 @@ func newPage(value string) (p *runPage, err error) {
 			p.old[file] = info.ModTime()
 		}
 	}
-	if addr != "" && isFirst() {
+	if addr != "" && p.first {
 		if err := p.show(addr); err != nil {
 			p.close()
 			return nil, err
@@ -163,8 +163,8 @@ func writable(path string) (string, error) {
 	return path, f.Close()
 }
 
-// isFirst reports whether this process measures alone or is shard 0, which has the records of all shards. It is asked before
-// llmbench.Main, which says what is wrong with the variables of shards.
+// isFirst reports whether this process measures alone or is shard 0, before llmbench.Main, which says what is wrong with the
+// variables of shards.
 func isFirst() bool {
 	if os.Getenv("LLMBENCH_RENDEZVOUS") == "" {
 		return true
@@ -202,7 +202,7 @@ const seldom = 10
 
 // afterRun writes the page after a load. Main writes it again at the end, and reports errors then.
 func (p *runPage) afterRun() {
-	if index, _ := harness.Shard(); index == 0 && len(p.files) > 0 && time.Since(p.written) >= seldom*p.took {
+	if p.first && len(p.files) > 0 && time.Since(p.written) >= seldom*p.took {
 		_ = p.write()
 	}
 }

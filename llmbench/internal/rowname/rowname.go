@@ -22,7 +22,7 @@ type Names struct {
 	packages, bases, ends map[string]bool // a base is a package and the first word of a name
 }
 
-// Of returns the names of the given benchmarks. It reads the sequence once.
+// Of returns the names of the given benchmarks.
 func Of(all []Benchmark) *Names {
 	n := &Names{packages: map[string]bool{}, bases: map[string]bool{}, ends: map[string]bool{}}
 	for i, b := range all {

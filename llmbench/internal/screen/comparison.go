@@ -23,13 +23,7 @@ func (o *Overview) comparisons() (says []string) {
 	var order []string
 	by := map[string]*pairing{}
 	for _, r := range o.rows {
-		base, elements, _ := strings.Cut(r.name, "/")
-		keys := map[string]string{}
-		for e := range strings.SplitSeq(elements, "/") {
-			if key, value, found := strings.Cut(e, "="); found {
-				keys[key] = value
-			}
-		}
+		base, keys := r.parts()
 		of := func(key string) string { return keys[key] }
 		load, _ := compare.LoadOf(of)
 		delete(keys, load)

@@ -69,6 +69,18 @@ func (o *Overview) row(benchmark string) *row {
 	return r
 }
 
+// parts returns the first word of the row's name, and the values of the keys in the name.
+func (r *row) parts() (base string, keys map[string]string) {
+	base, elements, _ := strings.Cut(r.name, "/")
+	keys = map[string]string{}
+	for e := range strings.SplitSeq(elements, "/") {
+		if key, value, found := strings.Cut(e, "="); found {
+			keys[key] = value
+		}
+	}
+	return base, keys
+}
+
 // Add adds a -count sample. If a benchmark has several samples, its row has their medians.
 func (o *Overview) Add(e Entry) {
 	r := o.row(e.Benchmark)

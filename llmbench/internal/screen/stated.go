@@ -3,7 +3,6 @@ package screen
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/stated"
@@ -22,7 +21,8 @@ func (o *Overview) stated() (lines []string) {
 	for _, of := range servers {
 		var loads []stated.Load
 		for _, r := range of {
-			key, v := compare.LoadOf(r.key)
+			_, keys := r.parts()
+			key, v := compare.LoadOf(func(key string) string { return keys[key] })
 			load := stated.Load{Name: compare.Load(key, v), Setting: func(key string) string { return r.settings[key] }, Figure: func(unit string) (float64, bool) {
 				v, known := r.median(unit)
 				return v, known && !slices.Contains(r.doubted, unit)
@@ -37,14 +37,4 @@ func (o *Overview) stated() (lines []string) {
 		}
 	}
 	return lines
-}
-
-// key returns the value of a key in the name of the benchmark, or "".
-func (r *row) key(name string) string {
-	for element := range strings.SplitSeq(r.name, "/") {
-		if key, value, found := strings.Cut(element, "="); found && key == name {
-			return value
-		}
-	}
-	return ""
 }

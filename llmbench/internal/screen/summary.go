@@ -12,9 +12,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
-// Report returns what servers stated about themselves, the table, how two systems compare, and, as the last line, the summary. No line before the
-// summary is longer than width columns. The summary may be longer, so that a command in it can be copied.
-// Report returns "" if there is nothing to show.
+// Report returns what servers stated about themselves, the table, how two systems compare, and, as the last line, the
+// summary. No line before the summary is longer than width columns. The summary may be longer, so that a command in it can
+// be copied. Report returns "" if there is nothing to show.
 func (o *Overview) Report(width int) string {
 	if len(o.rows) == 0 {
 		return ""
@@ -59,7 +59,7 @@ func (o *Overview) summary() string {
 			undecided++
 		}
 		for _, w := range r.withheld {
-			withheld = append(withheld, w.Unit+" of "+r.short())
+			withheld = append(withheld, w.Unit+" of "+Short(r.name))
 			because := "the client may have changed them"
 			switch {
 			case w.Parts:
@@ -114,12 +114,9 @@ func (r *row) worst() (w fault) {
 		if !measured || !known || v <= 0 || slices.Contains(r.doubted, unit) {
 			continue
 		}
-		if f := (fault{math.Abs(m/v - 1), unit + " of " + r.short()}); w.of == "" || f.share > w.share || f.share == w.share && f.of < w.of {
+		if f := (fault{math.Abs(m/v - 1), unit + " of " + Short(r.name)}); w.of == "" || f.share > w.share || f.share == w.share && f.of < w.of {
 			w = f
 		}
 	}
 	return w
 }
-
-// short returns the two ends of the row's name.
-func (r *row) short() string { return Short(r.name) }
