@@ -54,8 +54,7 @@ func (f families) find(names Alternatives) *dto.MetricFamily {
 }
 
 // sum adds up the values of a metric over its label sets. For a histogram or a summary, sum is the sum of
-// the observed values and count is their number. If the sum is negative or not finite, sum returns nil,
-// because no metric of interest can have such a value.
+// the observed values and count is their number. Both are nil if the sum is not [possible].
 func (f families) sum(names Alternatives) (sum, count *float64) {
 	family := f.find(names)
 	if family == nil || len(family.Metric) == 0 {
@@ -67,10 +66,18 @@ func (f families) sum(names Alternatives) (sum, count *float64) {
 			m.GetHistogram().GetSampleSum() + m.GetSummary().GetSampleSum()
 		c += float64(m.GetHistogram().GetSampleCount() + m.GetSummary().GetSampleCount())
 	}
-	if !(v >= 0) || math.IsInf(v, 0) {
-		return nil, nil
+	if known := possible(v); known != nil {
+		return known, &c
 	}
-	return &v, &c
+	return nil, nil
+}
+
+// possible returns v, or nil if v is negative or not finite, because no metric of interest can have such a value.
+func possible(v float64) *float64 {
+	if !(v >= 0) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
 }
 
 // mean returns the average of a gauge over its label sets.

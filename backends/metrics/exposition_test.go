@@ -14,7 +14,7 @@ func FuzzParse(f *testing.F) {
 		"# TYPE a counter\na{x=\"1\"} 1\na{x=\"2\"} 2e3\nh_count 3\n",
 		"# TYPE h histogram\nh_bucket{le=\"+Inf\"} 3\nh_sum 1.5\nh_count 3\n",
 		"# TYPE s summary\ns{quantile=\"0.5\"} NaN\ns_sum NaN\ns_count 3\n",
-		"a 1e308\na{x=\"1\"} 1e308\n", "a -Inf", "process_start_time_seconds NaN\n", "<html>", "a{", "a 1 1\r\n",
+		"a 1e308\na{x=\"1\"} 1e308\n", "b 1e308\na 1e308\n", "a -Inf", "process_start_time_seconds NaN\n", "<html>", "a{", "a 1 1\r\n",
 	} {
 		f.Add([]byte(text), []byte(text))
 	}

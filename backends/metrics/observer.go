@@ -217,7 +217,12 @@ func (o *Observer) Counts(ctx context.Context) (llmbench.Counts, error) {
 			err = fmt.Errorf("they are not compared: the server prints %d digits of a counter that is at %g", o.source.Names.Digits, *now)
 			return -1
 		}
-		return int(*now - valueOr0(before))
+		d := *now - valueOr0(before)
+		if math.Abs(d) > 1<<53 { // the largest number up to which a float64 holds each integer
+			err = fmt.Errorf("they are not compared: a counter of the server rose by %g", d)
+			return -1
+		}
+		return int(d)
 	}
 	c = llmbench.Counts{
 		Requests:     since(now.requests, o.before.requests),

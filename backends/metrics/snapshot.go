@@ -53,12 +53,12 @@ func (n Names) snapshot(all families) (s snapshot) {
 	s.times = n.times(all)
 	s.starts = all.starts()
 	if misses, _ := all.sum(n.CacheMisses); misses != nil && s.cacheHits != nil {
-		both := *misses + *s.cacheHits
+		both := possible(*misses + *s.cacheHits)
 		if s.cacheQueries == nil {
-			s.cacheQueries = &both
+			s.cacheQueries = both
 		}
 		if len(n.PromptTokens) == 0 {
-			s.promptTokens = &both
+			s.promptTokens = both
 		}
 	}
 	return s

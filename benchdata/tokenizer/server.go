@@ -74,12 +74,11 @@ var tokenizeForms = []tokenizeForm{
 		return body
 	}, func(answer []byte) (int, error) {
 		var a struct{ Count *int }
-		err := json.Unmarshal(answer, &a)
-		if err == nil && (a.Count == nil || *a.Count < 0) {
-			err = errors.New(`no "count"`)
-		}
-		if err != nil {
+		if err := json.Unmarshal(answer, &a); err != nil {
 			return 0, err
+		}
+		if a.Count == nil || *a.Count < 0 {
+			return 0, errors.New(`no "count"`)
 		}
 		return *a.Count, nil
 	}},
@@ -87,11 +86,13 @@ var tokenizeForms = []tokenizeForm{
 		return map[string]any{"content": text, "add_special": false, "parse_special": true}
 	}, func(answer []byte) (int, error) {
 		var a struct{ Tokens []json.RawMessage }
-		err := json.Unmarshal(answer, &a)
-		if err == nil && a.Tokens == nil {
-			err = errors.New(`no "tokens"`)
+		if err := json.Unmarshal(answer, &a); err != nil {
+			return 0, err
 		}
-		return len(a.Tokens), err
+		if a.Tokens == nil {
+			return 0, errors.New(`no "tokens"`)
+		}
+		return len(a.Tokens), nil
 	}},
 	{"TGI and Text Embeddings Inference", func(_, text string) any {
 		return map[string]any{"inputs": text, "add_special_tokens": false}
@@ -101,8 +102,13 @@ var tokenizeForms = []tokenizeForm{
 			return len(batch[0]), nil
 		}
 		var a []json.RawMessage
-		err := json.Unmarshal(answer, &a)
-		return len(a), err
+		if err := json.Unmarshal(answer, &a); err != nil {
+			return 0, err
+		}
+		if a == nil {
+			return 0, errors.New("no list of tokens")
+		}
+		return len(a), nil
 	}},
 }
 

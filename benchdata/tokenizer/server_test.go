@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -272,9 +273,11 @@ func FuzzTokenizeAnswers(f *testing.F) {
 	f.Add([]byte(`{"count":3,"max_model_len":4096,"tokens":[1,2,3],"token_strs":null}`))
 	f.Add([]byte(`{"tokens":[1,{"id":2,"piece":"a"},3]}`))
 	f.Add([]byte(`[{"id":1,"text":"a","start":0,"stop":1}]`))
+	f.Add([]byte(`null`))
+	f.Add([]byte(`{"tokens":4,"tokens":[1]}`))
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		for _, form := range tokenizeForms {
-			if n, err := form.count(answer); n < 0 || n > len(answer) && form.servers != "vLLM and SGLang" || err != nil && n != 0 {
+			if n, err := form.count(answer); n < 0 || n > len(answer) && form.servers != "vLLM and SGLang" || err != nil && n != 0 || err == nil && string(bytes.TrimSpace(answer)) == "null" {
 				t.Errorf("%s: %q is %d tokens, %v", form.servers, answer, n, err)
 			}
 		}
