@@ -195,7 +195,8 @@ func (o *overhead) judgeGap() {
 	case negative:
 		o.note("the gateway holds back the first token: it adds %.3g ms to the first and %.3g ms to the last: what it adds to gaps is below 0, and omitted", first.Seconds()*1000, later.Seconds()*1000)
 	case hasRange && high < 0:
-		o.note("added-itl-ms is omitted, because it is below 0 (%.3g): the gateway delays the first tokens of an answer a little more than the last", gap)
+		o.note("added-itl-ms is below 0 (%.3g): the gateway delays the first tokens of an answer a little more than the last", gap)
+		return
 	case !hasRange && gap < 0 && first-later >= leastHeld:
 		o.note("added-itl-ms is omitted, because it is below 0 (%.3g), and %d rounds or more would tell whether by chance", gap, minObservations)
 	default:

@@ -94,7 +94,7 @@ func (r *Report) decision(rows []*Row) *table {
 		case row.Margin != nil:
 			allowed = row.Gate + " worse"
 		}
-		t.rows = append(t.rows, []string{name(row), row.Old.text(row.Unit), row.New.text(row.Unit), row.changeText(), allowed, row.verdictText()})
+		t.rows = append(t.rows, []string{name(row), row.Old.text(row.Unit), row.New.text(row.Unit), row.ChangeText(), allowed, row.verdictText()})
 	}
 	return t
 }
@@ -109,7 +109,7 @@ func (row *Row) excess() float64 {
 	if row.Limit != nil || row.Change == nil || row.Margin == nil {
 		return math.Inf(+1)
 	}
-	return row.worse() - *row.Margin
+	return row.above(row.worse())
 }
 
 // rest says how many rows Brief does not show. It returns "" if there are none.

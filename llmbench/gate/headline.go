@@ -62,11 +62,11 @@ func (r *Report) sentence() string {
 		return s
 	case r.Verdict == Regression:
 		s := r.worst(Regression, "", func(row *Row) (float64, string) {
-			text := row.changeText()
+			text := row.ChangeText()
 			if row.Limit != nil || row.Change == nil { // a budget, or the old median is 0
 				return math.Inf(+1), text
 			}
-			return row.worse() - *row.Margin, text
+			return row.excess(), text
 		})
 		if noisy > 0 {
 			s += fmt.Sprintf("; %d cannot be judged", noisy)
@@ -88,22 +88,22 @@ func (r *Report) sentence() string {
 			case row.Limit != nil && !row.Lacks:
 				return math.Inf(+1), ""
 			case row.Lacks:
-				return math.Inf(+1), row.changeText() + ", " + row.lackText()
+				return math.Inf(+1), row.ChangeText() + ", " + row.lackText()
 			case row.Noise == nil:
-				return math.Inf(+1), row.changeText() + ", noise unknown"
+				return math.Inf(+1), row.ChangeText() + ", noise unknown"
 			case row.Few && row.Change == nil: // the old median is 0
-				return math.Inf(+1), row.changeText() + ", too few samples"
+				return math.Inf(+1), row.ChangeText() + ", too few samples"
 			case row.Few:
-				return row.worse() - *row.Margin, row.changeText() + ", too few samples"
+				return row.excess(), row.ChangeText() + ", too few samples"
 			}
-			return *row.Noise - *row.Margin, row.changeText() + ", noise " + row.share(*row.Noise, 2)
+			return row.above(*row.Noise), row.ChangeText() + ", noise " + row.Size(*row.Noise, 2)
 		})
 	}
 	return r.worst(Pass, " not shown to be within the margin", func(row *Row) (float64, string) {
 		if row.Bound == nil {
-			return math.Inf(+1), row.changeText()
+			return math.Inf(+1), row.ChangeText()
 		}
-		return math.Abs(*row.Bound) - *row.Margin, row.changeText() + ", at worst " + row.percent(row.Bound, 2)
+		return row.above(math.Abs(*row.Bound)), row.ChangeText() + ", at worst " + row.percent(row.Bound, 2)
 	})
 }
 
@@ -158,17 +158,16 @@ func (r *Report) countWithin() (n int) {
 // if that is not known.
 func (r *Report) found() string {
 	var least *Row
-	above := func(row *Row) float64 { return math.Abs(*row.Detectable) - *row.Margin }
 	for i := range r.Rows {
-		if row := &r.Rows[i]; row.PAdjusted != nil && row.Detectable != nil && (least == nil || above(row) > above(least)) {
+		if row := &r.Rows[i]; row.PAdjusted != nil && row.Detectable != nil && (least == nil || row.above(math.Abs(*row.Detectable)) > least.above(math.Abs(*least.Detectable))) {
 			least = row
 		}
 	}
 	if least == nil {
 		return ""
 	}
-	size := least.share(math.Abs(*least.Detectable), 2)
-	if !least.Points && math.Abs(*least.Detectable) >= 1 {
+	size := least.Size(math.Abs(*least.Detectable), 2)
+	if !least.Points && !least.Amounts && math.Abs(*least.Detectable) >= 1 {
 		size = fmt.Sprintf("%.0f%%", 100*math.Abs(*least.Detectable))
 	}
 	return fmt.Sprintf("a regression of %s would have been found in %.0f%% of such comparisons", size, 100*r.Power)
@@ -183,7 +182,20 @@ func (row *Row) within() bool {
 	return row.worse() <= *row.Margin+rounding && *row.Noise <= *row.Margin+rounding
 }
 
-// worse returns by how much the row got worse, as a share. It is negative if new is better.
+// above returns by how much a size exceeds the margin. Of amounts it is a share of the old median, or of the margin if that
+// is more, so that rows can be compared.
+func (row *Row) above(size float64) float64 {
+	if !row.Amounts {
+		return size - *row.Margin
+	}
+	of := *row.Margin
+	if row.Old.Median != nil {
+		of = max(of, math.Abs(*row.Old.Median))
+	}
+	return (size - *row.Margin) / of
+}
+
+// worse returns by how much the row got worse, as a share or an amount. It is negative if new is better.
 func (row *Row) worse() float64 {
 	if row.Better == "higher" {
 		return -*row.Change
@@ -202,7 +214,7 @@ func (r *Report) worst(v Verdict, what string, measure func(*Row) (size float64,
 		}
 		if size, text := measure(row); name == "" || size > largest {
 			if name = fmt.Sprintf("%s %s", begin(row), row.limitOr(text)); row.Limit == nil {
-				name += fmt.Sprintf(" (margin %s)", row.share(*row.Margin, 4))
+				name += fmt.Sprintf(" (margin %s)", row.Size(*row.Margin, 4))
 			}
 			largest = size
 		}

@@ -244,7 +244,7 @@ func (p pair) cell(unit string, rule rule, o Options) decide.Cell {
 	case o.NewFirst != nil && p.has(unit) && p.paired(len(o.NewFirst)):
 		c.Old, c.New, c.Rounds = p.complete(unit)
 	}
-	c.Margin = rule.margin.of(summarize(c.Old).Median, unit)
+	c.Margin, c.Amounts = rule.margin.of(summarize(c.Old).Median, unit)
 	return c
 }
 
@@ -253,7 +253,7 @@ func (p pair) row(unit string, rule rule, c decide.Cell) Row {
 	row := Row{Pkg: p.either().pkg, Name: p.either().name, Unit: unit, Better: rule.direction(),
 		Old: p.old.summary(unit), New: p.new.summary(unit), Verdict: NotGated}
 	if rule.gated {
-		row.Margin, row.Points, row.Verdict = &c.Margin, rule.margin.points, CannotJudge
+		row.Margin, row.Points, row.Amounts, row.Verdict = &c.Margin, rule.margin.points, c.Amounts, CannotJudge
 		row.Gate = rule.margin.text(unit)
 		switch {
 		case row.Old.N == 0:
@@ -283,6 +283,8 @@ func (p pair) row(unit string, rule rule, c decide.Cell) Row {
 		row.Change = known(change.Change(change.Estimate().Difference))
 	case *row.Old.Median == *row.New.Median:
 		row.Change = known(0)
+	case c.Amounts:
+		row.Change = known(*row.New.Median - *row.Old.Median)
 	default:
 		row.Change = known(*row.New.Median / *row.Old.Median - 1)
 	}

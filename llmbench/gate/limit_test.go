@@ -30,7 +30,7 @@ func TestBudgets(t *testing.T) {
 		{"across", "Unit p99-ttft-ns better=lower max=2ms", around("p99-ttft-ns", 2e6, 10),
 			"cannot judge: time to first token, p99, A: 2.000ms ± 0%, budget at most 2.000ms: the budget is within the interval of the median: want more samples or a quieter machine"},
 		{"in nanoseconds", "Unit p99-ttft-ns better=lower max=2e6", around("p99-ttft-ns", 2.1e6, 10), "regression: time to first token, p99, A: 2.100ms ± 0%, budget at most 2.000ms: exceeded"},
-		{"milliseconds", "Unit added-ttft-ms better=lower max=2ms", around("added-ttft-ms", 2.1, 10), "regression: A added-ttft-ms: 2.100 ± 0%, budget at most 2.000: exceeded"},
+		{"milliseconds", "Unit added-ttft-ms better=lower max=2ms", around("added-ttft-ms", 2.1, 10), "regression: added to the first token, A: 2.100ms ± 0%, budget at most 2.000ms: exceeded"},
 		{"seconds", "Unit mean-ttft-ns better=lower max=0.8s", around("mean-ttft-ns", 0.79e9, 10), "pass: 1 row within budget"},
 		{"at least, missed", "Unit output-tok/s better=higher min=500", around("output-tok/s", 490, 10), "regression: output tokens per second, A: 490.0 ± 0%, budget at least 500.0: missed"},
 		{"at least", "Unit output-tok/s better=higher min=500", around("output-tok/s", 510, 10), "pass: 1 row within budget"},

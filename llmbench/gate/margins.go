@@ -1,8 +1,13 @@
 package gate
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 )
 
 // A UnitNoise says how much equal versions differ in a unit. It is computed from a report that compares a
@@ -11,10 +16,16 @@ type UnitNoise struct {
 	Unit   string // as Row.Unit
 	Better string // as Row.Better
 	Rows   int
-	Noise  float64 // the largest Row.Noise of the unit, as a share
-	// Margin is a recommended margin for the unit, as a share. It is at least 1.5 times the noise, because
-	// the noise may be larger on other days, and is rounded up to a multiple of 0.5 %, or of 1 % above 5 %.
+	Noise  float64 // the largest Row.Noise that is a share
+	// Margin is a recommended margin for the unit, as a share; 0 if all rows have Row.Amounts. It is at least 1.5 times
+	// the noise, because the noise may be larger on other days, and is rounded up to a multiple of 0.5 %, or of 1 % above
+	// 5 %.
 	Margin float64
+	// AmountNoise is the largest Row.Noise of rows with Row.Amounts, in Unit.
+	AmountNoise float64
+	// Amount is 1.5 times AmountNoise, rounded up to two digits, or the margin of these rows if they have no noise; 0 if
+	// there are none.
+	Amount float64
 }
 
 // Noise returns the noise of all units with a direction, in the order of the rows. It omits units whose
@@ -30,11 +41,15 @@ func (r *Report) Noise() []UnitNoise {
 			i = len(all)
 			all = append(all, UnitNoise{Unit: row.Unit, Better: row.Better})
 		}
-		all[i].Rows++
-		all[i].Noise = max(all[i].Noise, *row.Noise)
-	}
-	for i := range all {
-		all[i].Margin = margin(all[i].Noise)
+		u := &all[i]
+		u.Rows++
+		if row.Amounts {
+			u.AmountNoise = max(u.AmountNoise, *row.Noise)
+			u.Amount = cmp.Or(roundedUp(1.5*u.AmountNoise), *row.Margin)
+			continue
+		}
+		u.Noise = max(u.Noise, *row.Noise)
+		u.Margin = margin(u.Noise)
 	}
 	return slices.DeleteFunc(all, func(u UnitNoise) bool { return u.Margin >= 1 })
 }
@@ -46,4 +61,37 @@ func margin(noise float64) float64 {
 		step = 0.01
 	}
 	return max(1, math.Ceil(1.5*noise/step-1e-9)) * step
+}
+
+// Text returns the noise for a reader: "4.21%", "80.00µs" or "4.21%,80.00µs".
+func (u UnitNoise) Text() string {
+	share, absolute := fmt.Sprintf("%.2f%%", 100*u.Noise), amount(u.AmountNoise, u.Unit)
+	switch {
+	case u.Amount == 0:
+		return share
+	case u.Margin == 0:
+		return absolute
+	}
+	return share + "," + absolute
+}
+
+// Gate returns the recommended margin as the value of gate= in a Unit line: "5%", "0.12" or "5%,0.12".
+func (u UnitNoise) Gate() string {
+	share, amount := fmt.Sprintf("%.3g%%", 100*u.Margin), strconv.FormatFloat(u.Amount, 'g', -1, 64)
+	switch {
+	case u.Amount == 0:
+		return share
+	case u.Margin == 0:
+		return amount
+	}
+	return share + "," + amount
+}
+
+// roundedUp returns the smallest number of two digits that is at least v, or 0 for 0.
+func roundedUp(v float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	step := math.Pow10(int(math.Floor(math.Log10(v))) - 1)
+	return numbers.Rounded(math.Ceil(v/step-1e-9)*step, 12)
 }

@@ -220,26 +220,25 @@ func (m *matcher) checkGated(p pair, unit string) {
 		m.onlyOld(p.old, unit)
 		return
 	}
+	r := ruleOf(m.rules, unit)
+	old := summarize(p.old.values[unit]).Median
+	margin, amounts := r.margin.of(old, unit)
 	for _, side := range m.sides(p) {
 		values := side.s.values[unit]
-		if side.s.missing(unit) > 0 && ruleOf(m.rules, unit).margin.points {
+		if side.s.missing(unit) > 0 && r.margin.points {
 			m.problemf(side.f, side.s, unit, "in %d of %s: want a value in each", len(values), numbers.Count(side.s.expected(), "result"))
 			continue
 		}
-		if least := slices.Min(values); least < 0 && usable(least) {
-			m.problemf(side.f, side.s, unit, "%v: want 0 or more, since a margin is a share", least)
+		if least := slices.Min(values); least < 0 && !amounts && usable(least) {
+			m.problemf(side.f, side.s, unit, "%v: want 0 or more, or a margin that is an amount, such as gate=%s", least, exampleOf(unit))
 		}
 		m.checkCounts(side.f, side.s, unit)
 	}
-	if ruleOf(m.rules, unit).margin.points {
-		return
-	}
-	old, r := summarize(p.old.values[unit]).Median, ruleOf(m.rules, unit)
 	switch {
-	case old == nil || len(p.old.values[unit]) < m.options.Planned:
-	case *old == 0 && (r.better > 0 || r.margin.amount > 0):
-		m.problemf(m.old, p.old, unit, "the median is 0: want more, since a margin is a share of the median; a budget, max= or min=, needs no old values")
-	case r.better > 0 && r.margin.of(old, unit) >= 1:
+	case r.margin.points || old == nil || len(p.old.values[unit]) < m.options.Planned:
+	case *old == 0 && r.better > 0:
+		m.problemf(m.old, p.old, unit, "the median is 0, and higher is better: want more; a budget, min=, needs no old values")
+	case r.better > 0 && amounts && margin >= *old:
 		m.problemf(m.old, p.old, unit, "the median is %s, and gate= allows %s less: want a margin that is less than the median", amount(*old, unit), r.margin.text(unit))
 	}
 }

@@ -49,7 +49,7 @@ func (r *Report) moves(except ...*Row) []string {
 			}
 		}
 		all = append(all, move{size, fmt.Sprintf("%s: %s, %s: %s to %s", name(&row),
-			row.changeText(), how, amount(old, row.Unit), amount(new, row.Unit))})
+			row.ChangeText(), how, amount(old, row.Unit), amount(new, row.Unit))})
 	}
 	slices.SortStableFunc(all, func(a, b move) int { return cmp.Compare(b.size, a.size) })
 	var lines []string

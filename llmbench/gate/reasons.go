@@ -28,7 +28,7 @@ func (r *Report) reasons(except ...*Row) []string {
 		case row.Limit != nil && !row.Lacks && (row.Verdict == Regression || row.Verdict == CannotJudge && row.PAdjusted != nil):
 			lines = append(lines, fmt.Sprintf("%s %s", begin(row), row.limitReason()))
 		case row.Verdict == Regression:
-			lines = append(lines, fmt.Sprintf("%s %s, may be %s worse", begin(row), row.changeText(), row.share(*row.Margin, 4)))
+			lines = append(lines, fmt.Sprintf("%s %s, may be %s worse", begin(row), row.ChangeText(), row.Size(*row.Margin, 4)))
 		}
 	}
 	for i := range r.Rows {
@@ -38,7 +38,7 @@ func (r *Report) reasons(except ...*Row) []string {
 			lines = append(lines, fmt.Sprintf("%s %s", begin(row), row.noiseText()))
 		} else if r.NoWorse && row.Verdict == Pass && row.Margin != nil && r.Settled {
 			lines = append(lines, fmt.Sprintf("%s may be %s, worse than the margin of %s allows: want %s",
-				begin(row), row.percent(row.Bound, 2), row.share(*row.Margin, 4), row.wants()))
+				begin(row), row.percent(row.Bound, 2), row.Size(*row.Margin, 4), row.wants()))
 		}
 	}
 	for _, g := range r.grouped() {
@@ -66,19 +66,19 @@ func (row *Row) noiseText() string {
 	case row.Noise == nil:
 		return "the noise is not known: want a quieter machine or more samples"
 	case row.Few:
-		return fmt.Sprintf("cannot judge: %s is worse than the margin of %.4g%% by more than the noise, %.2g%%, but too few samples show it (p worse %s): want about %d samples a side",
-			row.changeText(), 100**row.Margin, 100**row.Noise, decimals(row.PAdjusted), row.Wanted)
+		return fmt.Sprintf("cannot judge: %s is worse than the margin of %s by more than the noise, %s, but too few samples show it (p worse %s): want about %d samples a side",
+			row.ChangeText(), row.Size(*row.Margin, 4), row.Size(*row.Noise, 2), decimals(row.PAdjusted), row.Wanted)
 	case row.Detectable == nil && *row.Noise <= *row.Margin:
-		return fmt.Sprintf("cannot judge: with noise of %.2g%%, no regression would be found, however large: want a quieter machine or more samples", 100**row.Noise)
+		return fmt.Sprintf("cannot judge: with noise of %s, no regression would be found, however large: want a quieter machine or more samples", row.Size(*row.Noise, 2))
 	case row.Points:
 		return fmt.Sprintf("cannot judge: the counts allow errors of %s, more than the margin of %s: want about %d samples a side, more observations in each, or a wider margin",
-			row.share(*row.Noise, 2), row.share(*row.Margin, 4), row.Wanted)
+			row.Size(*row.Noise, 2), row.Size(*row.Margin, 4), row.Wanted)
 	case row.Wanted == 0:
-		return fmt.Sprintf("cannot judge: the noise, %.2g%%, is more than the margin of %.4g%%: want a quieter machine, more samples or a wider margin",
-			100**row.Noise, 100**row.Margin)
+		return fmt.Sprintf("cannot judge: the noise, %s, is more than the margin of %s: want a quieter machine, more samples or a wider margin",
+			row.Size(*row.Noise, 2), row.Size(*row.Margin, 4))
 	}
-	return fmt.Sprintf("cannot judge: the noise, %.2g%%, is more than the margin of %.4g%%: want a quieter machine, about %d samples a side or a wider margin",
-		100**row.Noise, 100**row.Margin, row.Wanted)
+	return fmt.Sprintf("cannot judge: the noise, %s, is more than the margin of %s: want a quieter machine, about %d samples a side or a wider margin",
+		row.Size(*row.Noise, 2), row.Size(*row.Margin, 4), row.Wanted)
 }
 
 // wants says what a row needs to be shown to be no worse.

@@ -99,9 +99,11 @@ type Row struct {
 	Unit   string   `json:"unit"`
 	Better string   `json:"better,omitempty"` // "higher", "lower", or "" if not known
 	Margin *float64 `json:"margin"`           // the share of the old value by which new may be worse; nil if the row is not gated
-	// Gate is the margin as the Unit line states it, such as "5%" or "5% or 500.0µs". An amount is a share of the old
-	// median in Margin.
+	// Gate is the margin as the Unit line states it, such as "5%" or "5% or 500.0µs".
 	Gate string `json:"gate,omitempty"`
+	// Amounts says that the margin is an amount. Margin, Change, Bound, Detectable and Noise are then differences of
+	// values, in Unit.
+	Amounts bool `json:"amounts,omitempty"`
 	// Points says that values are percentages of observations, and that counts of observations are
 	// compared. Margin, Change, Bound, Detectable and Noise are then differences of percentages: 0.02 is
 	// two percentage points. Change is computed from the percentages over all observations.
@@ -111,7 +113,7 @@ type Row struct {
 	// Pairs is the number of rounds in which both sides have a value, if the samples are pairs and some
 	// results lack the value. Only these rounds are compared.
 	Pairs int `json:"pairs,omitempty"`
-	// Change is new median / old median - 1. If the samples are pairs, it is instead the mean change from
+	// Change is new median / old median - 1, or new median - old median if the margin is an amount. If the samples are pairs, it is instead the mean change from
 	// old to new within a pair. A steady drift of the machine is subtracted, and the changes of disturbed
 	// pairs are limited.
 	Change *float64 `json:"change"`

@@ -24,7 +24,7 @@ func TestFilesOfRounds(t *testing.T) {
 			marked[side] += RoundLine(i+1, newFirst[i] == (side == 1)) + sample
 		}
 	}
-	change := func(r *Report) string { return r.Rows[0].changeText() + " " + decimals(r.Rows[0].PAdjusted) }
+	change := func(r *Report) string { return r.Rows[0].ChangeText() + " " + decimals(r.Rows[0].PAdjusted) }
 	pairs := judge(t, gateOp, sides[0], sides[1], Options{NewFirst: newFirst})
 	files := judge(t, gateOp, marked[0], marked[1], Options{})
 	assert.Equal(t, change(files), change(pairs))

@@ -52,7 +52,7 @@ func (r *Report) tables() (gated, others []*table, silent int) {
 				others = append(others, t)
 			}
 		}
-		cells := []string{label(row), row.Old.text(row.Unit), row.New.text(row.Unit), row.changeText(), decimals(row.P), row.nText()}
+		cells := []string{label(row), row.Old.text(row.Unit), row.New.text(row.Unit), row.ChangeText(), decimals(row.P), row.nText()}
 		if t.gated {
 			cells = append(cells, row.percent(row.Bound, 1), row.percent(row.Detectable, 1), decimals(row.PAdjusted), row.verdictText())
 		}
@@ -143,6 +143,9 @@ func (s Summary) text(unit string) string {
 // for example "31.56ms" for 31560000 ns, and an amount of memory has the symbol B with a prefix. Other
 // values have a prefix only from 1000 on: "1.305k" for 1305 tok/s, but "0.5794" for 0.5794 %.
 func amount(v float64, unit string) string {
+	if in := nanoseconds(unit); in > 1 { // benchunit knows ns alone
+		v, unit = v*in, "ns"
+	}
 	factor, tidied := benchunit.Tidy(1, unit)
 	symbol := ""
 	numerator, _, _ := strings.Cut(tidied, "/")
@@ -161,7 +164,8 @@ func amount(v float64, unit string) string {
 	return benchunit.Scale(v*factor, benchunit.ClassOf(tidied)) + symbol
 }
 
-func (row *Row) changeText() string {
+// ChangeText returns the change with its sign, such as "+5.10%", "+1.00 points" or "-0.20ms".
+func (row *Row) ChangeText() string {
 	if row.Change == nil && row.P != nil {
 		return "from 0"
 	}
@@ -170,15 +174,24 @@ func (row *Row) changeText() string {
 
 // percent formats a change of the row with its sign, or returns "-" if the change is not known.
 func (row *Row) percent(v *float64, precision int) string {
-	if row.Points && v != nil {
+	switch {
+	case v == nil:
+	case row.Amounts && *v > 0:
+		return "+" + amount(*v, row.Unit)
+	case row.Amounts:
+		return amount(*v, row.Unit)
+	case row.Points:
 		return fmt.Sprintf("%+.*f points", precision, 100**v)
 	}
 	return percent(v, precision)
 }
 
-// share formats a margin, or the noise of the row.
-func (row *Row) share(v float64, digits int) string {
-	if row.Points {
+// Size formats a margin, or the noise of the row, with at most so many digits: "5%", "2 percentage points" or "500.0µs".
+func (row *Row) Size(v float64, digits int) string {
+	switch {
+	case row.Amounts:
+		return amount(v, row.Unit)
+	case row.Points:
 		return fmt.Sprintf("%.*g percentage points", digits, 100*v)
 	}
 	return fmt.Sprintf("%.*g%%", digits, 100*v)

@@ -18,7 +18,7 @@ import (
 //	Unit p99-ttft-ns better=lower gate=5%,0.5ms
 //	Unit accuracy-% better=higher gate=2pp of=checked-req
 //
-// The third one is the larger of both.
+// The third one is the larger of both. Against an amount, differences are tested, so that values may be 0 or negative.
 type unitMargin struct {
 	share  float64 // of the old value, or 0.01 for each percentage point
 	amount float64 // in the tidied unit; 0 for none
@@ -63,22 +63,27 @@ func parseMargin(s, unit string) (unitMargin, error) {
 	return m, nil
 }
 
-func wantMargin(unit string) error {
-	example := "3"
+// exampleOf returns an amount of a unit, for errors.
+func exampleOf(unit string) string {
 	if nanoseconds(unit) > 0 {
-		example = "0.5ms"
+		return "0.5ms"
 	}
-	return fmt.Errorf("want a percentage from 0%% to less than 100%%, percentage points such as 2pp, an amount such as %s, 5%%,%[1]s for the larger of both, or none", example)
+	return "3"
 }
 
-// of returns the margin as a share of the median of old values in the given unit. Percentage points are returned as they
-// are, and so is the share if the median is not known or 0, because no share of 0 is an amount.
-func (m unitMargin) of(median *float64, unit string) float64 {
-	if m.amount == 0 || median == nil || !(*median > 0) {
-		return m.share
-	}
+func wantMargin(unit string) error {
+	return fmt.Errorf("want a percentage from 0%% to less than 100%%, percentage points such as 2pp, an amount such as %s, 5%%,%[1]s for the larger of both, or none", exampleOf(unit))
+}
+
+// of returns the margin for old values with the given median. If amounts is true, the margin is an amount of the given
+// unit, otherwise a share of the median, or one in percentage points.
+func (m unitMargin) of(median *float64, unit string) (margin float64, amounts bool) {
 	factor, _ := benchunit.Tidy(1, unit)
-	return max(m.share, numbers.Rounded(m.amount/factor / *median, 14))
+	amount := numbers.Rounded(m.amount/factor, 12)
+	if m.amount == 0 || m.share > 0 && median != nil && m.share**median > amount {
+		return m.share, false
+	}
+	return amount, true
 }
 
 // text returns the margin as its rule states it, such as "5%" or "5% or 500.0µs" for values in the given unit.

@@ -13,7 +13,8 @@ type UnitRule struct {
 	Better string  // "higher", "lower", or "" if not known
 	Gated  bool    // the unit has a margin
 	Points bool    // values are percentages of observations, and Margin is in percentage points
-	Margin float64 // a share, or 0.01 for each percentage point; 0 for a margin that is an amount
+	Margin float64 // a share, or 0.01 for each percentage point; 0 for a margin that is an amount alone
+	Amount bool    // the margin is an amount, or has one: values may be 0 or negative
 	// Withheld says whose doing it is that figures are missing in results with the unit: "server", "client", or "" if the
 	// unit says nothing about that. Says are the words of the Unit line; see [Withheld].
 	Withheld, Says string
@@ -39,7 +40,7 @@ func UnitRules(units File, lines []*benchfmt.UnitMetadata) (map[string]UnitRule,
 	rules, problems := readRules(over, &results{}, &results{units: lines})
 	all := map[string]UnitRule{}
 	for unit, r := range rules {
-		u := UnitRule{Better: r.direction(), Gated: r.gated, Points: r.margin.points, Margin: r.margin.share, Withheld: r.withheld, Says: r.says}
+		u := UnitRule{Better: r.direction(), Gated: r.gated, Points: r.margin.points, Margin: r.margin.share, Amount: r.margin.amount > 0, Withheld: r.withheld, Says: r.says}
 		if r.sameBy != nil {
 			u.same = &r.same
 		}

@@ -19,8 +19,9 @@ type Unit struct {
 	// Means defines the unit in one sentence. If the sentence does not say otherwise, only successful requests
 	// count.
 	Means string
-	// Gate is the largest relative loss, such as "2%", that benchgate does not call a regression. It is ""
-	// if benchgate does not judge the unit.
+	// Gate is the largest loss that benchgate does not call a regression, as after gate= in a Unit line: a share such as
+	// "2%", an amount such as "0.5ms", or "5%,0.5ms" for the larger of both. Values of a unit whose Gate has an amount may
+	// be 0 or negative. Gate is "" if benchgate does not judge the unit.
 	Gate string
 	// Of and Apart are for a percentage whose Gate is in percentage points, such as "2pp". Of is the unit
 	// for the number of observations, which benchgate needs to compare counts. Apart is "", or a unit whose

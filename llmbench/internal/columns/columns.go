@@ -128,6 +128,8 @@ var Titles = map[string]string{
 	sample.SLORate: "SLO kept up to", sample.SLOUsers: "SLO kept up to users", "slo-missed-req/s": "SLO missed at", "slo-missed-concurrency": "SLO missed at users",
 	sample.SLOUncertifiedRate: "SLO kept up to, not certain", sample.SLOUncertifiedUsers: "SLO kept up to users, not certain",
 	sample.KneeUsers: "knee at users", "knee-output-tok/s": "output at the knee", "agree-prefix-tok/req": "equal tokens at the beginning",
+	"added-ttft-ms": "added to the first token", "added-itl-ms": "added to each next token", "added-e2e-ms": "added to an answer", "added-whole-ms": "added to an answer that is not streamed",
+	"added-p99-ttft-ms": "added to the first token, p99", "added-p99-e2e-ms": "added to an answer, p99", "added-p99-whole-ms": "added to an answer that is not streamed, p99",
 	sample.P99ReadLag: "read late by, p99",
 	sample.RunTime:    "run time", "start-to-ready-ns": "start until ready", "start-to-first-token-ns": "start until the first token",
 }

@@ -329,7 +329,11 @@ func TestUnsoundRunsAreNoBaseline(t *testing.T) {
 func TestWhatIsLeftOutIsNamed(t *testing.T) {
 	p := project{nights: 40, rows: 1, noise: 0.01}
 	p.edit = func(night int, lines []string) []string {
-		lines[0] = "Unit stalls/op better=lower gate=5%\n" + lines[0] + " 0 stalls/op"
+		added := 0.2
+		if night == 39 {
+			added = -0.1
+		}
+		lines[0] = fmt.Sprintf("Unit stalls/op better=lower gate=5%%\nUnit added/op better=lower gate=10%%,0.5\n%s 0 stalls/op %v added/op", lines[0], added)
 		return lines
 	}
 	runs := p.runs(t)
@@ -337,7 +341,7 @@ func TestWhatIsLeftOutIsNamed(t *testing.T) {
 	r, err := p.reader.Check(runs, defaults)
 	assert.NilError(t, err)
 	assert.Equal(t, r.Verdict, Nothing, r.Summary)
-	assert.DeepEqual(t, r.LeftOut, []string{"1 rerun of gone, which the history does not have", "serving.Serving/concurrency=1-8: stalls/op is 0: want more than 0"})
+	assert.DeepEqual(t, r.LeftOut, []string{"1 rerun of gone, which the history does not have", "serving.Serving/concurrency=1-8: stalls/op is 0: want more than 0", "serving.Serving/concurrency=1-8: added/op is -0.1: want more than 0"})
 }
 
 func TestMissingBenchmark(t *testing.T) {

@@ -31,7 +31,7 @@ func (c *checker) values(night int) []watch.Value {
 			if cell.Value <= 0 {
 				why := fmt.Sprintf("%s: %s is %v: want more than 0", c.reader.shortName(cell.Row), c.unit(cell.Unit), cell.Value)
 				cell.Value = 0
-				if _, before := c.ids[series{cell, epoch}]; before {
+				if _, before := c.ids[series{cell, epoch}]; before && !rule.Amount {
 					c.report.Unsound = append(c.report.Unsound, why)
 				} else {
 					c.report.LeftOut = append(c.report.LeftOut, why)

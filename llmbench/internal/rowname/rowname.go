@@ -163,9 +163,10 @@ func inWords(part string) string {
 	return compare.Load(load, v)
 }
 
-// Unit spells a unit: "time to first token, p50". A unit that package sample does not have stays as it is.
+// Unit spells a unit: "time to first token, p50". A unit that neither package sample nor columns.Titles has stays as it is,
+// and so does tok/s, which may be any tokens of another program.
 func Unit(unit string) string {
-	if _, known := sample.Find(sample.Units, unit); !known {
+	if _, known := sample.Find(sample.Units, unit); !known && (columns.Titles[unit] == "" || unit == sample.TokenRate) {
 		return unit
 	}
 	return columns.Words(unit)

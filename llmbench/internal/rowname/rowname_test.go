@@ -49,7 +49,7 @@ func TestUnit(t *testing.T) {
 		"fail-%":        "failed requests (%)",
 		"ns/op":         "ns/op",
 		"own-tok/s":     "own-tok/s",
-		"added-ttft-ms": "added-ttft-ms",
+		"added-ttft-ms": "added to the first token",
 	} {
 		assert.Equal(t, Unit(unit), want)
 	}

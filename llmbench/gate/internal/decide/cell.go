@@ -1,12 +1,19 @@
 package decide
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // A Cell holds the old and the new samples of one gated row.
 type Cell struct {
-	Old, New []float64 // finite, not negative, not empty
+	Old, New []float64 // finite, not empty, and not negative without Amounts
 	Better   int       // +1: higher is better, -1: lower is better
 	Margin   float64   // the share of the old value by which new may be worse without being a regression
+	// Amounts says that Margin and all changes are differences of values, in their unit, and no shares of the old value.
+	// Values may then be 0 or negative.
+	Amounts bool
 	// NewFirst[i] is true if the new version ran first in round i. It is nil if the samples are not pairs.
 	NewFirst []bool
 	// InTurns states that the samples of a pair were taken in turns, again and again, so that no drift is
@@ -73,17 +80,32 @@ func (c Cell) place(values []float64) []float64 {
 }
 
 // shifted returns the old values shifted by the margin: multiplied by 1+margin if lower is better, by
-// 1-margin if higher is better.
+// 1-margin if higher is better. An amount is added or subtracted.
 func (c Cell) shifted() []float64 {
-	if c.Margin == 0 {
+	switch {
+	case c.Margin == 0:
 		return c.Old
+	case c.Amounts:
+		return mapped(c.Old, func(x float64) float64 { return x - float64(c.Better)*c.Margin })
 	}
 	return scaled(c.Old, 1-float64(c.Better)*c.Margin)
 }
 
+// size returns the amount that differences of amounts are shares of, so that they are about 1: the largest absolute value.
+func (c Cell) size() float64 {
+	largest := c.Margin
+	for _, x := range slices.Concat(c.Old, c.New) {
+		largest = max(largest, math.Abs(x))
+	}
+	return cmp.Or(largest, 1)
+}
+
 // Change converts a difference, as in an [Estimate], into a change: a share of the old value, with its
-// sign. It is infinite if the old value is 0.
+// sign, or an amount. A share is infinite if the old value is 0.
 func (c Cell) Change(difference float64) float64 {
+	if c.Amounts {
+		return -float64(c.Better) * (c.Margin + difference*c.size())
+	}
 	ratio := math.Inf(+1)
 	if !(difference >= 2) {
 		ratio = (1 + difference/2) / (1 - difference/2)
@@ -100,7 +122,7 @@ func (c Cell) Reversed() Cell {
 	if c.Limit != nil {
 		return c
 	}
-	r := Cell{Old: c.New, New: c.Old, Better: c.Better, InTurns: c.InTurns, Rounds: c.Rounds, Marks: c.Marks}
+	r := Cell{Old: c.New, New: c.Old, Better: c.Better, Amounts: c.Amounts, InTurns: c.InTurns, Rounds: c.Rounds, Marks: c.Marks}
 	if c.Trials != nil {
 		r.Trials = &Trials{Old: c.Trials.New, New: c.Trials.Old}
 	}

@@ -103,12 +103,18 @@ func TestFalseAlarmsAreExact(t *testing.T) {
 			n, rows  int
 			alpha    float64
 			withheld bool // the slowest values are withheld
-		}{{6, 1, 0.025, false}, {8, 3, 0.025, false}, {8, 12, 0.1, false}, {10, 3, 0.025, true}, {14, 2, 0.025, false}, {14, 2, 0.025, true}} {
+			amounts  bool // differences of values around 0 are compared
+		}{{6, 1, 0.025, false, false}, {8, 3, 0.025, false, false}, {8, 12, 0.1, false, false}, {10, 3, 0.025, true, false}, {14, 2, 0.025, false, false}, {14, 2, 0.025, true, false}, {8, 3, 0.025, false, true}, {10, 3, 0.025, true, true}} {
 			if c.n == 14 && i > 1 {
 				continue // because this case takes long
 			}
 			s := setting{disturbance: d, rows: c.rows, n: c.n, sd: 0.01}
 			cells := s.take(s.random(0), c.n)
+			for i := range cells {
+				if c.amounts {
+					cells[i] = cells[i].amounts(100)
+				}
+			}
 			f := flips(c.n)
 			worse, less := 0, make([]int, c.rows)
 			for way := range f.ways {
@@ -137,6 +143,13 @@ func TestFalseAlarmsAreExact(t *testing.T) {
 			}
 		}
 	}
+}
+
+// amounts returns c with the values less zero, and as amounts.
+func (c Cell) amounts(zero float64) Cell {
+	less := func(xs []float64) []float64 { return each(len(xs), func(i int) float64 { return xs[i] - zero }) }
+	c.Old, c.New, c.Amounts = less(c.Old), less(c.New), true
+	return c
 }
 
 // slowest returns the rounds in which one of the n largest values of c occurs.
@@ -172,7 +185,7 @@ func (f *flipSet) pattern(way int) (p uint64) {
 
 // exchanged returns c after old and new were exchanged in the rounds whose bits are set in pattern.
 func (c Cell) exchanged(pattern uint64) Cell {
-	x := Cell{Old: slices.Clone(c.Old), New: slices.Clone(c.New), NewFirst: slices.Clone(c.NewFirst), Better: c.Better, Margin: c.Margin}
+	x := Cell{Old: slices.Clone(c.Old), New: slices.Clone(c.New), NewFirst: slices.Clone(c.NewFirst), Better: c.Better, Margin: c.Margin, Amounts: c.Amounts}
 	for i := range x.Old {
 		if pattern>>i&1 == 1 {
 			x.Old[i], x.New[i], x.NewFirst[i] = x.New[i], x.Old[i], !x.NewFirst[i]
@@ -254,6 +267,12 @@ func TestTest(t *testing.T) {
 		// If the old values are 0, only 0 is allowed.
 		{Cell{Old: flat(6, 0), New: flat(6, 0), Better: -1, Margin: 0.02}, 1, 1},
 		{Cell{Old: flat(6, 0), New: flat(6, 3), Better: -1, Margin: 0.02}, separate, 0},
+		// Amounts may be 0 or negative. Worse by exactly the margin is allowed.
+		{Cell{Old: flat(6, 0), New: flat(6, 0), Better: -1, Margin: 0.5, Amounts: true}, 1, 1},
+		{Cell{Old: flat(6, -0.1), New: flat(6, 0.4), Better: -1, Margin: 0.5, Amounts: true}, 1, 1},
+		{Cell{Old: flat(6, -0.1), New: flat(6, 0.41), Better: -1, Margin: 0.5, Amounts: true}, separate, 0},
+		{Cell{Old: flat(6, 100), New: flat(6, 99.4), Better: +1, Margin: 0.5, Amounts: true}, separate, 0},
+		{Cell{Old: flat(6, 100), New: flat(6, 100.6), Better: +1, Margin: 0.5, Amounts: true}, 1, 1},
 	} {
 		got := Test([]Cell{c.Cell}, 1)[0]
 		assert.Assert(t, math.Abs(got.Worse-c.unpaired) < 1e-12, "%+v: %+v, want %v", c.Cell, got, c.unpaired)
@@ -301,6 +320,10 @@ func TestBound(t *testing.T) {
 			c.NewFirst = nil
 		case i%8 < 4:
 			c = c.without(c.slowest(1))
+		}
+		if i%3 == 0 {
+			c = c.amounts(100)
+			c.Margin = 2
 		}
 		bound, less := c.Bound(alpha), Test([]Cell{c}, 1)[0].Less
 		if -float64(c.Better)*bound < c.Margin {

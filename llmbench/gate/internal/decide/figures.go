@@ -25,19 +25,23 @@ func (c Cell) Estimate() Estimate {
 	return c.trimmedEstimate()
 }
 
-// Noise returns half the width of the 95 % confidence interval of the change, as a share of the old value.
-// It is NaN if there are too few samples.
+// Noise returns half the width of the 95 % confidence interval of the change, as a share of the old value or an
+// amount. It is NaN if there are too few samples.
 func (c Cell) Noise() float64 {
 	if c.Trials != nil {
 		return c.proportion().noise()
 	}
 	c.Margin = 0
-	return c.Estimate().halfWidth()
+	width := c.Estimate().halfWidth()
+	if c.Amounts {
+		width *= c.size()
+	}
+	return width
 }
 
 // Detectable returns the smallest regression that a comparison would find with probability Power, if its
 // samples were as noisy as the samples of c and no other cell of its family were worse. The result is a
-// share of the old value, with its sign. It is NaN if all old values are 0 or there are too few samples. If
+// share of the old value or an amount, with its sign. It is NaN for a share of 0 or too few samples. If
 // samples are still being added, rounds is the number of samples at the end; otherwise it is 0.
 //
 // The result is approximate: in the simulations of TestDetectable, 79 to 87 % of such changes are found
@@ -59,7 +63,7 @@ func (c Cell) Detectable(family, rounds int, alpha float64) float64 {
 		e.free *= float64(rounds-1) / float64(len(c.Old)-1)
 	}
 	switch {
-	case slices.Max(c.Old) == 0:
+	case !c.Amounts && slices.Max(c.Old) == 0:
 		return math.NaN() // a share of nothing
 	case e.err == 0:
 		return c.Change(0) // any change beyond the margin is found
@@ -97,11 +101,11 @@ func (c Cell) looksWorse() bool {
 
 // hidesAll reports whether a regression would probably not be found in samples as noisy as the ones in c, however large.
 func (c Cell) hidesAll(family int, p Plan) bool {
-	if c.Trials != nil || slices.Max(c.Old) == 0 {
+	if c.Trials != nil || !c.Amounts && slices.Max(c.Old) == 0 {
 		return false // the change from 0 is no percentage
 	}
 	found := c.Detectable(family, p.Rounds, p.Final())
-	return math.IsNaN(found) || math.IsInf(found, 0) || c.Better > 0 && found <= -1
+	return math.IsNaN(found) || math.IsInf(found, 0) || c.Better > 0 && !c.Amounts && found <= -1
 }
 
 // WantedToShow returns about how many samples per side would show a regression if the p-value of n samples is p: each

@@ -6,7 +6,7 @@ import (
 )
 
 // differences returns, for each pair, by how much new is worse than old shifted by the margin, as a share
-// of the mean of both. If the machine drifts, the drift is subtracted.
+// of the mean of both, or of [Cell.size] for amounts. If the machine drifts, the drift is subtracted.
 //
 // Exchanging old and new in a round changes only the sign of that round's difference. It does not change
 // the drift, or whether the drift is subtracted. If new is worse by exactly the margin, the sign of each
@@ -31,11 +31,20 @@ func (c Cell) differences() []float64 {
 // own, and so does a sudden change of the machine. In these cases the plain differences spread less.
 func (c Cell) bothDifferences() (plain, steady []float64) {
 	old := c.shifted()
-	n := len(old)
+	n, size := len(old), c.size()
+	ratio := func(difference, sum float64, values int) float64 {
+		switch {
+		case c.Amounts:
+			return difference / (float64(values) * size)
+		case sum == 0:
+			return 0
+		}
+		return difference / sum
+	}
 	plain, steady = make([]float64, n), make([]float64, n)
 	for i := range n {
 		before, after := max(i-1, 0), min(i+1, n-1)
-		drift := ratio((old[after]+c.New[after])-(old[before]+c.New[before]), old[after]+c.New[after]+old[before]+c.New[before])
+		drift := ratio((old[after]+c.New[after])-(old[before]+c.New[before]), old[after]+c.New[after]+old[before]+c.New[before], 4)
 		if rounds := c.round(after) - c.round(before); rounds > 1 {
 			drift /= float64(rounds) // the two rounds are 2*rounds processes apart, not two
 		}
@@ -45,7 +54,7 @@ func (c Cell) bothDifferences() (plain, steady []float64) {
 		if c.InTurns {
 			drift = 0
 		}
-		d := ratio(2*(c.New[i]-old[i]), c.New[i]+old[i])
+		d := ratio(2*(c.New[i]-old[i]), c.New[i]+old[i], 2)
 		plain[i], steady[i] = -float64(c.Better)*d, -float64(c.Better)*(d-drift)
 	}
 	return plain, steady
@@ -70,14 +79,6 @@ func spread(differences []float64) float64 {
 		sum += math.Abs(size - middle)
 	}
 	return sum / float64(len(sizes))
-}
-
-// ratio returns a/b, or 0 if b is 0.
-func ratio(a, b float64) float64 {
-	if b == 0 {
-		return 0
-	}
-	return a / b
 }
 
 // pairedEstimate estimates the center of the differences: the value from which the clipped distances of the

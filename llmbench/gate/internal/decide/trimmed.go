@@ -52,12 +52,18 @@ func trim(xs []float64) trimmed {
 func (c Cell) trimmedEstimate() Estimate {
 	shifted := c.shifted()
 	// With values of about 1, no square is too small or too large for a float64.
-	scale := 1 / max(slices.Max(shifted), slices.Max(c.New))
+	scale := 1 / c.size()
+	if !c.Amounts {
+		scale = 1 / max(slices.Max(shifted), slices.Max(c.New))
+	}
 	if math.IsInf(scale, 0) {
 		return Estimate{} // all values are 0
 	}
 	old, new := trim(scaled(shifted, scale)), trim(scaled(c.New, scale))
 	middle := (old.mean + new.mean) / 2
+	if c.Amounts {
+		middle = 1
+	}
 	if middle == 0 {
 		return Estimate{} // all values that are left after trimming are 0
 	}

@@ -147,7 +147,7 @@ func TestVerdict(t *testing.T) {
 	}{
 		{100, 6, []string{"Pass: in none of 2 figures with a margin is new.txt shown to be worse than old.txt by more than is allowed; in 2 it is shown not to be."}},
 		{80, 6, []string{"Regression: in 1 of 2 figures with a margin, new.txt is worse than old.txt by more than is allowed.",
-			"concurrency=8 output: regression, changed by -20.00 %, 2 % worse is allowed, p < 0.001."}},
+			"concurrency=8 output: regression, changed by -20.00%, 2% worse is allowed, p < 0.001."}},
 		{80, 2, []string{"Cannot judge whether new.txt is worse than old.txt."}},
 	} {
 		r, err := gate.Compare(gate.File{}, file("old.txt", 100, c.runs), file("new.txt", c.tokens, c.runs), gate.Options{})
@@ -163,16 +163,16 @@ func TestVerdict(t *testing.T) {
 func TestVerdictOrder(t *testing.T) {
 	share := func(v float64) *float64 { return &v }
 	r := &gate.Report{Old: "old", New: "new", Verdict: gate.CannotJudge, Cells: 4, Rows: []gate.Row{
-		{Name: "A/c=1", Unit: "x/s", Better: "higher", Margin: share(0.02), Change: share(0.01), Verdict: gate.CannotJudge},
-		{Name: "A/c=2", Unit: "x/s", Better: "higher", Margin: share(0.02), Change: share(-0.05), Verdict: gate.CannotJudge},
+		{Name: "A/c=1", Unit: "x/s", Better: "higher", Margin: share(0.02), Gate: "2%", Change: share(0.01), Verdict: gate.CannotJudge},
+		{Name: "A/c=2", Unit: "x/s", Better: "higher", Margin: share(0.02), Gate: "2%", Change: share(-0.05), Verdict: gate.CannotJudge},
 		{Name: "A/c=3", Unit: "x/s", Verdict: gate.CannotJudge},
-		{Name: "A/c=4", Unit: "y-ns", Better: "lower", Margin: share(0.05), Change: share(0.2), Verdict: gate.CannotJudge},
+		{Name: "A/c=4", Unit: "y-ns", Better: "lower", Margin: share(0.05), Gate: "5%", Change: share(0.2), Verdict: gate.CannotJudge},
 	}}
 	assert.DeepEqual(t, VerdictOrder(r), []int{3, 1, 0, 2})
 	assert.DeepEqual(t, judged(r), []string{
 		"Cannot judge whether new is worse than old.",
-		"c=4 y: cannot judge, changed by +20.00 %, 5 % worse is allowed.",
-		"c=2 x/s: cannot judge, changed by -5.00 %, 2 % worse is allowed.",
+		"c=4 y: cannot judge, changed by +20.00%, 5% worse is allowed.",
+		"c=2 x/s: cannot judge, changed by -5.00%, 2% worse is allowed.",
 		"In 1 such figure the median is not worse by more than is allowed.",
 	})
 	r.Rows[0].Verdict = gate.Regression

@@ -40,8 +40,8 @@ func verdictShort(r *gate.Report) (short string, tiles []Tile) {
 		if row.Change == nil || row.Margin == nil {
 			continue
 		}
-		detail := fmt.Sprintf("%s; %.3g %% worse is allowed", labels[i], 100**row.Margin)
-		tiles = append(tiles, tile("Largest change", fmt.Sprintf("%+.2f %%", 100**row.Change), detail))
+		detail := fmt.Sprintf("%s; %s worse is allowed", labels[i], row.Gate)
+		tiles = append(tiles, tile("Largest change", row.ChangeText(), detail))
 		if row.PAdjusted != nil {
 			tiles = append(tiles, tile("How sure", chance(*row.PAdjusted), fmt.Sprintf("%d and %d runs", row.Old.N, row.New.N)))
 		}
@@ -102,10 +102,10 @@ func judged(r *gate.Report) (all []string) {
 		}
 		said = fmt.Sprintf("%s: %s", labels[i], row.Verdict)
 		if row.Change != nil {
-			said += fmt.Sprintf(", changed by %+.2f %%", 100**row.Change)
+			said += ", changed by " + row.ChangeText()
 		}
 		if row.Margin != nil {
-			said += fmt.Sprintf(", %.3g %% worse is allowed", 100**row.Margin)
+			said += fmt.Sprintf(", %s worse is allowed", row.Gate)
 		}
 		if row.PAdjusted != nil {
 			said += ", " + chance(*row.PAdjusted)

@@ -119,7 +119,7 @@ func TestVerdict(t *testing.T) {
 	assert.NilError(t, err)
 	p := Verdict(r)
 	assert.DeepEqual(t, p.panels[0].Lanes, []string{"gateway output", "direct output"}) // the regression comes first
-	assert.Equal(t, strings.Join(p.Table.Rows[0][:4], "; "), "gateway output; regression; -20.00%; +2.00%")
+	assert.Equal(t, strings.Join(p.Table.Rows[0][:4], "; "), "gateway output; regression; -20.00%; 2%")
 }
 
 // TestOffered checks that the sweep of an open loop has a line for the offered rate, and that the

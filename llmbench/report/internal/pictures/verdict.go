@@ -22,9 +22,9 @@ func Verdict(r *gate.Report) *Picture {
 	labels := answer.VerdictLabels(r)
 	for _, i := range answer.VerdictOrder(r) {
 		row, label := r.Rows[i], labels[i]
-		p.Table.Add(Cell{Text: label}, Cell{Text: string(row.Verdict)}, share(row.Change), share(row.Margin), interval(row.Unit, row.Old), interval(row.Unit, row.New), chance(row.PAdjusted),
+		p.Table.Add(Cell{Text: label}, Cell{Text: string(row.Verdict)}, change(&row), Cell{Text: row.Gate}, interval(row.Unit, row.Old), interval(row.Unit, row.New), chance(row.PAdjusted),
 			Cell{Text: fmt.Sprintf("%d+%d", row.Old.N, row.New.N)})
-		if row.Margin == nil || row.Old.Median == nil || row.New.Median == nil || *row.Old.Median == 0 {
+		if row.Margin == nil || row.Old.Median == nil || row.New.Median == nil || *row.Old.Median <= 0 {
 			continue
 		}
 		if len(plane.Lanes) == maxBars {
@@ -45,6 +45,9 @@ func Verdict(r *gate.Report) *Picture {
 		}
 		old.Points, now.Points = append(old.Points, of(row.Old)), append(now.Points, of(row.New))
 		worse := 100 * *row.Margin
+		if row.Amounts {
+			worse /= *row.Old.Median
+		}
 		if row.Better == "higher" {
 			worse = -worse
 		}
@@ -76,11 +79,14 @@ func interval(unit string, s gate.Summary) Cell {
 	return c.withUnit(scale)
 }
 
-func share(v *float64) Cell {
-	if v == nil {
+func change(row *gate.Row) Cell {
+	switch {
+	case row.Change == nil:
 		return Cell{}
+	case row.Amounts:
+		return Cell{Text: row.ChangeText(), Exact: Exactly(*row.Change) + " " + row.Unit}
 	}
-	return Cell{Text: fmt.Sprintf("%+.2f%%", 100**v), Exact: Exactly(100**v) + " %"}
+	return Cell{Text: row.ChangeText(), Exact: Exactly(100**row.Change) + " %"}
 }
 
 func chance(v *float64) Cell {

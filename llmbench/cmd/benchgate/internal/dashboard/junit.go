@@ -112,13 +112,9 @@ func describe(row *gate.Row) string {
 	if row.Change == nil || row.Margin == nil {
 		return string(row.Verdict)
 	}
-	unit := "%"
-	if row.Points {
-		unit = " percentage points"
-	}
-	said := fmt.Sprintf("%+.2f%s, may be %.3g%s worse", 100**row.Change, unit, 100**row.Margin, unit)
+	said := fmt.Sprintf("%s, may be %s worse", row.ChangeText(), row.Gate)
 	if row.Verdict == gate.CannotJudge && row.Noise != nil {
-		said += fmt.Sprintf(", noise %.3g%s", 100**row.Noise, unit)
+		said += ", noise " + row.Size(*row.Noise, 3)
 	}
 	return said
 }

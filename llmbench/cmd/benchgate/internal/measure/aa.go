@@ -64,11 +64,11 @@ func noiseText(noise []gate.UnitNoise, samples int) string {
 	fmt.Fprintf(&b, "# With %d samples a side, two equal versions differ by more than the noise in one of 20 comparisons.\n", samples)
 	b.WriteString("#   noise  rows  unit\n")
 	for _, u := range noise {
-		fmt.Fprintf(&b, "# %6.2f%% %5d  %s\n", 100*u.Noise, u.Rows, u.Unit)
+		fmt.Fprintf(&b, "# %7s %5d  %s\n", u.Text(), u.Rows, u.Unit)
 	}
 	b.WriteString("# The margins are wider than the noise. Gate few units: each further unit reduces the power of the others.\n")
 	for _, u := range noise {
-		fmt.Fprintf(&b, "Unit %s better=%s gate=%.3g%%\n", u.Unit, u.Better, 100*u.Margin)
+		fmt.Fprintf(&b, "Unit %s better=%s gate=%s\n", u.Unit, u.Better, u.Gate())
 	}
 	return b.String()
 }

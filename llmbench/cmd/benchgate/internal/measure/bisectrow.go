@@ -26,6 +26,10 @@ func newBisectRow(r gate.Row) bisectRow {
 		half := 0.5
 		r.Better, r.Margin = "lower", &half
 	}
+	if r.Amounts { // of values above 0
+		share := *r.Margin / *r.Old.Median
+		r.Margin = &share
+	}
 	row := bisectRow{Row: r, margin: math.Log1p(*r.Margin)}
 	if r.Better == "higher" {
 		row.margin = -math.Log1p(-*r.Margin)

@@ -43,7 +43,7 @@ func (b *bisection) begin(ends *gate.Report) (*looker, *bisectReport, error) {
 	var first []float64
 	best := math.Inf(-1)
 	for _, row := range ends.Rows {
-		if row.Verdict != gate.Regression || row.Points || row.Limit != nil {
+		if row.Verdict != gate.Regression || row.Points || row.Limit != nil || row.Amounts && !(*row.Old.Median > 0) {
 			continue
 		}
 		candidate := newBisectRow(row)
@@ -56,7 +56,7 @@ func (b *bisection) begin(ends *gate.Report) (*looker, *bisectReport, error) {
 		}
 	}
 	if first == nil {
-		r.Summary = "cannot judge: the bad commit is worse only in units with a margin in percentage points (gate=…pp) or a budget (max=, min=), and bisect needs a unit with a margin in percent"
+		r.Summary = "cannot judge: the bad commit is worse only in units with a margin in percentage points (gate=…pp), a budget (max=, min=), or old values of 0 or less, and bisect needs a unit with a margin and values above 0"
 		return nil, r, nil
 	}
 	var err error
