@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
 )
 
@@ -82,12 +84,13 @@ func serve(b *testing.B, s server) {
 }
 
 // serveClosedLoop measures closed loops. If the options have no concurrencies, it skips those at which a server that is not
-// simulated would only let more users wait.
+// simulated would only let more users wait, except in a comparison.
 func (s server) serveClosedLoop(b *testing.B) {
+	stops := len(s.options.Concurrencies) == 0 && !s.options.Simulated && os.Getenv(env.Comparison) == ""
 	w := &sweeper{points: map[int][]point{}}
 	s.perUsers(b, s.options.serveUsers(), func(b *testing.B, users int) {
 		// The points of a repetition of -count are no reason to skip the next repetition.
-		if len(s.options.Concurrencies) == 0 && !s.options.Simulated && w.points[users] == nil && w.saturated(quadrupleGain) {
+		if stops && w.points[users] == nil && w.saturated(quadrupleGain) {
 			last := w.loads[len(w.loads)-1]
 			all := strings.ReplaceAll(strings.Trim(fmt.Sprint(s.options.serveUsers()), "[]"), " ", ",")
 			harness.Skip(b, fmt.Sprintf("%d users got less than %.0f %% more output-tok/s than %d, so that more users would only wait; LLMBENCH_CONCURRENCY=%s measures them, too",

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -43,12 +44,14 @@ func TestServeStops(t *testing.T) {
 		name  string
 		alone bool   // the server answers one request at a time, and more slowly from the second load on
 		users string // LLMBENCH_CONCURRENCY
+		in    string // a comparison, if not ""
 		want  string // the concurrencies that are measured
 		says  string
 	}{
-		{"more users, more tokens", false, "", "1 1 4 4 16 16", ""},
-		{"more users only wait", true, "", "1 1 4 4", "concurrency=16 is skipped: 4 users got less than 21 % more output-tok/s than 1, so that more users would only wait; LLMBENCH_CONCURRENCY=1,4,16 measures them, too"},
-		{"asked for", true, "1,4,16", "1 1 4 4 16 16", ""},
+		{"more users, more tokens", false, "", "", "1 1 4 4 16 16", ""},
+		{"more users only wait", true, "", "", "1 1 4 4", "concurrency=16 is skipped: 4 users got less than 21 % more output-tok/s than 1, so that more users would only wait; LLMBENCH_CONCURRENCY=1,4,16 measures them, too"},
+		{"asked for", true, "1,4,16", "", "1 1 4 4 16 16", ""},
+		{"compared", true, "", "1", "1 1 4 4 16 16", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +77,7 @@ func TestServeStops(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, self, "-test.run=^$", "-test.bench=Serve", "-test.benchtime=1x", "-test.count=2")
-			cmd.Env = append(os.Environ(), "LLMBENCH_URL="+server.URL, "LLMBENCH_CLIENT_BOUND=report", "LLMBENCH_REQUESTS=16", "LLMBENCH_OUTPUT=2", "LLMBENCH_CONCURRENCY="+c.users)
+			cmd.Env = append(os.Environ(), "LLMBENCH_URL="+server.URL, "LLMBENCH_CLIENT_BOUND=report", "LLMBENCH_REQUESTS=16", "LLMBENCH_OUTPUT=2", "LLMBENCH_CONCURRENCY="+c.users, env.Comparison+"="+c.in)
 			out, err := cmd.CombinedOutput()
 			assert.NilError(t, err, "%s", out)
 			var measured []string

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/proc"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/benchline"
 	"golang.org/x/perf/benchfmt"
@@ -239,7 +240,7 @@ func (r *rounds) process(ctx context.Context, s side, b binary) ([]byte, error) 
 	// If the client disturbs a benchmark too much, the benchmark may have no valid result. That must not end
 	// the comparison. The sample then lacks the benchmark's gated units, and package gate decides what that
 	// means.
-	cmd.Env = append([]string{"LLMBENCH_CLIENT_BOUND=withhold"}, os.Environ()...)
+	cmd.Env = append(append([]string{"LLMBENCH_CLIENT_BOUND=withhold"}, os.Environ()...), env.Comparison+"=1")
 	if records := os.Getenv("LLMBENCH_OUT"); records != "" { // absolute, because a relative path could lead into the base's folder, which is removed
 		records, err := filepath.Abs(records)
 		if err != nil {
