@@ -12,8 +12,12 @@ type track struct {
 	outlier     []bool    // whether each value was far from the baseline when it was added
 	suspects    int       // number of nights in a row, up to the last one, that were suspect
 	seen, apart int       // number of values that had a baseline, and how many of them were outliers
-	bases       []base    // bases[k] omits the last k nights; empty until computed for the current xs
-	sorted      []float64 // the last baseline+longest values of xs; nil until computed for the current xs
+	alone       bool      // the series had no part in the newest change of all series; see common.of
+	// far, part and variance are sums over the last nights in a row in which all series changed: the distances from the
+	// baseline, what was shared, and the variances of these distances.
+	far, part, variance float64
+	bases               []base    // bases[k] omits the last k nights; empty until computed for the current xs
+	sorted              []float64 // the last baseline+longest values of xs; nil until computed for the current xs
 }
 
 // baseline is the largest number of nights in a baseline. It is small enough that the drift of a slowly

@@ -125,7 +125,7 @@ func (w *Watch) Night(values []Value) Result {
 			}
 		}
 		seen, apart := tr.seen, tr.apart
-		tr.add(w.night, v.X-shared.taken)
+		tr.add(w.night, v.X-shared.of(tr, v.X))
 		if tr.base(1).n < fewest {
 			r.Young = append(r.Young, v.Series)
 		} else {
@@ -195,7 +195,26 @@ func (w *Watch) of(series int) *track {
 type common struct {
 	raw   float64 // the weighted median of the distances of the series from their baselines
 	taken float64 // the part of raw that is subtracted from each series
+	lasts float64 // the part of taken that is no variation of one night
 	whole bool    // all of raw is taken, because three quarters of the series agree
+}
+
+// of returns what is subtracted from the value x of a series. If most series change at once, the others may stay as they
+// were, and must not seem to have changed in the opposite direction. The nights in which the change begins tell: a series
+// had no part in the change if it is near its baseline, and far from where the change would have brought it.
+func (c common) of(tr *track, x float64) float64 {
+	if !c.whole {
+		tr.far, tr.part, tr.variance = 0, 0, 0
+	} else if b := tr.base(0); b.n >= fewest {
+		own := b.distance(x)
+		tr.far, tr.part, tr.variance = tr.far+own.d, tr.part+c.raw, tr.variance+own.sd*own.sd
+		sd := math.Sqrt(tr.variance)
+		tr.alone = math.Abs(tr.far-tr.part) > max(5*sd, 2*math.Abs(tr.far))
+	}
+	if tr.alone {
+		return c.taken - c.lasts
+	}
+	return c.taken
 }
 
 // shared returns the part that the series share in a night, if there are enough series.
@@ -223,10 +242,10 @@ func (w *Watch) shared(values []Value) (c common, ok bool) {
 	chance := math.Pi / 2 / precision // variance that chance alone gives the median
 	level, varies := w.machine.level(chance)
 	c.raw = weighted(ds, 0.5)
-	c.taken = level + (c.raw-level)*varies/(varies+chance)
+	c.taken, c.lasts = level+(c.raw-level)*varies/(varies+chance), level
 	agree := weighted(ds, 0.25) > level || weighted(ds, 0.75) < level
 	if agree && math.Abs(c.raw-level) > 4*math.Sqrt(chance+varies) {
-		c.taken, c.whole = c.raw, true
+		c.taken, c.lasts, c.whole = c.raw, c.raw, true
 	}
 	return c, true
 }
