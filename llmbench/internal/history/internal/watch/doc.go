@@ -3,10 +3,10 @@
 // A value is the logarithm of a measurement, with its sign chosen so that a larger value is worse. All series are of
 // one machine. In each night, the part that they share is subtracted from them. The shared part is the weighted
 // median of the series' distances from their baselines. It is watched as a series of its own, so that a slow
-// machine can be told apart from a slow version. A series that most others left when they changed at once keeps its own
-// level. If this part is out of line, reruns of several series tell whether
+// machine can be told apart from a slow version. If this part is out of line, reruns of several series tell whether
 // it still is. That may be a slow night or a change of all series. It counts as a change if the machine had no other
-// slow night among the last Options.Nights nights.
+// slow night among the last Options.Nights nights. If most series change at once and others stay where they are, the change
+// is not subtracted from these.
 //
 // The baseline of a series is its last 60 nights without outliers. It does not reach back beyond the series'
 // last change. A t-test compares the last k nights with the nights before them, for several values of k. A
