@@ -25,7 +25,7 @@ func Derive(b *testing.B, unit string, value float64, withheld ...map[string]err
 			if why := of[part]; why != nil {
 				for _, r := range reasons {
 					if share := shareOf(why); share > 0 && errors.Is(why, r.err) {
-						b.ReportMetric(share, r.why.Unit())
+						process.Report(b, share, r.why.Unit())
 					}
 				}
 				process.Note(b, fmt.Sprintf("%s is withheld, because computed from %s, which is withheld: %v", unit, part, why))
@@ -33,5 +33,5 @@ func Derive(b *testing.B, unit string, value float64, withheld ...map[string]err
 			}
 		}
 	}
-	b.ReportMetric(value, unit)
+	process.Report(b, value, unit)
 }

@@ -39,7 +39,7 @@ func (e *ending) show(b *testing.B) {
 		b.Log(what)
 	}
 	for _, f := range e.values {
-		b.ReportMetric(f.value, f.unit)
+		process.Report(b, f.value, f.unit)
 	}
 	for _, why := range e.failed {
 		b.Error(why)

@@ -116,8 +116,8 @@ func (c *capacity) search(b *testing.B, h search.Highest, start func(ctx context
 	}
 	n := float64(b.N)
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(met/n, unit)
-	b.ReportMetric(missed/n, "slo-missed-"+kind)
+	harness.Report(b, met/n, unit)
+	harness.Report(b, missed/n, "slo-missed-"+kind)
 	b.ReportMetric(float64(c.passes-before)/n, "passes/op")
 }
 

@@ -43,10 +43,13 @@ func TestDirect(t *testing.T) {
 		defer cancel()
 		cmd := exec.CommandContext(ctx, name, "-bench=GatewayOverhead")
 		cmd.Dir = t.TempDir()
-		cmd.Env = append(os.Environ(), "LLMBENCH_CONCURRENCY=2", "LLMBENCH_REQUESTS=4", "LLMBENCH_OUTPUT=3", "LLMBENCH_CLIENT_BOUND=report") // too short to be judged for bursts
+		cmd.Env = append(os.Environ(), "LLMBENCH_REPORT=run.json", "LLMBENCH_CONCURRENCY=2", "LLMBENCH_REQUESTS=4", "LLMBENCH_OUTPUT=3", "LLMBENCH_CLIENT_BOUND=report") // too short to be judged for bursts
 		cmd.Env = append(cmd.Env, environ...)
 		out, err := cmd.CombinedOutput()
 		assert.NilError(t, err, "%s", out)
+		summary, err := os.ReadFile(filepath.Join(cmd.Dir, "run.json"))
+		assert.NilError(t, err, "%s", out)
+		assert.Assert(t, strings.Contains(string(summary), ` to the first token`) && strings.Contains(string(summary), `"added-ttft-ms": {`), "%s", summary)
 		return string(out)
 	}
 	const byLog = "the gateway adds is computed for each request"

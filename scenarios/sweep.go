@@ -188,6 +188,6 @@ func (w *sweeper) knee(b *testing.B) {
 	for b.Loop() { // there is nothing to do: the rows above are the measurement
 	}
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(points[at].Load, "knee-concurrency")
+	harness.Report(b, points[at].Load, "knee-concurrency")
 	llmbench.Derive(b, "knee-output-tok/s", points[at].Throughput, points[at].unsound)
 }

@@ -34,6 +34,10 @@ func Tell(text string) { process.Tell(text) }
 // has been warmed up, a line for the person who waits says about how long all of them take.
 func Loads(b *testing.B, n int) { process.Loads(b.Name(), n) }
 
+// Report reports a metric of b as [testing.B.ReportMetric] does, and also gives it to the page of LLMBENCH_REPORT. Like
+// ReportMetric, it must be called after the last call of b.Loop.
+func Report(b *testing.B, value float64, unit string) { process.Report(b, value, unit) }
+
 // AtEnd prints a text once, as a comment after all results, where it is among the last lines. If llmbench.Main was not
 // called, AtEnd logs the text.
 func AtEnd(b *testing.B, text string) {

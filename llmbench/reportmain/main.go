@@ -235,6 +235,9 @@ func (p *runPage) write() error {
 	if err != nil {
 		return err
 	}
+	for _, f := range process.Reported() { // what no record has, such as what a gateway adds
+		d.Add(f.Benchmark, f.Unit, f.Values)
+	}
 	o := report.Options{}
 	if hour, err := price.Parse(os.Getenv("LLMBENCH_PRICE")); err == nil { // llmbench.Main has checked the variable
 		o.Prices = map[string]float64{"": hour}

@@ -47,6 +47,13 @@ func Of(key string, all []System, share float64) *Comparison {
 	if len(candidates) < 2 {
 		return nil
 	}
+	streams := func(i int) int { // with them begins what is said
+		if slices.ContainsFunc(all[i].Points, func(p Point) bool { return len(p.TTFT) > 0 }) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(candidates, func(i, j int) int { return cmp.Compare(streams(i), streams(j)) })
 	best := candidates[0]
 	for _, i := range candidates[1:] {
 		if p := speeds(key, &all[i], &all[best]); len(p.strata) > 0 && sign*math.Log(p.mean()) > 0 {

@@ -30,7 +30,7 @@ import (
 var errInterrupted = errors.New("interrupted")
 
 // current is the state of this process.
-var current = &process{passes: map[string]int{}, watched: map[string]bool{}, shown: map[string]bool{}, loads: map[string]int{}, expected: map[string]bool{}}
+var current = &process{passes: map[string]int{}, watched: map[string]bool{}, shown: map[string]bool{}, loads: map[string]int{}, expected: map[string]bool{}, reported: reported{samples: map[string]*samples{}}}
 
 // A process is the state that benchmarks share. It prints only if [Main] was called, and only between the
 // lines of results.
@@ -50,6 +50,7 @@ type process struct {
 	comments  bool               // without a screen the table is printed as comments
 	job       *screen.Job        // the benchmarks of the process
 	table     screen.Overview
+	reported  reported
 	failed    bool            // a watched benchmark failed
 	undecided bool            // a benchmark could not be judged
 	nothing   bool            // a benchmark could not be judged, and none has a result

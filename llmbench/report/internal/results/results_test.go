@@ -219,3 +219,19 @@ func TestAbout(t *testing.T) {
 		assert.Equal(t, d.about([]string{unit}), want)
 	}
 }
+
+// TestAdd checks that reported figures are added to the rows of records, which keep their own, and that a benchmark without
+// records gets a row.
+func TestAdd(t *testing.T) {
+	row := Named("A/c=1")
+	row.count = 1
+	row.add("x", 1)
+	d := &Data{Rows: []*Row{row}}
+	d.Add("BenchmarkA/c=1", "x", map[int]float64{0: 5})
+	d.Add("BenchmarkA/c=1", "y", map[int]float64{1: 7, 0: 6})
+	d.Add("BenchmarkA/search", "y", map[int]float64{0: 8})
+	assert.Equal(t, len(d.Rows), 2)
+	assert.DeepEqual(t, d.Rows[0].Values, map[string][]float64{"x": {1}, "y": {6, 7}})
+	assert.DeepEqual(t, d.Rows[1].Values, map[string][]float64{"y": {8}})
+	assert.Equal(t, d.Rows[1].Name, "A/search")
+}
