@@ -89,10 +89,7 @@ func each(r *results.Row, before string) string {
 	if also && !doubt && !compare.Open(loadKey(r)) && !(known && speed*value(r) > waits*v) {
 		return before + human.Text(sample.UserRate, speed) + " each"
 	}
-	switch {
-	case known && value(r) == 1 && !compare.Open(loadKey(r)):
-		return before + human.Text(unit, v)
-	case known:
+	if known {
 		return before + human.Text(unit, v) + " in all"
 	}
 	return ""

@@ -310,7 +310,7 @@ func ofOne(s *systems.System, r *results.Row, slo systems.SLO) (tiles []Tile) {
 		tiles = append(tiles, *t)
 	}
 	if speed, doubt, known := systems.UserSpeed(r); known && !doubt {
-		tiles = append(tiles, tile("Speed for one user", human.Text(sample.UserRate, speed), join("", r)))
+		tiles = append(tiles, tile("Speed for one user", human.Text(sample.UserRate, speed), join("after the first token", r)))
 	} else if doubt {
 		tiles = append(tiles, tile("Speed for one user", withheld, "see the warnings"))
 	}
