@@ -94,8 +94,8 @@ func TestOneEstimate(t *testing.T) {
 	assert.NilError(t, err)
 	files, err := gate.Compare(gate.File{}, file(0), file(1), gate.Options{})
 	assert.NilError(t, err)
-	want := fmt.Sprintf("changed by %+.2f %%", 100**ab.Rows[0].Change)
-	assert.Assert(t, want != fmt.Sprintf("changed by %+.2f %%", 100**files.Rows[0].Change))
+	want := fmt.Sprintf("changed by %+.2f%%", 100**ab.Rows[0].Change)
+	assert.Assert(t, want != fmt.Sprintf("changed by %+.2f%%", 100**files.Rows[0].Change))
 	dir := t.TempDir()
 	var paths [2]string
 	for i, name := range []string{"base.txt", "head.txt"} {
