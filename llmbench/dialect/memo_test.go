@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -85,6 +86,7 @@ func (p *memoParser) textType() []byte { return p.textEvent }
 // TestMemoState checks in each dialect with a memo that a document which the memo learns does not change the state of the
 // parser when it comes again, whatever fields the parser has. The memo leaves out such documents.
 func TestMemoState(t *testing.T) {
+	walker := regexp.MustCompile(`\bw:0x[0-9a-f]+ `) // comes from a pool, which may give another one for each document
 	learned := map[string]bool{}
 	for _, f := range forms {
 		p, ok := f.d.NewParser().(interface {
@@ -99,7 +101,7 @@ func TestMemoState(t *testing.T) {
 			assert.NilError(t, p.Event(sse.Event{Type: p.(interface{ textType() []byte }).textType(), Data: []byte(document)}, &d))
 			learned[f.d.Name()] = len(p.remembered().head) > 0
 			p.remembered().forget()
-			return fmt.Sprintf("%+v", reflect.ValueOf(p).Elem())
+			return walker.ReplaceAllString(fmt.Sprintf("%+v", reflect.ValueOf(p).Elem()), "")
 		}
 		p.Reset()
 		assert.Equal(t, state(f.text), state(f.text), f.d.Name())

@@ -80,7 +80,7 @@ func TestOneServer(t *testing.T) {
 	a := answerOf(t, loadsOf(3, users, "output-tok/s mean-tpot-ns p50-e2e-ns p50-ttft-ns p99-ttft-ns price/Mtok", full, tpot, latency, []float64{3e7, 3e7, 4e7, 9e8}, []float64{3e7, 3e7, 5e7, 1e9}, []float64{4, 1, 0.25, 0.24}), nil)
 	assert.DeepEqual(t, shown(a.Tiles), []string{
 		"Greatest throughput: 705 tok/s; at 64 users, the most that was measured",
-		"Speed for one user: 44 tok/s; at 16 users",
+		"Speed for one user: 44 tok/s; after the first token, at 16 users",
 		"First token: 40 ms; median, at 16 users, p99 50 ms",
 		"A million output tokens: 0.25; at 16 users: 0.0394 an hour for each",
 		"How sure: ± 0 %; the throughput of 3 runs at each load",
