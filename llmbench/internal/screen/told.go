@@ -45,20 +45,20 @@ func (e Entry) Line() string {
 			parts = append(parts, first)
 		}
 	}
-	name := Short(e.Benchmark)
-	for element := range strings.SplitSeq(e.Benchmark, "/") {
-		if strings.HasPrefix(element, "via=") && !strings.HasSuffix(name, element) { // one of several targets that take turns
-			name = strings.Replace(name, " ", " "+element+" ", 1)
-		}
-	}
-	return redact.Line(name + ": " + strings.Join(parts, ", "))
+	return redact.Line(Short(e.Benchmark) + ": " + strings.Join(parts, ", "))
 }
 
-// Short returns the two ends of the name of a benchmark: "Serve concurrency=8".
+// Short returns the two ends of the name of a benchmark, and what between them tells the rows of one scenario apart: "Serve
+// concurrency=8", "GatewayOverhead stream=false via=gateway concurrency=1".
 func Short(benchmark string) string {
-	name := strings.TrimPrefix(benchmark, "Benchmark")
-	if first, rest, has := strings.Cut(name, "/"); has {
-		return first + " " + rest[strings.LastIndexByte(rest, '/')+1:]
+	parts := strings.Split(strings.TrimPrefix(benchmark, "Benchmark"), "/")
+	last := len(parts) - 1
+	name := parts[0]
+	for i, part := range parts[1:] {
+		key, _, _ := strings.Cut(part, "=")
+		if i+1 == last || key == "via" || key == "batch" || part == "stream=false" {
+			name += " " + part
+		}
 	}
 	return name
 }

@@ -27,3 +27,15 @@ func TestLine(t *testing.T) {
 		assert.Equal(t, c.e.Line(), c.want)
 	}
 }
+
+func TestShort(t *testing.T) {
+	for name, want := range map[string]string{
+		"BenchmarkServe/backend=url/workload=random-8x2/stream=true/concurrency=8":                        "Serve concurrency=8",
+		"BenchmarkGatewayOverhead/backend=url/workload=random-8x2/stream=false/via=gateway/concurrency=1": "GatewayOverhead stream=false via=gateway concurrency=1",
+		"BenchmarkEmbeddings/backend=url/workload=random-128/batch=8/concurrency=1":                       "Embeddings batch=8 concurrency=1",
+		"BenchmarkDecode/backend=url/workload=random-16x128/stream=true":                                  "Decode stream=true",
+		"BenchmarkMine": "Mine",
+	} {
+		assert.Equal(t, Short(name), want)
+	}
+}
