@@ -57,11 +57,8 @@ func newBook(cfg process.Config, benchmark string, t Target, l Load) (*book, err
 	if cfg.Out == "" {
 		return nil, nil
 	}
-	config := t.config()
+	config := t.settings(cfg)
 	delete(config, "dialect")
-	if p := t.place(cfg); p != "" {
-		config["priority"] = string(p)
-	}
 	head := records.Head{
 		Benchmark: benchmark, Config: config, Dialect: t.dialect().Name(), Model: t.Model,
 		Stream: !l.NoStream, Concurrency: l.Concurrency, Shards: shards(), Warmup: len(l.Warmup),

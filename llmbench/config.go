@@ -11,6 +11,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/mergepatch"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 )
 
 // config returns what the results depend on, keyed as in the configuration lines: the target's Config, its
@@ -63,6 +64,16 @@ func (t Target) config() map[string]string {
 	for name, value := range c {
 		c[name] = secrets.Hide(value)
 	}
+	return c
+}
+
+// settings returns the configuration of the target and of this process, as in configuration lines.
+func (t Target) settings(cfg process.Config) map[string]string {
+	c := t.config()
+	if p := t.place(cfg); p != "" {
+		c["priority"] = string(p)
+	}
+	maps.Copy(c, cfg.Hooks.Settings())
 	return c
 }
 

@@ -53,7 +53,7 @@ func TestLongPass(t *testing.T) {
 		pl, err := planOf(&m.load, target, source{n, func(int) Request { return one }})
 		assert.NilError(t, err)
 		assert.NilError(t, m.beginRecords("long"))
-		assert.NilError(t, m.single(t.Context(), pl))
+		assert.NilError(t, m.single(t.Context(), "", pl))
 		m.end.Outcome = records.EndedOK
 		assert.NilError(t, m.endRecords())
 		result := m.result()

@@ -42,13 +42,12 @@ func Announce(b *testing.B, t Target) error {
 		speed = t.Truth.Speed
 	}
 	process.Speed(b.Name(), speed)
-	config := t.config()
 	cfg, err := process.ReadConfig()
 	if err != nil {
 		return err
 	}
+	config := t.settings(cfg)
 	if p := t.place(cfg); p != "" {
-		config["priority"] = string(p)
 		if _, why := best(); p == priority.None {
 			process.AtEnd(b, "LLMBENCH_PRIORITY=auto changes nothing: "+why)
 		}

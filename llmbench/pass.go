@@ -75,7 +75,7 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 		}
 	}()
 	t.countAside(pl.samples, "completions of passes before a result, such as the steps of a search")
-	if err := m.single(ctx, pl); err != nil {
+	if err := m.single(ctx, name, pl); err != nil {
 		err = m.fail(err)
 		if !errors.Is(err, ErrClientBound) && !errors.Is(err, ErrBursts) && !errors.Is(err, ErrUnread) {
 			return nil, err
@@ -90,7 +90,7 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 }
 
 // single makes the only pass of a measurement by [Pass].
-func (m *measurement) single(ctx context.Context, pl *plan) error {
+func (m *measurement) single(ctx context.Context, name string, pl *plan) error {
 	if err := m.begin(); err != nil {
 		return err
 	}
@@ -98,7 +98,11 @@ func (m *measurement) single(ctx context.Context, pl *plan) error {
 		return err
 	}
 	m.anyFail = true
-	r, err := m.pass(ctx, 0, pl)
+	var r passResult
+	err := m.hooked(ctx, name, 0, func() (err error) {
+		r, err = m.pass(ctx, 0, pl)
+		return err
+	})
 	if err != nil {
 		return err
 	}

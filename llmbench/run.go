@@ -156,7 +156,7 @@ func (r *run) expected() time.Duration {
 
 // pass makes one pass and adds it to the measurement. A failed pass becomes the end of the records.
 func (r *run) pass(ctx context.Context, number int) error {
-	if err := r.tryPass(ctx, number); err != nil {
+	if err := r.hooked(ctx, r.name, number, func() error { return r.tryPass(ctx, number) }); err != nil {
 		err = fmt.Errorf("pass %d: %w", number, err)
 		if number > 0 && ctx.Err() != nil {
 			err = fmt.Errorf("%w; complete passes before it: %d", err, number)

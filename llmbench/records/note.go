@@ -37,6 +37,7 @@ const (
 	NoteSteady      = "steady"      // there was no steady state
 	NoteAnswers     = "answers"     // none of the checked answers is correct
 	NotePause       = "pause"       // all streams stood still for a time
+	NoteHook        = "hook"        // what LLMBENCH_BEFORE_PASS or LLMBENCH_AFTER_PASS has printed
 )
 
 var (

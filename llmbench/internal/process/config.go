@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/hook"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/price"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
@@ -20,6 +21,7 @@ type Config struct {
 	Progress    screen.Place // LLMBENCH_PROGRESS: the terminal for progress and results; "" means auto
 	Price       float64      // LLMBENCH_PRICE: the price of an hour of the server; 0: not set
 	Report      string       // LLMBENCH_REPORT: file or address of the page, which only reportmain.Main makes; "" is none
+	Hooks       hook.Pair    // LLMBENCH_BEFORE_PASS and LLMBENCH_AFTER_PASS
 	Shards      shard.Config
 }
 
@@ -55,6 +57,7 @@ func parseConfig(r *env.Reader) Config {
 	env.Read(r, &c.Progress, "LLMBENCH_PROGRESS", env.OneOf(screen.Auto, screen.TTY, screen.None), "auto, tty or none")
 	env.Read(r, &c.Price, "LLMBENCH_PRICE", price.Parse, price.Want)
 	env.Read(r, &c.Report, "LLMBENCH_REPORT", env.Text, "a file for the page, or an address at which it is shown")
+	c.Hooks = hook.ReadFrom(r)
 	c.Shards = shard.ReadFrom(r)
 	return c
 }

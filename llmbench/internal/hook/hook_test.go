@@ -1,0 +1,51 @@
+package hook
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+)
+
+// TestRead checks what values are commands, requests and errors, and what results say of them.
+func TestRead(t *testing.T) {
+	for value, want := range map[string]string{
+		"":                                    "",
+		"/usr/bin/perf record -p 12":          "perf",
+		"sh -c 'curl -d \"a b\"'":             "sh",
+		"POST /start_profile":                 "POST /start_profile",
+		`POST /v1/reset?key=secret '{"a":1}'`: "POST /v1/reset",
+		"POSTER /x":                           "POSTER",
+	} {
+		r := env.NewReader([]string{"LLMBENCH_AFTER_PASS=" + value})
+		p := ReadFrom(r)
+		assert.NilError(t, r.Err())
+		assert.Equal(t, p.Settings()["after-pass"], want)
+		assert.Equal(t, p.After.IsSet(), value != "")
+		assert.Assert(t, !p.Before.IsSet())
+	}
+	for value, want := range map[string]string{
+		"sh -c 'x":      "LLMBENCH_AFTER_PASS",
+		"POST":          "LLMBENCH_AFTER_PASS",
+		"POST x":        "want a command of this machine, quoted as in a shell, or a request to the server like POST /start_profile",
+		"POST /x {} {}": "LLMBENCH_AFTER_PASS",
+	} {
+		r := env.NewReader([]string{"LLMBENCH_AFTER_PASS=" + value})
+		ReadFrom(r)
+		assert.ErrorContains(t, r.Err(), want)
+	}
+}
+
+// TestTail checks that the end of an output is kept.
+func TestTail(t *testing.T) {
+	var out tail
+	for range 10 * mostOutput {
+		n, err := out.Write([]byte("ab"))
+		assert.NilError(t, err)
+		assert.Equal(t, n, 2)
+	}
+	out.Write([]byte("end\n"))
+	text := out.text()
+	assert.Assert(t, len(text) < mostOutput && len(text) > mostOutput-8 && text[len(text)-5:] == "abend", len(text))
+}
