@@ -42,6 +42,8 @@ func KindOf(line string) Kind {
 		return Other
 	case kind == Other && (holdsResult(plain) || holdsFigures(plain) || holdsUnit(plain) || holdsJSON(plain)):
 		return Torn
+	case kind == Other && strings.ContainsFunc(plain, control) && kindAtStart(spaced(plain)) != Other:
+		return Torn // a control character joins two fields
 	case kind != Other && strings.ContainsFunc(behindName(line), control):
 		return Torn // a unit that ends with a colour code would be another unit
 	case kind == Figure && slices.ContainsFunc(strings.Fields(behindName(line)), odd):
@@ -75,6 +77,16 @@ var logged = regexp.MustCompile(`^ +\S+\.go:\d+: `)
 
 // control reports whether r is a control character other than a tab.
 func control(r rune) bool { return unicode.IsControl(r) && r != '\t' }
+
+// spaced returns a line with a space in place of each control character.
+func spaced(line string) string {
+	return strings.Map(func(r rune) rune {
+		if control(r) {
+			return ' '
+		}
+		return r
+	}, line)
+}
 
 // odd reports whether a field behind a name cannot be a whole unit: it is a unit whose end is missing, or other output
 // stands on it.

@@ -35,6 +35,7 @@ func TestKindOf(t *testing.T) {
 		}},
 		{Unit, []string{"Unit ns/op gate=5%", "Unit p50-ttft-ns better=lower gate=5%", "Unit x other=yes", "Unit ns/op", "Unit\tx same=2%"}},
 		{Torn, []string{
+			"BenchmarkA-2 1\x01100 bursts-% 3 B/op", "BenchmarkA-2\x0712 100 ns/op", "Unit ns/op\x02gate=5%",
 			// Text before a result.
 			"syncing 12 files... " + layout, "done." + layout, "\x1b[32m" + layout + "\x1b[0m", "\x1b[0m" + layout, " " + layout, "\t" + layout,
 			"2026-11-28T10:00:00.0000000Z " + layout, "2026/11/28 10:00:00 " + layout, "bench-1  | " + layout, "| " + layout, "[12:00:00] " + layout,

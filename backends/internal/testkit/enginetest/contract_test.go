@@ -19,6 +19,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/enginetest"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/need"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/scenariostest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 )
@@ -114,6 +115,7 @@ func TestContract(t *testing.T) {
 						if check.long && !*demand {
 							t.Skipf("this check runs on demand: go run ./.ci/engines -check %s", e.Name)
 						}
+						haveTime(t)
 						n++
 						check.run(t, c)
 					})
@@ -121,6 +123,17 @@ func TestContract(t *testing.T) {
 			}
 			document(t, e, n)
 		})
+	}
+}
+
+// leastLeft is the time that a check should have. On a busy machine it needs a minute.
+const leastLeft = 2 * time.Minute
+
+// haveTime ends t if so little of go test's -timeout is left that the check would probably be killed, and all results with
+// it.
+func haveTime(t *testing.T) {
+	if deadline, has := t.Deadline(); has && time.Until(deadline) < leastLeft {
+		need.Missing(t, need.Engines, fmt.Errorf("less than %v of -timeout are left: want more, as go test -timeout=20m has", leastLeft))
 	}
 }
 

@@ -76,7 +76,10 @@ func TestGateways(t *testing.T) {
 			assert.Assert(t, (c.file == "") == (g.Template == ""), "GATEWAY.md has no %s", g.Template)
 			for _, check := range gatewayChecks {
 				if check.of == nil || check.of(g) {
-					t.Run(check.name, func(t *testing.T) { check.run(t, c) })
+					t.Run(check.name, func(t *testing.T) {
+						haveTime(t)
+						check.run(t, c)
+					})
 				}
 			}
 			if !t.Failed() {
