@@ -143,17 +143,19 @@ func TestVerdict(t *testing.T) {
 	}
 	for _, c := range []struct {
 		tokens, runs int
+		short        string
 		want         []string
 	}{
-		{100, 6, []string{"Pass: in none of 2 figures with a margin is new.txt shown to be worse than old.txt by more than is allowed; in 2 it is shown not to be."}},
-		{80, 6, []string{"Regression: in 1 of 2 figures with a margin, new.txt is worse than old.txt by more than is allowed.",
+		{100, 6, "Pass: new.txt is not shown to be worse than old.txt in any of 2 figures", []string{"Pass: in none of 2 figures with a margin is new.txt shown to be worse than old.txt by more than is allowed; in 2 it is shown not to be."}},
+		{80, 6, "Regression in 1 of 2 figures: new.txt is worse than old.txt", []string{"Regression: in 1 of 2 figures with a margin, new.txt is worse than old.txt by more than is allowed.",
 			"concurrency=8 output: regression, changed by -20.00%, 2% worse is allowed, p < 0.001."}},
-		{80, 2, []string{"Cannot judge whether new.txt is worse than old.txt."}},
+		{80, 2, "Cannot judge new.txt against old.txt: 2 old and 2 new samples: want at least 6 of each at alpha 0.025", []string{"Cannot judge whether new.txt is worse than old.txt."}},
 	} {
 		r, err := gate.Compare(gate.File{}, file("old.txt", 100, c.runs), file("new.txt", c.tokens, c.runs), gate.Options{})
 		assert.NilError(t, err)
-		got := answerOf(t, "BenchmarkA 1 5 req/s\n", r).Sentences
-		assert.DeepEqual(t, got[:len(c.want)], c.want)
+		a := answerOf(t, "BenchmarkA 1 5 req/s\n", r)
+		assert.DeepEqual(t, a.Sentences[:len(c.want)], c.want)
+		assert.Equal(t, a.Short, c.short)
 	}
 }
 

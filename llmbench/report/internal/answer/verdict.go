@@ -6,9 +6,11 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
@@ -26,13 +28,21 @@ func verdictShort(r *gate.Report) (short string, tiles []Tile) {
 		}
 	}
 	figures := numbers.Count(r.Cells, "figure")
+	old, new := sides(r)
 	switch r.Verdict {
 	case gate.Regression:
-		short = fmt.Sprintf("Regression in %d of %s: %s is worse than %s", regressed, figures, filepath.Base(r.New), filepath.Base(r.Old))
+		short = fmt.Sprintf("Regression in %d of %s: %s is worse than %s", regressed, figures, new, old)
 	case gate.Pass:
-		short = fmt.Sprintf("Pass: %s is not shown to be worse than %s in any of %s", filepath.Base(r.New), filepath.Base(r.Old), figures)
+		short = fmt.Sprintf("Pass: %s is not shown to be worse than %s in any of %s", new, old, figures)
 	default:
-		short = fmt.Sprintf("Cannot judge whether %s is worse than %s", filepath.Base(r.New), filepath.Base(r.Old))
+		short = fmt.Sprintf("Cannot judge %s against %s", new, old)
+		why := "the noise is too large"
+		if len(r.Problems) > 0 {
+			why = r.Problems[0].Message
+		}
+		if with := short + ": " + why; len(strings.Fields(with)) <= compare.MaxWords {
+			short = with
+		}
 	}
 	labels := VerdictLabels(r)
 	for _, i := range VerdictOrder(r) {
@@ -48,6 +58,14 @@ func verdictShort(r *gate.Report) (short string, tiles []Tile) {
 		break
 	}
 	return short, tiles
+}
+
+// sides returns the names of the files that a verdict compares, or of their folders if the files have one name.
+func sides(r *gate.Report) (old, new string) {
+	if old, new = filepath.Base(r.Old), filepath.Base(r.New); old == new {
+		return filepath.Base(filepath.Dir(r.Old)), filepath.Base(filepath.Dir(r.New))
+	}
+	return old, new
 }
 
 // judged returns the verdict of package gate in words.
