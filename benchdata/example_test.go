@@ -39,6 +39,29 @@ func ExamplePrompts_sharedPrefix() {
 	// notice text cow more this half debate find
 }
 
+func ExampleDrawn() {
+	input, err := benchdata.ParseLength("lognormal(24,0.6,4..64)") // a median of 24 tokens
+	if err != nil {
+		log.Fatal(err)
+	}
+	output, err := benchdata.ParseLength("normal(128,32)") // a mean of 128 tokens
+	if err != nil {
+		log.Fatal(err)
+	}
+	requests, err := benchdata.Drawn{Input: input, Output: output, Seed: 1}.Requests(4)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range requests {
+		fmt.Println(r.PromptTokens, "in,", r.MaxTokens, "out")
+	}
+	// Output:
+	// 29 in, 152 out
+	// 34 in, 105 out
+	// 31 in, 116 out
+	// 36 in, 169 out
+}
+
 func ExampleShareGPT() {
 	const file = `[
 		{"id": "a_0", "conversations": [

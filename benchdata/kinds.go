@@ -74,43 +74,70 @@ func (k Kind) Spec() string {
 // A kind opens data sets. If the spec has no path, the path that open gets is "".
 type kind struct {
 	name, path string
-	generated  bool // prompts are generated, so they can have any length
+	input      inputs
 	open       func(path string, o Options, p *params) Workload
 }
 
+// inputs says which lengths the prompts of a data set can have.
+type inputs int
+
+const (
+	fixedInput inputs = iota // the lengths of texts in a file
+	anyInput                 // prompts are generated, so they can have any length
+	drawnInput               // the same, and lengths can be drawn from distributions
+)
+
 // kinds lists every kind of data set in the order of Kinds.
 var kinds = []kind{
-	{"random", "", true, func(_ string, o Options, p *params) Workload {
-		return Prompts{Input: cmp.Or(o.Input, 512), Output: cmp.Or(o.Output, 128), SharedPrefix: p.count("prefix"), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
-	}},
-	{"random-vllm", "", true, random(VLLM)},
-	{"random-sglang", "", true, random(SGLang)},
-	{"prefix-repetition", "", true, func(_ string, o Options, p *params) Workload {
+	{"random", "", drawnInput, openRandom},
+	{"random-vllm", "", anyInput, random(VLLM)},
+	{"random-sglang", "", anyInput, random(SGLang)},
+	{"prefix-repetition", "", anyInput, func(_ string, o Options, p *params) Workload {
 		w := PrefixRepetition{Prefixes: p.count("prefixes"), Prefix: p.count("prefix"), Suffix: p.count("suffix"), Output: o.Output,
 			InOrder: p.bool("in-order", false), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
 		p.noInput(o, "prefix and suffix")
 		return w
 	}},
-	{"generated-shared-prefix", "", true, func(_ string, o Options, p *params) Workload {
+	{"generated-shared-prefix", "", anyInput, func(_ string, o Options, p *params) Workload {
 		w := SharedPrefix{PerGroup: p.count("per-group"), System: p.count("system"), Question: p.count("question"), Output: o.Output,
 			Ratio: p.number("ratio"), InOrder: p.bool("in-order", false), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
 		p.noInput(o, "system and question")
 		return w
 	}},
-	{"sonnet", "[PATH]", true, func(path string, o Options, p *params) Workload {
+	{"sonnet", "[PATH]", anyInput, func(path string, o Options, p *params) Workload {
 		return Sonnet{Path: path, Input: o.Input, Prefix: p.count("prefix"), Output: o.Output, FixedOutput: o.FixedOutput,
 			Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
 	}},
-	{"sharegpt", "PATH", false, shareGPT(VLLM)},
-	{"sharegpt-sglang", "PATH", false, shareGPT(SGLang)},
-	{"jsonl-sglang", "PATH", false, shareGPT(SGLangCustom)},
+	{"sharegpt", "PATH", fixedInput, shareGPT(VLLM)},
+	{"sharegpt-sglang", "PATH", fixedInput, shareGPT(SGLang)},
+	{"jsonl-sglang", "PATH", fixedInput, shareGPT(SGLangCustom)},
 	question(OpenQA), question(Codefuse), question(Long), question(Alpaca), question(LongAlpaca), question(Lines), question(CustomVLLM),
-	{"openai", "PATH", false, func(path string, o Options, p *params) Workload {
+	{"openai", "PATH", fixedInput, func(path string, o Options, p *params) Workload {
 		return Bodies{Path: path, Output: o.Output, FixedOutput: o.FixedOutput, NoRepeat: !p.bool("repeat", true), Seed: o.Seed, Salt: o.Salt, Tokenizer: o.Tokenizer}
 	}},
-	{"arithmetic", "", false, answered(SetArithmetic)}, {"gsm8k", "PATH", false, answered(SetGSM8K)}, {"mmlu", "PATH", false, answered(SetMMLU)},
-	{"needle", "", true, answered(SetNeedle)},
+	{"arithmetic", "", fixedInput, answered(SetArithmetic)}, {"gsm8k", "PATH", fixedInput, answered(SetGSM8K)}, {"mmlu", "PATH", fixedInput, answered(SetMMLU)},
+	{"needle", "", anyInput, answered(SetNeedle)},
 	trace(Azure), trace(BurstGPT), trace(Mooncake), trace(Bailian),
+}
+
+// openRandom opens [Prompts], or a [Drawn] unless all prompts have the same length, and all answers, too.
+func openRandom(_ string, o Options, p *params) Workload {
+	d := Drawn{Path: p.text("lengths"), SharedPrefix: p.count("prefix"), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
+	d.Input, d.Output = p.drawn("input", o.Input, 512), p.drawn("output", o.Output, 128)
+	if p.err != nil {
+		return d
+	}
+	input, oneInput := d.Input.Constant()
+	output, oneOutput := d.Output.Constant()
+	switch {
+	case d.Path != "" && (o.Input > 0 || o.Output > 0 || p.values.Has("input") || p.values.Has("output")):
+		p.errorf("parameter lengths=%s and other lengths: want the lengths in the file alone", d.Path)
+	case d.Path != "":
+		d.Input, d.Output = nil, nil
+	case oneInput && oneOutput:
+		return Prompts{Input: int(input), Output: int(output), SharedPrefix: d.SharedPrefix, Seed: d.Seed, Salt: d.Salt, Template: d.Template, Tokenizer: d.Tokenizer}
+	}
+	return d
 }
 
 // random returns a function that opens a [Random] with the given rules.
@@ -139,7 +166,7 @@ func shareGPT(rules Rules) func(string, Options, *params) Workload {
 
 // question returns the kind for [Questions] of a format.
 func question(f QuestionFormat) kind {
-	return kind{string(f), "PATH", false, func(path string, o Options, p *params) Workload {
+	return kind{string(f), "PATH", fixedInput, func(path string, o Options, p *params) Workload {
 		q := Questions{Format: f, Path: path, Output: o.Output, FixedOutput: o.FixedOutput, MinPrompt: p.count("min"), MaxPrompt: p.count("max"),
 			NoRepeat: !p.bool("repeat", true), Seed: o.Seed, Salt: o.Salt, Tokenizer: o.Tokenizer}
 		if f == CustomVLLM {
@@ -153,7 +180,7 @@ func question(f QuestionFormat) kind {
 
 // trace returns the kind for a [Trace] of a format.
 func trace(f TraceFormat) kind {
-	return kind{string(f), "PATH", false, func(path string, o Options, p *params) Workload {
+	return kind{string(f), "PATH", fixedInput, func(path string, o Options, p *params) Workload {
 		t := Trace{Format: f, Path: path, From: p.duration("from"), For: p.duration("for"), Share: p.number("share"), Speed: p.number("speed"),
 			MaxTokens: p.count("max-tokens"), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
 		if f == BurstGPT {
@@ -178,14 +205,18 @@ func Kinds() []Kind {
 	return all
 }
 
-// workload opens a data set of the kind. The parameters input and output are the lengths in o.
+// workload opens a data set of the kind. The parameters input and output are the lengths in o, unless they are
+// distributions.
 func (k kind) workload(path string, o Options, p *params) Workload {
-	if k.generated {
+	if k.input == drawnInput {
+		return k.open(path, o, p)
+	}
+	if k.input == anyInput {
 		p.length("input", &o.Input)
 	}
 	p.length("output", &o.Output)
 	o.FixedOutput = o.FixedOutput || p.values.Has("output")
-	if o.Input > 0 && !k.generated {
+	if o.Input > 0 && k.input == fixedInput {
 		p.errorf("an input of %d tokens, but the lengths of its prompts are fixed", o.Input)
 	}
 	return k.open(path, o, p)
@@ -200,12 +231,16 @@ func split(spec string) (first, query string, err error) {
 		}
 		return spec, "", nil
 	}
-	for part := range strings.SplitSeq(list, ",") {
+	parts, err := SplitList(list)
+	if err != nil {
+		return "", "", fmt.Errorf("dataset %q: %w", spec, err)
+	}
+	for _, part := range parts {
 		switch {
 		case strings.Contains(part, "?") || query == "" && !strings.Contains(part, "="):
 			return "", "", fmt.Errorf("dataset %q: %s reads no file: want parameters like %s:output=100", spec, name, name)
 		case strings.Contains(part, "="):
-			query += "&" + strings.TrimSpace(part)
+			query += "&" + part
 		default: // the value before is a list
 			query += "," + part
 		}
@@ -243,6 +278,8 @@ func Separate(spec string, names ...string) (rest string, values map[string]stri
 //
 //	random
 //	random:input=512,output=128
+//	random:input=lognormal(512,0.6),output=normal(128,32,1..256)
+//	random:lengths=lengths.csv
 //	sharegpt:ShareGPT_V3_unfiltered_cleaned_split.json
 //	mooncake:conversation_trace.jsonl?from=10m&for=5m&speed=2
 //	generated-shared-prefix:per-group=32,system=4096
@@ -251,7 +288,8 @@ func Separate(spec string, names ...string) (rest string, values map[string]stri
 //	arithmetic?operations=5&shots=8
 //	mmlu:abstract_algebra_test.csv?subject=abstract+algebra
 //
-// The parameters input and output are the lengths in o; the output is then fixed. The others are
+// The parameters input and output are the lengths in o; the output is then fixed. Those of random may be
+// distributions as of [ParseLength], and its parameter lengths is the Path of a [Drawn]. The others are
 // fields of the data set's type, with names in lower case. repeat=false sets NoRepeat. Open does
 // not read the file; the methods of the data set read it. An error names the invalid part of the
 // spec and says what is allowed.
@@ -352,6 +390,25 @@ func (p *params) length(name string, dst *int) {
 		p.errorf("parameter %s=%d and an %s of %d tokens: want one of them", name, n, name, *dst)
 	}
 	*dst = cmp.Or(n, *dst)
+}
+
+// drawn returns the distribution of lengths in a parameter. If the parameter is not set, all lengths are given or, if
+// given is 0, usual. It is an error if the parameter is another length than given.
+func (p *params) drawn(name string, given, usual int) *Distribution {
+	text, set := p.get(name)
+	if !set {
+		text = strconv.Itoa(cmp.Or(given, usual))
+	}
+	d, err := ParseLength(text)
+	switch {
+	case err != nil && set:
+		p.errorf("parameter %s=%s: %w", name, text, err)
+	case err != nil:
+		p.errorf("an %s of %s tokens: %w", name, text, err)
+	case set && given > 0 && d.String() != strconv.Itoa(given):
+		p.errorf("parameter %s=%s and an %s of %d tokens: want one of them", name, text, name, given)
+	}
+	return d
 }
 
 // number returns a positive number, or 0 if the parameter is not set.

@@ -50,35 +50,37 @@ func (p Prompts) Requests(n int) ([]llmbench.Request, error) {
 	if err := p.check(n); err != nil {
 		return nil, err
 	}
-	fit := newFitter(orWords(p.Tokenizer))
-	distinct := newDistinctTexts(saltedSeed(p.Seed, p.Salt))
-
-	var prefix string
-	if p.SharedPrefix > 0 {
-		var err error
-		if prefix, err = fit.text("", nil, p.SharedPrefix, distinct.random); err != nil {
-			return nil, fmt.Errorf("prompts: SharedPrefix: %w", err)
-		}
-	}
-
 	requests := make([]llmbench.Request, n)
-	err := forEach(fit.tok, n, func(i int) error {
-		prompt, err := distinct.text(fit, prefix, i, p.Input-p.Template)
-		if err != nil {
-			return fmt.Errorf("prompts: request %d: %w", i, err)
-		}
-		requests[i] = llmbench.Request{
-			Prompt:       prompt,
-			MaxTokens:    p.Output,
-			FixedOutput:  true,
-			PromptTokens: p.Input,
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	for i := range requests {
+		requests[i] = llmbench.Request{MaxTokens: p.Output, FixedOutput: true, PromptTokens: p.Input}
+	}
+	if err := fill(requests, p.SharedPrefix, p.Template, saltedSeed(p.Seed, p.Salt), p.Tokenizer); err != nil {
+		return nil, fmt.Errorf("prompts: %w", err)
 	}
 	return requests, nil
+}
+
+// fill sets the prompts of requests to random words. The length of a prompt is the PromptTokens of its request, which
+// include template tokens that the server adds. The first prefix tokens are the same in all prompts.
+func fill(requests []llmbench.Request, prefix, template int, seed uint64, tok llmbench.Tokenizer) error {
+	fit := newFitter(orWords(tok))
+	distinct := newDistinctTexts(seed)
+	var head string
+	if prefix > 0 {
+		var err error
+		if head, err = fit.text("", nil, prefix, distinct.random); err != nil {
+			return fmt.Errorf("the common prefix: %w", err)
+		}
+	}
+	return forEach(fit.tok, len(requests), func(i int) (err error) {
+		r := &requests[i]
+		if r.Prompt = head; r.PromptTokens-template > prefix {
+			if r.Prompt, err = distinct.text(fit, head, i, r.PromptTokens-template); err != nil {
+				err = fmt.Errorf("request %d: %w", i, err)
+			}
+		}
+		return err
+	})
 }
 
 // distinctTexts makes texts that all begin differently.

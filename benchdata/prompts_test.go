@@ -221,7 +221,7 @@ func TestPromptsErrors(t *testing.T) {
 		{Prompts{Input: 8, Output: 1, Template: 8}, 1, "Template is 8 tokens: want from 0 to 7"},
 		{Prompts{Input: 8, Output: 1, Template: -1}, 1, "Template is -1 tokens: want from 0 to 7"},
 		{Prompts{Input: 7, Output: 1, Tokenizer: even{}}, 1, "request 0: no text of 7 tokens found in 400 tries, the closest is"},
-		{Prompts{Input: 8, Output: 1, SharedPrefix: 3, Tokenizer: even{}}, 1, "SharedPrefix: no text of 3 tokens"},
+		{Prompts{Input: 8, Output: 1, SharedPrefix: 3, Tokenizer: even{}}, 1, "the common prefix: no text of 3 tokens"},
 		{Prompts{Input: 512, Output: 1, Tokenizer: nothing{}}, 1, "no text of 512 tokens found: the tokenizer counts 0"},
 	}
 	for _, tt := range tests {

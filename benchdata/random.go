@@ -10,7 +10,8 @@ import (
 )
 
 // Random is the workload "random" of vLLM or SGLang: the lengths of prompts and
-// answers are drawn from ranges. [Prompts] has fixed lengths instead.
+// answers are drawn from ranges. [Prompts] has fixed lengths instead, and [Drawn] has lengths of
+// any distribution.
 //
 // Both tools have the option --random-range-ratio, here called r. For a configured length L,
 // its meanings are opposite:
@@ -57,18 +58,9 @@ func (r Random) Requests(n int) ([]llmbench.Request, error) {
 	if low, _ := input.bounds(); r.Prefix+low < 1 {
 		return nil, fmt.Errorf("random: Input is %d tokens at a Ratio of %v: the shortest prompt has none, must have at least 1", r.Input, r.Ratio)
 	}
-	fit := newFitter(orWords(r.Tokenizer))
-	distinct := newDistinctTexts(saltedSeed(r.Seed, r.Salt))
-	var prefix string
-	if r.Prefix > 0 {
-		var err error
-		if prefix, err = fit.text("", nil, r.Prefix, distinct.random); err != nil {
-			return nil, fmt.Errorf("random: Prefix: %w", err)
-		}
-	}
 	random := rand.New(rand.NewPCG(r.Seed, 3))
 	requests := make([]llmbench.Request, n)
-	for i := range requests { // draw the lengths in order; the texts are made concurrently below
+	for i := range requests {
 		text := max(r.Prefix+max(input.draw(random)-r.Template, 0), 1)
 		requests[i] = llmbench.Request{
 			MaxTokens:    max(output.draw(random), 1),
@@ -76,17 +68,8 @@ func (r Random) Requests(n int) ([]llmbench.Request, error) {
 			PromptTokens: text + r.Template,
 		}
 	}
-	err := forEach(fit.tok, n, func(i int) (err error) {
-		q := &requests[i]
-		if q.Prompt = prefix; q.PromptTokens-r.Template > r.Prefix {
-			if q.Prompt, err = distinct.text(fit, prefix, i, q.PromptTokens-r.Template); err != nil {
-				err = fmt.Errorf("random: request %d: %w", i, err)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
+	if err := fill(requests, r.Prefix, r.Template, saltedSeed(r.Seed, r.Salt), r.Tokenizer); err != nil {
+		return nil, fmt.Errorf("random: %w", err)
 	}
 	return requests, nil
 }

@@ -70,60 +70,81 @@ type csvColumns struct{ at, input, output, model string }
 // columns. instant parses a time.
 func (c csvColumns) read(instant func(string) (time.Duration, error)) func(*source) iter.Seq2[TraceRow, error] {
 	return func(s *source) iter.Seq2[TraceRow, error] {
-		return func(yield func(TraceRow, error) bool) {
-			s.limit = maxRow
-			s.record(0)
-			lines := csv.NewReader(s)
-			lines.ReuseRecord = true
-			lines.TrimLeadingSpace = true
-			line := 0 // line of the last row read
-			s.line = func() int { return line }
-			fields, err := lines.Read()
-			if err != nil {
-				yield(TraceRow{}, csvError(line, err))
+		return csvRows(s, func(row csvRow) (r TraceRow, err error) {
+			if r.At, err = instant(row.cell(c.at)); err != nil {
+				return r, fmt.Errorf("%s is %q: want %w", c.at, row.cell(c.at), err)
+			}
+			if r.Input, err = csvTokens(c.input, row.cell(c.input)); err != nil {
+				return r, err
+			}
+			if r.Output, err = csvTokens(c.output, row.cell(c.output)); err != nil {
+				return r, err
+			}
+			if c.model != "" {
+				r.Model = strings.Clone(row.cell(c.model))
+			}
+			return r, nil
+		}, c.at, c.input, c.output, c.model)
+	}
+}
+
+// A csvRow is a line of CSV. It is valid until the next line is read.
+type csvRow struct {
+	place  map[string]int // index of each column
+	fields []string
+}
+
+// has reports whether there is a column.
+func (r csvRow) has(column string) bool { _, has := r.place[column]; return has }
+
+// cell returns the text in a column that exists.
+func (r csvRow) cell(column string) string { return r.fields[r.place[column]] }
+
+// csvRows yields what read makes of each line of CSV, whose first line names the columns. It is an error if the column
+// with a name in want is missing, unless the name is empty.
+func csvRows[T any](s *source, read func(csvRow) (T, error), want ...string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		s.limit = maxRow
+		s.record(0)
+		lines := csv.NewReader(s)
+		lines.ReuseRecord = true
+		lines.TrimLeadingSpace = true
+		line := 0 // line of the last row read
+		s.line = func() int { return line }
+		fields, err := lines.Read()
+		if err != nil {
+			yield(none, csvError(line, err))
+			return
+		}
+		row := csvRow{place: map[string]int{}}
+		for i, name := range fields {
+			row.place[strings.TrimSpace(name)] = i
+		}
+		for _, name := range want {
+			if name != "" && !row.has(name) {
+				yield(none, &lineError{Line: 1, Err: fmt.Errorf("the first line has no column %q, must name all columns", name)})
 				return
 			}
-			place := map[string]int{}
-			for i, name := range fields {
-				place[strings.TrimSpace(name)] = i
+		}
+		for {
+			s.record(0)
+			row.fields, err = lines.Read()
+			if err == io.EOF {
+				return
 			}
-			for _, name := range []string{c.at, c.input, c.output, c.model} {
-				if _, ok := place[name]; !ok && name != "" {
-					yield(TraceRow{}, &lineError{Line: 1, Err: fmt.Errorf("the first line has no column %q, must name all columns", name)})
-					return
-				}
+			if err != nil {
+				yield(none, csvError(line, err))
+				return
 			}
-			for {
-				s.record(0)
-				fields, err := lines.Read()
-				if err == io.EOF {
-					return
-				}
-				if err != nil {
-					yield(TraceRow{}, csvError(line, err))
-					return
-				}
-				var r TraceRow
-				line, _ = lines.FieldPos(0)
-				if r.At, err = instant(fields[place[c.at]]); err != nil {
-					err = fmt.Errorf("%s is %q: want %w", c.at, fields[place[c.at]], err)
-				}
-				if err == nil {
-					r.Input, err = csvTokens(c.input, fields[place[c.input]])
-				}
-				if err == nil {
-					r.Output, err = csvTokens(c.output, fields[place[c.output]])
-				}
-				if err != nil {
-					yield(TraceRow{}, &lineError{Line: line, Err: err})
-					return
-				}
-				if c.model != "" {
-					r.Model = strings.Clone(fields[place[c.model]])
-				}
-				if !yield(r, nil) {
-					return
-				}
+			line, _ = lines.FieldPos(0)
+			r, err := read(row)
+			if err != nil {
+				yield(none, &lineError{Line: line, Err: err})
+				return
+			}
+			if !yield(r, nil) {
+				return
 			}
 		}
 	}
