@@ -48,17 +48,17 @@ var catalogue = []Scenario{
 	{Name: "Interference", measure: interference, reads: failing},
 	{Name: "LengthGrid", study: &lengthGrid, reads: users},
 	{Name: "LongContext", study: &longContext, reads: users},
-	{Name: "MultiTurn", measure: multiTurn, reads: slices.Concat(users, lengths)},
+	{Name: "MultiTurn", measure: multiTurn, reads: slices.Concat(users, prompts, []string{"LLMBENCH_TURNS", "LLMBENCH_THINK"}), fits: fitsMultiTurn},
 	{Name: "OpenQA", study: &openQA, reads: users},
 	{Name: "Prefill", study: &prefill, reads: users},
-	{Name: "PrefixCache", measure: prefixCache, reads: users},
+	{Name: "PrefixCache", measure: prefixCache, reads: slices.Concat(users, prefixed), fits: fitsPrefixes},
 	{Name: "Reasoning", measure: reasoning, reads: slices.Concat(users, lengths)},
 	{Name: "Rerank", measure: rerank, items: dialect.Rerank{}, prepare: prepareItems, reads: slices.Concat(users, items), parameters: []string{"batch"}, fits: fitsItems},
-	{Name: "Routing", measure: routing, reads: users},
+	{Name: "Routing", measure: routing, reads: slices.Concat(users, prefixed), fits: fitsPrefixes},
 	{Name: "SLO", measure: slo, reads: slices.Concat(prompts, []string{"LLMBENCH_SLO"})},
 	{Name: "Serve", measure: serve, oneForm: true, prepare: prepareServe, reads: slices.Concat(users, prompts, []string{"LLMBENCH_SLO"}, serveOnly)},
 	{Name: "ShareGPT", study: &shareGPT, reads: users},
-	{Name: "Shedding", measure: shedding, reads: slices.Concat(lengths, []string{"LLMBENCH_MAX_FAIL", "LLMBENCH_REQUESTS", "LLMBENCH_SLO"})},
+	{Name: "Shedding", measure: shedding, reads: slices.Concat(prompts, []string{"LLMBENCH_MAX_FAIL", "LLMBENCH_REQUESTS", "LLMBENCH_SLO"})},
 	{Name: "StructuredOutput", measure: structuredOutput, reads: slices.Concat(users, []string{"LLMBENCH_INPUT"})},
 	{Name: "Sweep", measure: sweep, reads: slices.Concat(failing, prompts, []string{"LLMBENCH_SLO"})},
 	{Name: "ToolCalls", measure: toolCalls, reads: slices.Concat(users, []string{"LLMBENCH_INPUT"})},
@@ -67,7 +67,7 @@ var catalogue = []Scenario{
 
 // Two scenarios are not in the catalogue, because one has two targets, and the other one starts servers.
 var (
-	gatewayOverhead = Scenario{Name: "GatewayOverhead", reads: slices.Concat(users, lengths)}
+	gatewayOverhead = Scenario{Name: "GatewayOverhead", reads: slices.Concat(users, prompts)}
 	coldStart       = Scenario{Name: "ColdStart"}
 )
 

@@ -58,10 +58,12 @@ func parseOwn(r *env.Reader) config {
 	env.Read(r, &c.Concurrencies, "LLMBENCH_CONCURRENCY", env.List(env.AtLeast(1)), "a comma list of different whole numbers, at least 1")
 	env.Read(r, &c.Options, "LLMBENCH_RATE", c.withRate, "a comma list of different rates in requests per second, above 0, or stages like 10:1m,10..50:2m,50..5:1m:exp (a rate, or a ramp from one to another, and a time); burstiness=NUMBER, above 0, may follow")
 	env.Read(r, &c.Requests, "LLMBENCH_REQUESTS", env.AtLeast(1), "a whole number, at least 1")
-	env.Read(r, &c.Input, "LLMBENCH_INPUT", env.AtLeast(1), "a whole number of tokens, at least 1")
-	env.Read(r, &c.Output, "LLMBENCH_OUTPUT", env.AtLeast(1), "a whole number of tokens, at least 1")
+	env.Read(r, &c.Options, "LLMBENCH_INPUT", c.withLength("input"), "")
+	env.Read(r, &c.Options, "LLMBENCH_OUTPUT", c.withLength("output"), "")
 	env.Read(r, &c.Batches, "LLMBENCH_BATCH", env.List(env.AtLeast(1)), "a comma list of different whole numbers, at least 1")
 	env.Read(r, &c.Options, "LLMBENCH_DATASET", c.withDataset, "a data set like random:input=512,output=128 or sharegpt:PATH")
+	env.Read(r, &c.Turns, "LLMBENCH_TURNS", canonical(benchdata.ParseCount), "")
+	env.Read(r, &c.Think, "LLMBENCH_THINK", canonical(benchdata.ParseTime), "")
 	env.Read(r, &c.Mix, "LLMBENCH_MIX", parseMix, "models and weights above 0, like base=3,sql=1")
 	env.Read(r, &stream, "LLMBENCH_STREAM", strconv.ParseBool, "true or false")
 	env.Read(r, &c.Warmup, "LLMBENCH_WARMUP", env.AtLeast(0), "a whole number, at least 0")
@@ -111,17 +113,51 @@ func (o Options) withRate(v string) (Options, error) {
 	return o, cmp.Or(err, errShape)
 }
 
+// withLength returns a function that returns o with what LLMBENCH_INPUT or LLMBENCH_OUTPUT has: a number of tokens, or a
+// distribution, which is a parameter of random words.
+func (o Options) withLength(name string) func(v string) (Options, error) {
+	return func(v string) (Options, error) {
+		d, err := benchdata.ParseLength(v)
+		if err != nil {
+			return o, env.Reason(err.Error())
+		}
+		if !isWhole(d.String()) {
+			o.Dataset = withParameter(cmp.Or(o.Dataset, "random"), name, d.String())
+			return o, nil
+		}
+		o, err = o.withParameters(map[string]string{name: d.String()})
+		return o, err
+	}
+}
+
 // withDataset returns o with the data set in LLMBENCH_DATASET and its parameters. Fields that are already set must not differ
-// from them.
+// from them, nor distributions in LLMBENCH_INPUT and LLMBENCH_OUTPUT.
 func (o Options) withDataset(v string) (Options, error) {
-	var err error
+	_, drawn, err := benchdata.Separate(o.Dataset, drawable...)
+	if err != nil {
+		return o, err
+	}
 	if o.Dataset, err = env.Text(v); err != nil {
 		return o, err
 	}
-	if o, err = o.separated(); err != nil {
+	if o, err = o.separated(); err == nil {
+		o, err = o.withDrawn(drawn)
+	}
+	if err != nil {
 		return o, env.Reason(err.Error())
 	}
 	return o, nil
+}
+
+// canonical returns a parser that returns the text of the distribution that parse returns.
+func canonical(parse func(string) (*benchdata.Distribution, error)) func(string) (string, error) {
+	return func(v string) (string, error) {
+		d, err := parse(v)
+		if err != nil {
+			return "", env.Reason(err.Error())
+		}
+		return d.String(), nil
+	}
 }
 
 // parseMix parses different models with their weights, such as base=3,sql=1. The name of a model may contain an equals

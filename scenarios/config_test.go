@@ -51,10 +51,18 @@ func TestParseConfig(t *testing.T) {
 		{[]string{"LLMBENCH_DATASET=sharegpt:a,b?output=20&repeat=false"}, with(func(c *Options) { c.Dataset, c.Output = "sharegpt:a,b?repeat=false", 20 })},
 		{[]string{"LLMBENCH_DATASET=random:batch=1,4,dimensions=8,cosine=0"}, with(func(c *Options) { c.Dataset, c.Batches, c.Dimensions, c.Cosine = "random", []int{1, 4}, 8, 0 })},
 		{[]string{"LLMBENCH_DATASET=sharegpt:x"}, with(func(c *Options) { c.Dataset = "sharegpt:x" })},
+		{[]string{"LLMBENCH_DATASET=random:output=20,input=lognormal( 512, 0.60)"}, with(func(c *Options) { c.Dataset, c.Output = "random?input=lognormal(512,0.6)", 20 })},
+		{[]string{"LLMBENCH_INPUT=lognormal(512,0.6)", "LLMBENCH_OUTPUT=20"}, with(func(c *Options) { c.Dataset, c.Output = "random?input=lognormal(512,0.6)", 20 })},
+		{[]string{"LLMBENCH_INPUT=lognormal(512,0.6)", "LLMBENCH_OUTPUT=1..5", "LLMBENCH_DATASET=random:prefix=3,output=uniform(1,5)"}, with(func(c *Options) { c.Dataset = "random?prefix=3&input=lognormal(512,0.6)&output=1..5" })},
+		{[]string{"LLMBENCH_DATASET=random:lengths=/a/b.csv"}, with(func(c *Options) { c.Dataset = "random?lengths=/a/b.csv" })},
+		{[]string{"LLMBENCH_TURNS=2..8", "LLMBENCH_THINK=exponential(0.5s)"}, with(func(c *Options) { c.Turns, c.Think = "2..8", "exponential(500ms)" })},
 	} {
 		got, err := parseConfig(tt.environ)
 		assert.NilError(t, err, "%q", tt.environ)
 		assert.DeepEqual(t, got.Options, tt.want)
+		again, err := got.Options.separated()
+		assert.NilError(t, err)
+		assert.Equal(t, again.Dataset, got.Dataset)
 	}
 }
 
@@ -96,7 +104,16 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_DATASET= ", "LLMBENCH_DATASET= : want a data set like random:input=512,output=128 or sharegpt:PATH"},
 		{"LLMBENCH_DATASET=random:input=5\nLLMBENCH_INPUT=6", "LLMBENCH_DATASET=random:input=5: parameter input=5, but Input (LLMBENCH_INPUT) is 6: want one of them"},
 		{"LLMBENCH_DATASET=random:batch=5,7\nLLMBENCH_BATCH=6", "LLMBENCH_DATASET=random:batch=5,7: parameter batch=5,7, but Batches (LLMBENCH_BATCH) is [6]: want one of them"},
-		{"LLMBENCH_DATASET=random:output=0", "LLMBENCH_DATASET=random:output=0: parameter output=0: want a whole number, at least 1"},
+		{"LLMBENCH_DATASET=random:output=0", "LLMBENCH_DATASET=random:output=0: parameter output=0: want a whole number of tokens from 1 to 134217728, or one of LOW..HIGH"},
+		{"LLMBENCH_DATASET=random:output=normal(5)", "parameter output=normal(5): normal has 1 parameters: want normal(MEAN,DEVIATION)"},
+		{"LLMBENCH_DATASET=random-vllm:output=normal(5,1)", "parameter output=normal(5,1): want a whole number, at least 1"},
+		{"LLMBENCH_DATASET=sharegpt:x\nLLMBENCH_OUTPUT=normal(5,1)", "LLMBENCH_DATASET=sharegpt:x: the output is normal(5,1): want a whole number of tokens for another data set than random"},
+		{"LLMBENCH_DATASET=random:output=normal(5,1)\nLLMBENCH_OUTPUT=normal(5,2)", "the output is normal(5,1) and normal(5,2): want one of them"},
+		{"LLMBENCH_DATASET=random:output=5\nLLMBENCH_OUTPUT=normal(5,2)", "the output is 5 and normal(5,2): want one of them"},
+		{"LLMBENCH_DATASET=random:output=normal(5,2)\nLLMBENCH_OUTPUT=5", "the output is 5 and normal(5,2): want one of them"},
+		{"LLMBENCH_TURNS=0", "LLMBENCH_TURNS=0: want a whole number from 1 to 1000, or one of LOW..HIGH"},
+		{"LLMBENCH_THINK=1", "LLMBENCH_THINK=1: want a time like 500ms from 0s to 24h0m0s, in whole microseconds, or one of"},
+		{"LLMBENCH_THINK=exponential(-1s)", `LLMBENCH_THINK=exponential(-1s): exponential: mean is "-1s": want from 1µs to 24h0m0s`},
 		{"LLMBENCH_DATASET=random:cosine=2", "LLMBENCH_DATASET=random:cosine=2: parameter cosine=2: want a number from 0 to 1"},
 		{"LLMBENCH_DATASET=random:512", `LLMBENCH_DATASET=random:512: dataset "random:512": random reads no file: want parameters like random:output=100`},
 		{"LLMBENCH_STREAM=maybe", "LLMBENCH_STREAM=maybe: want true or false"},
@@ -110,7 +127,7 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_DATA=config.go", "LLMBENCH_DATA=config.go: want a folder of this machine"},
 		{"LLMBENCH_RATE=1\nLLMBENCH_CONCURRENCY=1", "LLMBENCH_CONCURRENCY and LLMBENCH_RATE: want at most one"},
 		{"LLMBENCH_STREAM=false\nLLMBENCH_SLO=ttft=1s", "only e2e can be judged"},
-		{"LLMBENCH_INPUT=x\nLLMBENCH_OUTPUT=y", "LLMBENCH_INPUT=x: want a whole number of tokens, at least 1\nLLMBENCH_OUTPUT=y: want"},
+		{"LLMBENCH_INPUT=x\nLLMBENCH_OUTPUT=y", "LLMBENCH_INPUT=x: want a whole number of tokens from 1 to 134217728, or one of LOW..HIGH, uniform(LOW,HIGH), normal(MEAN,DEVIATION), lognormal(MEDIAN,SIGMA), exponential(MEAN), gamma(MEAN,SHAPE), mix(WEIGHT*DISTRIBUTION,...)\nLLMBENCH_OUTPUT=y: want"},
 	} {
 		_, err := parseConfig(strings.Split(tt.environ, "\n"))
 		assert.ErrorContains(t, err, tt.want)
@@ -144,6 +161,10 @@ func FuzzParseConfig(f *testing.F) {
 	f.Add("CONCURRENCY", "1,8")
 	f.Add("SLO", "ttft=500ms,tpot=50ms,e2e=10s")
 	f.Add("RATE", "1e308")
+	f.Add("INPUT", "lognormal(512,0.6,16..)")
+	f.Add("DATASET", "random:prefix=3,output=mix(3*64,1*normal(9,2)),batch=1,2")
+	f.Add("TURNS", "2..8")
+	f.Add("THINK", "exponential(500ms,..1m)")
 	f.Fuzz(func(t *testing.T, name, value string) {
 		c, err := parseConfig([]string{"LLMBENCH_" + name + "=" + value})
 		if err != nil {
@@ -153,6 +174,9 @@ func FuzzParseConfig(f *testing.F) {
 			assert.Assert(t, n > 0, "LLMBENCH_%s=%q: %+v", name, value, c)
 		}
 		assert.Assert(t, c.Input >= 0, "LLMBENCH_%s=%q: %+v", name, value, c)
+		again, err := c.Options.separated() // the canonical form
+		assert.NilError(t, err, "LLMBENCH_%s=%q: %+v", name, value, c)
+		assert.Equal(t, again.Dataset, c.Dataset, "LLMBENCH_%s=%q", name, value)
 		assert.Assert(t, c.Timeout > 0 && c.IdleTimeout > 0, "LLMBENCH_%s=%q: %+v", name, value, c)
 		assert.Assert(t, c.MaxFail >= 0 && c.MaxFail <= 1, "LLMBENCH_%s=%q: %+v", name, value, c)
 	})

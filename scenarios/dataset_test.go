@@ -159,3 +159,27 @@ func TestServeTemplate(t *testing.T) {
 		})
 	}
 }
+
+// TestDrawnLengths checks that all loads and all passes have the same lengths, which depend on the seed in the options, and
+// other words.
+func TestDrawnLengths(t *testing.T) {
+	draw := func(o Options, seed, salt uint64) (lengths [][2]int, words string) {
+		s := server{options: o, counter: counter{tokens: tokenizer.Words{}}}
+		requests, err := s.drawDataset(50, seed, salt)
+		assert.NilError(t, err)
+		for _, r := range requests {
+			lengths = append(lengths, [2]int{r.PromptTokens, r.MaxTokens})
+		}
+		return lengths, requests[0].Prompt
+	}
+	o := Options{Dataset: "random?input=lognormal(30,0.6)&output=normal(9,2)", Seed: 1}
+	first, words := draw(o, 7, 0)
+	for _, other := range []struct{ seed, salt uint64 }{{8, 0}, {7, 5}, {9, 5}} {
+		lengths, others := draw(o, other.seed, other.salt)
+		assert.DeepEqual(t, lengths, first)
+		assert.Assert(t, others != words)
+	}
+	o.Seed++
+	lengths, _ := draw(o, 7, 0)
+	assert.Assert(t, !slices.Equal(lengths, first))
+}

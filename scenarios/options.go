@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
@@ -80,8 +82,14 @@ type Options struct {
 	// LLMBENCH_DATASET, by default 0.999. If two such vectors differ more, the benchmark fails.
 	Cosine float64
 
-	// The fields below are for Serve. Dataset also applies to Accuracy, Concurrency, Sweep, SLO and Trace. Input and
-	// Output also apply to these scenarios except Trace, and to scenarios with random prompts of one length, such as MultiTurn.
+	// Turns and Think are for MultiTurn: the number of turns of a conversation, and the time from the end of an answer
+	// to the user's next turn. Each is a single number or a distribution, as [benchdata.ParseCount] and
+	// [benchdata.ParseTime] read them: "3", "2..8", "500ms", "exponential(500ms)". They are drawn by Seed, and the same in
+	// all passes. LLMBENCH_TURNS, by default 5, and LLMBENCH_THINK, by default 0s, and 1s in the full form.
+	Turns, Think string
+
+	// The fields below are for Serve. Dataset also applies to other scenarios, as README.md says. Input and Output also
+	// apply to most of them, and to scenarios with random prompts of one length, such as Reasoning.
 
 	// Rates are the rates of open loops in requests per second, each of which is measured. Stages describe an
 	// open loop whose rate changes. LLMBENCH_RATE has either. At most one of Concurrencies, Rates and Stages may
@@ -99,7 +107,8 @@ type Options struct {
 	Mix []benchdata.Share
 	// Input and Output are the lengths of prompts and answers in tokens: LLMBENCH_INPUT and LLMBENCH_OUTPUT, or the
 	// parameters input and output of Dataset. 0 means the scenario's own lengths for random words (Serve: 512 and 128),
-	// and the data set's own lengths otherwise.
+	// and the data set's own lengths otherwise. Lengths that are drawn from a distribution are parameters of Dataset:
+	// "random:input=lognormal(512,0.6),output=128". They depend on Seed alone, so all loads and all passes have the same.
 	Input, Output int
 	// NoStream requests whole answers instead of streams: LLMBENCH_STREAM=false.
 	NoStream bool
@@ -140,6 +149,12 @@ func (o Options) check() error {
 	case o.Burstiness < 0:
 		return fmt.Errorf("options: Burstiness %g: want a number above 0", o.Burstiness)
 	}
+	if _, err := benchdata.ParseCount(o.Turns); o.Turns != "" && err != nil {
+		return fmt.Errorf("options: Turns %q: %w", o.Turns, err)
+	}
+	if _, err := benchdata.ParseTime(o.Think); o.Think != "" && err != nil {
+		return fmt.Errorf("options: Think %q: %w", o.Think, err)
+	}
 	return nil
 }
 
@@ -151,15 +166,83 @@ func repeats[T cmp.Ordered](all []T) bool {
 // parameters are the names of the parameters of a data set that have fields of Options.
 var parameters = []string{"input", "output", "batch", "dimensions", "cosine"}
 
+// drawable are the parameters of random words that may be distributions. A distribution stays in the data set.
+var drawable = parameters[:2]
+
+// wholeTokens parses a length that is no distribution.
+var wholeTokens = env.AtLeast(1)
+
+// isWhole reports whether a length is no distribution.
+func isWhole(length string) bool {
+	_, err := wholeTokens(length)
+	return err == nil
+}
+
 // separated returns o with these parameters of the data set in their fields. So equal loads have equal names and configuration
 // lines.
 func (o Options) separated() (Options, error) {
-	const numbers = "a whole number, at least 1"
 	rest, values, err := benchdata.Separate(o.Dataset, parameters...)
+	if o.Dataset = rest; err != nil {
+		return o, err
+	}
+	drawn := map[string]string{}
+	for _, name := range drawable {
+		if values[name] == "" || isWhole(values[name]) || kindOf(rest) != "random" {
+			continue
+		}
+		d, err := benchdata.ParseLength(values[name])
+		if err != nil {
+			return o, fmt.Errorf("parameter %s=%s: %w", name, values[name], err)
+		}
+		drawn[name] = d.String()
+		delete(values, name)
+	}
+	if o, err = o.withDrawn(drawn); err != nil {
+		return o, err
+	}
+	return o.withParameters(values)
+}
+
+// withDrawn returns o with distributions of lengths as parameters of the data set. It is an error if the data set has other
+// lengths, or reads no distributions.
+func (o Options) withDrawn(drawn map[string]string) (Options, error) {
+	rest, has, err := benchdata.Separate(o.Dataset, drawable...)
+	if err != nil {
+		return o, err
+	}
 	o.Dataset = rest
-	return o, cmp.Or(err,
-		parameter(&o.Input, values, "input", "Input (LLMBENCH_INPUT)", env.AtLeast(1), numbers),
-		parameter(&o.Output, values, "output", "Output (LLMBENCH_OUTPUT)", env.AtLeast(1), numbers),
+	for i, name := range drawable {
+		value, had := drawn[name], has[name]
+		if n := []int{o.Input, o.Output}[i]; n > 0 && had == "" {
+			had = strconv.Itoa(n)
+		}
+		switch {
+		case value != "" && had != "" && had != value:
+			return o, fmt.Errorf("the %s is %s and %s: want one of them", name, had, value)
+		case value != "" && kindOf(rest) != "random":
+			return o, fmt.Errorf("the %s is %s: want a whole number of tokens for another data set than random", name, value)
+		}
+		if value = cmp.Or(value, has[name]); value != "" {
+			o.Dataset = withParameter(o.Dataset, name, value)
+		}
+	}
+	return o, nil
+}
+
+// withParameter returns a data set without a file with a further parameter.
+func withParameter(dataset, name, value string) string {
+	if strings.Contains(dataset, "?") {
+		return dataset + "&" + name + "=" + value
+	}
+	return dataset + "?" + name + "=" + value
+}
+
+// withParameters returns o with the values of parameters in their fields.
+func (o Options) withParameters(values map[string]string) (Options, error) {
+	const numbers = "a whole number, at least 1"
+	return o, cmp.Or(
+		parameter(&o.Input, values, "input", "Input (LLMBENCH_INPUT)", wholeTokens, numbers),
+		parameter(&o.Output, values, "output", "Output (LLMBENCH_OUTPUT)", wholeTokens, numbers),
 		parameter(&o.Batches, values, "batch", "Batches (LLMBENCH_BATCH)", env.List(env.AtLeast(1)), "different whole numbers, at least 1"),
 		parameter(&o.Dimensions, values, "dimensions", "Dimensions", env.AtLeast(1), numbers),
 		parameter(&o.Cosine, values, "cosine", "Cosine", env.Share, "a number from 0 to 1"))
@@ -203,8 +286,14 @@ func (o Options) withEnvironment(c config) Options {
 	o.Burstiness = cmp.Or(o.Burstiness, c.Burstiness)
 	if o.Dataset == "" { // the lengths in the environment belong to the data set in the environment
 		o.Dataset = c.Dataset
+		for i, name := range drawable {
+			if []int{o.Input, o.Output}[i] > 0 { // instead of a distribution
+				o.Dataset, _, _ = benchdata.Separate(o.Dataset, name) // parseOwn reports errors
+			}
+		}
 		o.Input, o.Output = cmp.Or(o.Input, c.Input), cmp.Or(o.Output, c.Output)
 	}
+	o.Turns, o.Think = cmp.Or(o.Turns, c.Turns), cmp.Or(o.Think, c.Think)
 	if len(o.Mix) == 0 {
 		o.Mix = c.Mix
 	}
@@ -217,8 +306,28 @@ func (o Options) withEnvironment(c config) Options {
 // withServeDefaults returns o completed with the defaults of Serve.
 func (o Options) withServeDefaults() Options {
 	o.Dataset = cmp.Or(o.Dataset, "random")
-	if o.Dataset == "random" {
-		o.Input, o.Output = cmp.Or(o.Input, 512), cmp.Or(o.Output, 128)
+	return o.withLengths(512, 128)
+}
+
+// withLengths returns o with lengths of random words, unless the options or the data set determine them.
+func (o Options) withLengths(input, output int) Options {
+	_, values, err := benchdata.Separate(o.Dataset, append([]string{"lengths"}, drawable...)...)
+	if err != nil || kindOf(o.Dataset) != "random" || values["lengths"] != "" {
+		return o
+	}
+	if values["input"] == "" {
+		o.Input = cmp.Or(o.Input, input)
+	}
+	if values["output"] == "" {
+		o.Output = cmp.Or(o.Output, output)
 	}
 	return o
+}
+
+// kindOf returns the kind of a data set.
+func kindOf(dataset string) string {
+	if i := strings.IndexAny(dataset, ":?"); i >= 0 {
+		return dataset[:i]
+	}
+	return dataset
 }

@@ -1,8 +1,8 @@
 package scenarios
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -46,31 +46,31 @@ func (o Options) addedBy(b *testing.B, direct, gateway llmbench.Target, name str
 	b.Helper()
 	harness.Watch(b)
 	o.Simulated = o.Simulated || direct.Simulated
-	c, err := gatewayOverhead.config()
-	if err == nil {
-		tell(b, c.notes)
-		o = o.withEnvironment(c)
-		err = cmp.Or(o.check(), checkFull(o.Full))
+	o, c, _, err := gatewayOverhead.resolve(o)
+	tell(b, c.notes)
+	if errors.Is(err, ErrNothing) {
+		harness.Skip(b, err.Error())
 	}
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := connect(b, o, c, direct, true, true)
+	s := connect(b, o, c, direct, gatewayOverhead.asksLengths(o, nil), true).knowingShares()
 	harness.Tell("measuring, by turns with it, the " + name + " before it: " + gateway.URL)
-	in, out := s.lengths(pick(s, 512, 64), pick(s, 128, 32))
+	through := s
+	through.target = gateway
+	_, through, _ = through.prompted(pick(s, 512, 64), pick(s, 128, 32))
+	workload, s, draw := s.prompted(pick(s, 512, 64), pick(s, 128, 32))
 	for _, stream := range []bool{true, false} {
-		b.Run(fmt.Sprintf("workload=random-%dx%d/stream=%v", in, out, stream), func(b *testing.B) {
+		b.Run(fmt.Sprintf("workload=%s/stream=%v", workload, stream), func(b *testing.B) {
 			for _, users := range s.concurrencies(pick(s, []int{1, 16, 64}, []int{1, 16})...) {
 				load := fmt.Sprintf("/concurrency=%d", users)
 				l := s.fresh(b, llmbench.Load{Concurrency: users, NoStream: !stream}, s.fewest(s.requests(pick(s, max(128, 8*users), max(32, 4*users))), users, 13), 2*users,
-					func(n int, seed uint64) ([]llmbench.Request, error) {
-						return s.prompts(in, out, seed+uint64(users)).Requests(n)
-					})
+					func(n int, seed uint64) ([]llmbench.Request, error) { return draw(n, seed+uint64(users)) })
 				c := comparison{log: func() serverLog { return logOf(b, direct) }, withheld: map[string]bool{}}
 				l.Withheld = c.withhold
 				llmbench.Arms(b, s.completed(b, l),
-					llmbench.Arm{Name: "via=direct" + load, Target: direct},
-					llmbench.Arm{Name: "via=" + name + load, Target: gateway, Compare: c.compare})
+					llmbench.Arm{Name: "via=direct" + load, Target: s.target},
+					llmbench.Arm{Name: "via=" + name + load, Target: through.target, Compare: c.compare})
 				c.tell(b, name, load[1:])
 			}
 		})

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"hash/maphash"
 	"iter"
@@ -22,7 +23,11 @@ func prefixCache(b *testing.B, s server) {
 	// The full form uses SGLang's defaults for its generated-shared-prefix workload.
 	p := pick(s, benchdata.SharedPrefix{PerGroup: 16, System: 2048, Question: 128, Output: 256},
 		benchdata.SharedPrefix{PerGroup: 8, System: 512, Question: 64, Output: 16, InOrder: true})
-	p.Tokenizer, p.Template, p.Salt = s.tokens, s.template, s.salt
+	p, s, err := s.prefixed(p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p.Salt = s.salt
 	n := s.requests(pick(s, 64, 4) * p.PerGroup)
 	groups := (n + p.PerGroup - 1) / p.PerGroup
 	b.Run(fmt.Sprintf("workload=prefixes-%dx%d-%dx%d/stream=true", groups, p.PerGroup, p.System, p.Question), func(b *testing.B) {
@@ -34,6 +39,31 @@ func prefixCache(b *testing.B, s server) {
 			}))
 		})
 	})
+}
+
+// fitsPrefixes returns an error unless a data set has groups of prompts that begin alike.
+func fitsPrefixes(dataset string) error {
+	if kindOf(dataset) != "generated-shared-prefix" {
+		return fmt.Errorf("dataset %q: want generated-shared-prefix", dataset)
+	}
+	return nil
+}
+
+// prefixed returns own with the lengths in the options and in their data set, and s with its configuration lines. If there
+// is a data set, it also determines the order.
+func (s server) prefixed(own benchdata.SharedPrefix) (benchdata.SharedPrefix, server, error) {
+	own.Tokenizer, own.Template, own.Output = s.tokens, s.template, cmp.Or(s.options.Output, own.Output)
+	if s.options.Dataset == "" {
+		return own, s.withConfig(configLines(s.options)), nil
+	}
+	data, err := s.dataset(0, 0)
+	if err != nil {
+		return own, s, err
+	}
+	set := data.(benchdata.SharedPrefix) // see fitsPrefixes
+	own.PerGroup, own.System, own.Question = cmp.Or(set.PerGroup, own.PerGroup), cmp.Or(set.System, own.System), cmp.Or(set.Question, own.Question)
+	own.Ratio, own.InOrder = set.Ratio, set.InOrder
+	return own, s.withConfig(configLines(s.options)), nil
 }
 
 // prefixLoad sets the requests of l: each pass sends n prompts of the data set that of returns for a seed. It

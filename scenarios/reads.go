@@ -12,5 +12,6 @@ var (
 	lengths   = []string{"LLMBENCH_INPUT", "LLMBENCH_OUTPUT"}
 	items     = []string{"LLMBENCH_BATCH", "LLMBENCH_DATASET"}
 	prompts   = slices.Concat(lengths, []string{"LLMBENCH_DATASET"})
+	prefixed  = []string{"LLMBENCH_DATASET", "LLMBENCH_OUTPUT"}
 	serveOnly = []string{"LLMBENCH_RATE", "LLMBENCH_MIX", "LLMBENCH_STREAM", "LLMBENCH_WARMUP", "LLMBENCH_CANCEL"}
 )

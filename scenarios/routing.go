@@ -17,8 +17,12 @@ func routing(b *testing.B, s server) {
 	p := pick(s, benchdata.SharedPrefix{PerGroup: 32, System: 2048, Question: 128, Output: 128},
 		benchdata.SharedPrefix{PerGroup: 8, System: 512, Question: 64, Output: 16})
 	groups := pick(s, 32, 16, 13) // 13 are the fewest that have a 99th percentile
+	p, s, err := s.prefixed(p)
+	if err != nil {
+		b.Fatal(err)
+	}
 	n := s.requests(groups * p.PerGroup)
-	p.Tokenizer, p.Template, p.Seed = s.tokens, s.template, s.options.Seed
+	p.Seed = s.options.Seed
 	b.Run(fmt.Sprintf("workload=prefixes-%dx%d-%dx%d/stream=true", (n+p.PerGroup-1)/p.PerGroup, p.PerGroup, p.System, p.Question), func(b *testing.B) {
 		s.perUsers(b, pick(s, []int{16, 64}, []int{8}), func(b *testing.B, users int) {
 			l := llmbench.Load{Concurrency: users, Units: sample.Named(sample.P99TTFT, sample.P99E2E)}

@@ -39,11 +39,7 @@ func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
 	if d, items := target.Dialect.(dialect.ItemsDialect); items && sc.items == nil {
 		harness.Skip(b, d.Name()+" generates no text")
 	}
-	s := connect(b, o, c, target, sc.asksLengths(o, cells), sc.items == nil)
-	if o.Dataset != "" {
-		data, err := s.dataset(0, 0) // whoever opens it later reports the error
-		s.shares = err == nil && shares(data)
-	}
+	s := connect(b, o, c, target, sc.asksLengths(o, cells), sc.items == nil).knowingShares()
 	if sc.study != nil {
 		sc.study.measure(b, s, cells)
 		return
@@ -62,8 +58,7 @@ func (sc Scenario) asksLengths(o Options, cells []cell) bool {
 	case slices.Contains(sc.reads, "LLMBENCH_DATASET"):
 		data, err := server{options: o}.dataset(0, 0)
 		_, isTrace := data.(benchdata.Trace)
-		_, path, _ := strings.Cut(o.Dataset, ":")
-		return err != nil || isTrace || path == "" || o.Input > 0
+		return err != nil || isTrace || pathOf(o.Dataset) == "" || o.Input > 0
 	}
 	return true
 }

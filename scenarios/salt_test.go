@@ -47,6 +47,7 @@ func TestSaltKeepsFigures(t *testing.T) {
 	for _, o := range []Options{
 		{Dataset: "random", Input: 40, Output: 4},
 		{Dataset: "random-vllm?ratio=0.5", Input: 40, Output: 4},
+		{Dataset: "random?input=lognormal(40,0.6)&output=2..6"},
 		{Dataset: "generated-shared-prefix?per-group=4&system=64&question=16", Output: 4},
 		{Dataset: "openqa:../benchdata/testdata/kinds/openqa.jsonl", Output: 4},
 		{Dataset: "mooncake:../benchdata/testdata/kinds/mooncake.jsonl"},

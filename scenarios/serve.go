@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,9 +147,7 @@ func workloadName(o Options) string {
 	if o.Dataset == "random" {
 		return fmt.Sprintf("random-%dx%d", o.Input, o.Output)
 	}
-	kind, _, _ := strings.Cut(o.Dataset, ":")
-	kind, _, _ = strings.Cut(kind, "?")
-	return kind
+	return kindOf(o.Dataset)
 }
 
 // dataset opens the data set in the options.
@@ -162,6 +159,10 @@ func (s server) dataset(seed, salt uint64) (benchdata.Workload, error) {
 		})
 	}
 	w, err := open(o.Input, o.Output)
+	if d, drawn := w.(benchdata.Drawn); drawn { // the same lengths in all loads and passes, with other words
+		d.Seed, d.Salt = o.Seed, salt^seed
+		w = d
+	}
 	if err == nil {
 		return w, nil
 	}
@@ -227,7 +228,7 @@ func (s server) datasetSeed(benchmark string) (uint64, error) {
 	}
 	seed := s.options.Seed
 	_, isTrace := data.(benchdata.Trace)
-	if _, path, _ := strings.Cut(s.options.Dataset, ":"); isTrace || path == "" {
+	if isTrace || pathOf(s.options.Dataset) == "" {
 		hash := fnv.New64a()
 		hash.Write([]byte(benchmark))
 		seed += hash.Sum64()
@@ -265,13 +266,7 @@ func configLines(o Options) map[string]string {
 			config[key] = value
 		}
 	}
-	kind, path, _ := strings.Cut(o.Dataset, ":")
-	if path != "" {
-		set("dataset", filepath.Base(path)) // includes the parameters
-	} else {
-		_, params, _ := strings.Cut(kind, "?")
-		set("dataset", params)
-	}
+	set("dataset", datasetLine(o.Dataset))
 	if o.Dataset != "random" { // for random, workload= contains the lengths
 		set("dataset-input", strconv.Itoa(o.Input))
 		set("dataset-output", strconv.Itoa(o.Output))

@@ -23,10 +23,9 @@ const overload = 2
 // requests within the SLO, and shed-% the share that was refused. A server that sheds well keeps good-req/s
 // near capacity-req/s; a server that only queues lets all requests miss the SLO.
 func shedding(b *testing.B, s server) {
-	in, out := s.lengths(pick(s, 512, 64), pick(s, 128, 16))
+	workload, s, draw := s.prompted(pick(s, 512, 64), pick(s, 128, 16))
 	users := s.concurrencies(pick(s, 64, 16))[0]
-	b.Run(fmt.Sprintf("workload=random-%dx%d/stream=true/offered=%d", in, out, overload), func(b *testing.B) {
-		draw := s.drawPrompts(in, out)
+	b.Run(fmt.Sprintf("workload=%s/stream=true/offered=%d", workload, overload), func(b *testing.B) {
 		c, err := s.saturate(b, users, draw)
 		if errors.Is(err, search.ErrCannotJudge) {
 			llmbench.CannotJudge(b, strings.TrimPrefix(err.Error(), search.ErrCannotJudge.Error()+": "))

@@ -34,6 +34,8 @@ func (sc Scenario) takes(name string, value func(name string) string) error {
 		return sc.takesDataset(value(name))
 	case sc.Name == "Accuracy" && slices.Contains(lengths, name) && (value("LLMBENCH_DATASET") == "" || sc.fits(value("LLMBENCH_DATASET")) != nil):
 		return errors.New("Accuracy reads it only for a data set with answers in LLMBENCH_DATASET, such as needle")
+	case slices.Contains(lengths, name) && !isWhole(value(name)) && (!slices.Contains(sc.reads, "LLMBENCH_DATASET") || sc.fits != nil && sc.fits("random") != nil):
+		return fmt.Errorf("%s draws no lengths: want a whole number of tokens", sc.Name)
 	case sc.study != nil && full != "" && full != "0" && slices.Contains([]string{"LLMBENCH_CONCURRENCY", "LLMBENCH_REQUESTS"}, name):
 		return fmt.Errorf("%s sends published loads as they are, because LLMBENCH_FULL is %s", sc.Name, full)
 	}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -24,7 +25,13 @@ var valuesOf = map[string]string{
 	"LLMBENCH_ANSWERS": "answers", "LLMBENCH_BATCH": "2", "LLMBENCH_CANCEL": "0.1:2s", "LLMBENCH_CONCURRENCY": "3",
 	"LLMBENCH_DATASET": "random-vllm", "LLMBENCH_INPUT": "33", "LLMBENCH_MAX_FAIL": "0.5",
 	"LLMBENCH_MAX_SHED": "0.5", "LLMBENCH_MIX": "a=1", "LLMBENCH_OUTPUT": "7", "LLMBENCH_RATE": "2", "LLMBENCH_REQUESTS": "64", "LLMBENCH_SLO": "e2e=1s",
-	"LLMBENCH_STREAM": "false", "LLMBENCH_WARMUP": "1",
+	"LLMBENCH_STREAM": "false", "LLMBENCH_THINK": "1ms", "LLMBENCH_TURNS": "3", "LLMBENCH_WARMUP": "1",
+}
+
+// datasetsOf has the data sets of scenarios that do not read the one in valuesOf.
+var datasetsOf = map[string]string{
+	"Accuracy": "needle", "Embeddings": "random:batch=2", "MultiTurn": "random:output=1..7", "PrefixCache": "generated-shared-prefix:system=9",
+	"Rerank": "random:batch=2", "Routing": "generated-shared-prefix:system=9", "Trace": "azure:../benchdata/testdata/kinds/azure.csv",
 }
 
 // TestEveryVariableIsRead checks that the table of scenarios has exactly the variables that parseOwn knows.
@@ -49,12 +56,8 @@ func TestVariables(t *testing.T) {
 		without, err := sc.config()
 		assert.NilError(t, err, sc.Name)
 		for name, value := range valuesOf {
-			if name == "LLMBENCH_DATASET" && sc.Name == "Trace" {
-				value = "azure:../benchdata/testdata/kinds/azure.csv"
-			} else if name == "LLMBENCH_DATASET" && sc.Name == "Accuracy" {
-				value = "needle"
-			} else if name == "LLMBENCH_DATASET" && sc.items != nil {
-				value = "random:batch=2"
+			if name == "LLMBENCH_DATASET" {
+				value = cmp.Or(datasetsOf[sc.Name], value)
 			}
 			t.Setenv(name, value)
 			if sc.Name == "Accuracy" && slices.Contains(lengths, name) {
@@ -131,7 +134,19 @@ func TestVariablesMeasured(t *testing.T) {
 		{"Sweep", "LLMBENCH_INPUT=20 LLMBENCH_OUTPUT=4", 0, []string{"/workload=random-20x4/stream=true/concurrency=1"}},
 		{"Sweep", "LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json LLMBENCH_SLO=e2e=1s", 0, []string{"/workload=sharegpt/stream=true/concurrency=1", " good-req/s", "dataset: sharegpt.json\n"}},
 		{"SLO", "LLMBENCH_REQUESTS=5 LLMBENCH_WARMUP=1", 1, []string{"LLMBENCH_REQUESTS=5: SLO does not read it; it is for all scenarios but ColdStart, ", "LLMBENCH_WARMUP=1: SLO does not read it; it is for Serve\n"}},
-		{"GatewayOverhead", "LLMBENCH_DATASET=random", 1, []string{"LLMBENCH_DATASET=random: GatewayOverhead does not read it; "}},
+		{"(Serve|Concurrency|GatewayOverhead|Shedding)", "LLMBENCH_INPUT=lognormal(40,0.6,..200) LLMBENCH_OUTPUT=normal(9,2) LLMBENCH_REQUESTS=40 LLMBENCH_CONCURRENCY=4", 0, []string{
+			"dataset: input=lognormal(40,0.6,..200)&output=normal(9,2)\n", "BenchmarkServe/backend=mock/model=mock/workload=random/stream=true/concurrency=4", "BenchmarkConcurrency/backend=mock/model=mock/workload=random/",
+			"/workload=random/stream=false/via=reference-proxy/concurrency=4", "BenchmarkShedding/backend=mock/model=mock/workload=random/stream=true/offered=2", "LLMBENCH_CONCURRENCY=4 is read by "}},
+		{"GatewayOverhead", "LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json LLMBENCH_CONCURRENCY=2", 0, []string{"/workload=sharegpt/stream=true/via=direct/concurrency=2", "/workload=sharegpt/stream=false/via=reference-proxy/concurrency=2", "dataset: sharegpt.json\n"}},
+		{"MultiTurn", "LLMBENCH_DATASET=random:input=8..16,output=4 LLMBENCH_TURNS=2..3 LLMBENCH_THINK=exponential(2ms) LLMBENCH_CONCURRENCY=2", 0, []string{
+			"/workload=turns/stream=true/concurrency=2", "dataset: input=8..16\n", "dataset-output: 4\n", "turns: 2..3\n", "think: exponential(2ms)\n", " p50-ttft-turn2-ns"}},
+		{"MultiTurn", "LLMBENCH_TURNS=3 LLMBENCH_CONCURRENCY=2", 0, []string{"/workload=turns-3x256-64x32/stream=true/concurrency=2", " p50-ttft-turn3-ns"}},
+		{"MultiTurn", "LLMBENCH_DATASET=random:prefix=3", 1, []string{`LLMBENCH_DATASET=random:prefix=3: dataset "random?prefix=3": want random, with no other parameters than input, output and lengths`}},
+		{"PrefixCache", "LLMBENCH_DATASET=generated-shared-prefix:per-group=4,system=128,question=16,output=4 LLMBENCH_REQUESTS=8", 0, []string{"/workload=prefixes-2x4-128x16/stream=true/concurrency=1", " implied-hit-%", "dataset: per-group=4&system=128&question=16\n", "dataset-output: 4\n"}},
+		{"Routing", "LLMBENCH_DATASET=random", 1, []string{`LLMBENCH_DATASET=random: dataset "random": want generated-shared-prefix`}},
+		{"PrefixCache", "LLMBENCH_OUTPUT=normal(5,1)", 1, []string{"LLMBENCH_OUTPUT=normal(5,1): PrefixCache draws no lengths: want a whole number of tokens"}},
+		{"ToolCalls", "LLMBENCH_INPUT=normal(500,9)", 1, []string{"LLMBENCH_INPUT=normal(500,9): ToolCalls draws no lengths: want a whole number of tokens"}},
+		{"Serve", "LLMBENCH_DATASET=random:lengths=" + kinds + "/none.csv", 1, []string{"LLMBENCH_DATASET: random: open " + kinds + "/none.csv: no such file"}},
 		{"ColdStart", "LLMBENCH_INPUT=3", 1, []string{"LLMBENCH_INPUT=3: ColdStart does not read it; "}},
 		{"(Accuracy|Interference|Serve|Trace)", "LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json LLMBENCH_OUTPUT=3 LLMBENCH_MAX_FAIL=0.1", 0, []string{"/workload=sharegpt/stream=true/concurrency=16", "/workload=arithmetic/", "/workload=bursts/", " 100.0 accuracy-%",
 			"# BenchmarkAccuracy/backend=mock/model=mock: LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json is read by Serve, and not by Accuracy, Interference, Trace, which run without it\n"}},

@@ -105,7 +105,7 @@ func (s Server) CheckFit(requests []llmbench.Request, least func(promptTokens in
 	}
 	for _, r := range requests {
 		if prompt := least(r.PromptTokens); prompt+r.MaxTokens > s.Refuses && cmp.Or(r.Model, s.Model) == s.Model {
-			return fmt.Errorf("a prompt of %d tokens or more with its chat template and an output of %d do not fit: the server refuses more than %d together; lower LLMBENCH_INPUT or LLMBENCH_OUTPUT, or give the server a larger context", prompt, r.MaxTokens, s.Refuses)
+			return fmt.Errorf("a prompt of %d tokens or more with its chat template and an output of %d do not fit: the server refuses more than %d together; lower LLMBENCH_INPUT or LLMBENCH_OUTPUT, or the end of the range of a distribution, or give the server a larger context", prompt, r.MaxTokens, s.Refuses)
 		}
 	}
 	return nil
