@@ -32,12 +32,12 @@ func (r *Run) PassFigures(pass int) sample.Summary {
 }
 
 func (r *Run) figures(requests iter.Seq[*Request], elapsed time.Duration) sample.Summary {
-	return sample.Summarize(samples(requests), elapsed, r.Head.Limits())
+	return sample.Summarize(r.samples(requests), elapsed, r.Head.Limits())
 }
 
 // Steady returns the steady part of a pass. Passes count from 0.
 func (r *Run) Steady(pass int) sample.Steady {
-	for _, s := range sample.SteadyStates(samples(r.Pass(pass))) {
+	for _, s := range sample.SteadyStates(r.samples(r.Pass(pass))) {
 		return s
 	}
 	return sample.Steady{Pass: pass, Why: "no request"}
@@ -45,12 +45,13 @@ func (r *Run) Steady(pass int) sample.Steady {
 
 // samples returns requests as samples that include gaps and lags. Each iteration reuses the memory of the
 // sample.
-func samples(requests iter.Seq[*Request]) iter.Seq[*sample.Sample] {
+func (r *Run) samples(requests iter.Seq[*Request]) iter.Seq[*sample.Sample] {
 	return func(yield func(*sample.Sample) bool) {
 		var s sample.Sample
 		for q := range requests {
 			gaps, lags := s.Gaps[:0], s.Lags[:0]
 			s = q.sample()
+			s.Until, s.DeltaTokens = r.Head.Duration, q.DeltaTokens
 			s.Gaps, s.Lags = slices.AppendSeq(gaps, q.Gaps()), slices.AppendSeq(lags, q.lags.all())
 			if !yield(&s) {
 				return

@@ -18,6 +18,9 @@ func TestFigures(t *testing.T) {
 	steady := 0
 	for n := range 150 {
 		run := &Run{Head: Head{SLO: "ttft=100ms"}}
+		if n%5 == 0 { // the time is over before some answers end
+			run.Head.Duration = 800 * time.Millisecond
+		}
 		var samples []sample.Sample
 		var block []Request
 		for i := range n {
@@ -38,9 +41,14 @@ func TestFigures(t *testing.T) {
 				s.Gaps, s.Last, s.Deltas = append(s.Gaps, gap), s.Last+gap, s.Deltas+1
 			}
 			s.OutputTokens, s.End = s.Deltas, s.Last+time.Duration(rng.Int64N(1e6))
+			if s.Until = run.Head.Duration; rng.IntN(3) == 0 {
+				for range s.Deltas {
+					s.DeltaTokens = append(s.DeltaTokens, 1+rng.Int32N(4))
+				}
+			}
 			samples = append(samples, s)
 			q := Request{Outcome: s.Outcome, TokenSource: s.TokenSource, Due: s.Due, Start: s.Start, First: s.First, Last: s.Last, End: s.End,
-				Deltas: int32(s.Deltas), PromptTokens: int32(s.PromptTokens), OutputTokens: int32(s.OutputTokens), Streamed: true, Scheduled: s.Scheduled, Line: int32(i)}
+				Deltas: int32(s.Deltas), PromptTokens: int32(s.PromptTokens), OutputTokens: int32(s.OutputTokens), Streamed: true, Scheduled: s.Scheduled, Line: int32(i), DeltaTokens: s.DeltaTokens}
 			for _, g := range s.Gaps {
 				if g > math.MaxUint32 || q.gaps.long != nil {
 					for _, v := range q.gaps.short {
@@ -56,6 +64,7 @@ func TestFigures(t *testing.T) {
 		if n > 0 {
 			assert.NilError(t, run.add(block))
 		}
+		assert.Equal(t, run.Elapsed(), sample.Elapsed(sample.All(samples...)))
 		want := sample.Summarize(sample.All(samples...), run.Elapsed(), run.Head.Limits())
 		assert.DeepEqual(t, run.Figures(), want)
 		if _, ok := want.Metrics["steady-output-tok/s"]; ok {

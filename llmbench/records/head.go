@@ -26,6 +26,7 @@ type Head struct {
 	Stream      bool              `json:"stream"`
 	Concurrency int               `json:"concurrency,omitempty"` // 0 means an open loop
 	Arrivals    *Arrivals         `json:"arrivals,omitempty"`    // nil if the loop is closed
+	Duration    time.Duration     `json:"duration_ns,omitempty"` // for how long a pass of a closed loop sends requests; 0 means until none is left
 	Shards      int               `json:"shards,omitempty"`      // processes that measured together; 0 means one alone
 	Warmup      int               `json:"warmup"`                // number of warm-up requests
 	Timeout     time.Duration     `json:"timeout_ns"`
@@ -79,6 +80,8 @@ func parseHead(line []byte) (h Head, err error) {
 		return h, fmt.Errorf("shards %d: want at least 1, or none", h.Shards)
 	case h.Concurrency < 0:
 		return h, fmt.Errorf("concurrency %d: want at least 1, or none", h.Concurrency)
+	case h.Duration < 0 || h.Duration > 0 && h.Concurrency == 0:
+		return h, fmt.Errorf("duration_ns %d: want above 0 and a concurrency, or none", h.Duration)
 	}
 	if h.SLO != "" {
 		if _, err := sample.ParseSLO(h.SLO); err != nil {

@@ -248,8 +248,7 @@ func unfinished(line []byte) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// Elapsed returns the sum of the durations of the passes. A pass lasts from the first t0 to the end of the
-// last response.
+// Elapsed returns the sum of the durations of the passes, as [sample.Elapsed] does.
 func (r *Run) Elapsed() time.Duration {
 	var total time.Duration
 	for pass := range r.elapsed() {
@@ -262,10 +261,16 @@ func (r *Run) Elapsed() time.Duration {
 func (r *Run) elapsed() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		var from, to time.Duration
+		duration := func() time.Duration {
+			if r.Head.Duration > 0 {
+				to = min(to, r.Head.Duration)
+			}
+			return to - from
+		}
 		pass := int32(-1)
 		for q := range r.All() {
 			if q.Pass != pass {
-				if pass >= 0 && !yield(to-from) {
+				if pass >= 0 && !yield(duration()) {
 					return
 				}
 				pass, from, to = q.Pass, q.Due, q.End
@@ -273,7 +278,7 @@ func (r *Run) elapsed() iter.Seq[time.Duration] {
 			from, to = min(from, q.Due), max(to, q.End)
 		}
 		if pass >= 0 {
-			yield(to - from)
+			yield(duration())
 		}
 	}
 }

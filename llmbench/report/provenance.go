@@ -49,6 +49,9 @@ func (r *Report) provenance(d *Data) {
 			}
 		}
 		load := fmt.Sprintf("closed loop, %d at once", h.Concurrency)
+		if h.Duration > 0 {
+			load += fmt.Sprintf(", for %v", h.Duration)
+		}
 		if h.Concurrency == 0 {
 			load = "open loop"
 			if h.Arrivals != nil {

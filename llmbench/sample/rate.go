@@ -54,15 +54,18 @@ func offered(schedules map[int]*span) (requests float64, due time.Duration) {
 	return requests, due
 }
 
-// Elapsed returns the duration of a pass: from the first t0 to the end of the last response.
+// Elapsed returns the duration of a pass: from the first t0 to the end of the last response, or to [Sample.Until] if that
+// is earlier.
 func Elapsed(samples iter.Seq[*Sample]) time.Duration {
-	var first, last time.Duration
-	any := false
+	var all span
+	until := time.Duration(0)
 	for s := range samples {
-		if !any {
-			any, first, last = true, s.Due, s.End
-		}
-		first, last = min(first, s.Due), max(last, s.End)
+		all.add(s.Due)
+		all.add(s.End)
+		until = s.Until
 	}
-	return last - first
+	if until > 0 {
+		all.last = min(all.last, until)
+	}
+	return all.length()
 }

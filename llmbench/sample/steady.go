@@ -13,7 +13,7 @@ import (
 type Steady struct {
 	Pass int
 	// Begin and End are instants of the pass. Before Begin the rate had not settled. At End the last
-	// request was sent; from then on, the number of requests in flight decreased. Both are 0 if there is no
+	// request was sent, or the time of the pass was over; from then on, the number of requests in flight decreased. Both are 0 if there is no
 	// steady part.
 	Begin, End time.Duration
 	// Tokens is the number of output tokens between Begin and End. Only successful requests count. The
@@ -143,10 +143,14 @@ type batches struct {
 
 // extend extends the pass by a request. It must not be called after divide.
 func (b *batches) extend(s *Sample) {
-	if !b.begun {
-		b.begun, b.from, b.to = true, s.Due, s.Start
+	sent := s.Start
+	if s.Until > 0 { // later turns of sessions may be sent later
+		sent = min(sent, s.Until)
 	}
-	b.from, b.to = min(b.from, s.Due), max(b.to, s.Start)
+	if !b.begun {
+		b.begun, b.from, b.to = true, s.Due, sent
+	}
+	b.from, b.to = min(b.from, s.Due), max(b.to, sent)
 	if s.Outcome != OK {
 		return
 	}

@@ -34,6 +34,7 @@ type totals struct {
 	turns                    [maxTurns]Distribution // TTFT of each turn
 	late                     Distribution           // how late the requests of an open loop were sent
 	schedules                map[int]*span          // the due instants of an open loop, by pass
+	after                    after
 }
 
 func newTotals(slo SLO) *totals {
@@ -50,9 +51,11 @@ func (t *totals) add(r *Sample) {
 		return
 	}
 	t.n++
-	if t.slo.Met(r) {
+	good := t.slo.Met(r)
+	if good {
 		t.good++
 	}
+	t.after.add(r, good)
 	if r.Checked {
 		t.checked++
 	}
@@ -150,14 +153,18 @@ func (t *totals) addTokens(r *Sample) {
 func (t *totals) setRates(s *Summary) {
 	seconds := s.Elapsed.Seconds()
 	timed := t.n > 0 && seconds > 0
-	s.set(OutputRate, t.output/seconds, timed && t.outputKnown)
-	s.set(PromptRate, t.prompt/seconds, timed && t.promptKnown)
-	s.set(TotalRate, (t.prompt+t.output)/seconds, timed && t.promptKnown && t.outputKnown)
-	s.set(PromptCharRate, t.promptChars/seconds, timed && t.promptChars > 0)
-	s.set(OutputCharRate, t.outputChars/seconds, timed && t.outputChars > 0)
-	s.set(RequestRate, t.n/seconds, timed)
-	s.set(InputRate, t.inputs/seconds, timed && t.inputs > 0)
-	s.set(GoodRate, t.good/seconds, timed && t.slo != SLO{})
+	rate := func(unit string, all float64, after *sum, known bool) {
+		s.set(unit, (all-after.value())/seconds, timed && known)
+	}
+	a := &t.after
+	rate(OutputRate, t.output, &a.output, t.outputKnown)
+	rate(PromptRate, t.prompt, &a.prompt, t.promptKnown)
+	s.set(TotalRate, (t.prompt-a.prompt.value()+t.output-a.output.value())/seconds, timed && t.promptKnown && t.outputKnown)
+	rate(PromptCharRate, t.promptChars, &a.promptChars, t.promptChars > 0)
+	rate(OutputCharRate, t.outputChars, &a.outputChars, t.outputChars > 0)
+	rate(RequestRate, t.n, &a.n, true)
+	rate(InputRate, t.inputs, &a.inputs, t.inputs > 0)
+	rate(GoodRate, t.good, &a.good, t.slo != SLO{})
 	offered, due := offered(t.schedules)
 	s.set(OfferedRate, offered/due.Seconds(), due > 0)
 	s.set(UserRate, t.perUser.value()/t.users, t.users > 0 && t.outputKnown)

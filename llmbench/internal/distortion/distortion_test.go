@@ -302,6 +302,25 @@ func TestLateWorkers(t *testing.T) {
 	}
 }
 
+// TestTimed checks that the time after the end of a load for a time, in which requests in flight end, is no distortion.
+func TestTimed(t *testing.T) {
+	var all []sample.Sample
+	for i := range 40 {
+		s := stream(i, time.Duration(i/4)*380*ms)
+		s.Until = 3500 * ms // the last four requests take until 3,800 ms
+		if i == 7 {
+			together(&s, 3, 4, 20*ms, s.First+50*ms)
+		}
+		all = append(all, s)
+	}
+	r := report(Pass{Samples: sample.All(all...), Workers: 4, Stagger: -1}, "req/s", "output-tok/s")
+	assert.Equal(t, len(r.Distorted), 0, "%v", r.Distorted)
+	near(t, largest(r), 0)
+	for _, unit := range []string{"req/s", "output-tok/s"} {
+		near(t, r.Likely[unit], 0)
+	}
+}
+
 // TestOtherLoad checks that latencies, too, are in doubt if the client's delays have changed the load of a
 // closed loop with several workers. For a single worker that pauses between requests, the latencies do not
 // change.

@@ -48,7 +48,8 @@ type Pass struct {
 
 // An Estimate estimates the distortion of the passes that were added. The zero value has no passes.
 type Estimate struct {
-	elapsed, ideal time.Duration // duration of the passes: measured, and as it would have been without the client's delays
+	elapsed, ideal time.Duration // from the first t0 to the last end of the passes: measured, and as it would have been without the client's delays
+	counted        time.Duration // the part of elapsed for which rates are computed; see [sample.Elapsed]
 	late           histogram     // how late the requests of an open loop were sent
 	strain         strain.Strain
 	delays
@@ -71,7 +72,8 @@ func (e *Estimate) Add(p Pass) {
 	user, kernel := 0, 0
 	var closed closedLoop
 	var posts []post
-	var first, last, ideal time.Duration // for an open loop
+	var first, last, ideal time.Duration // ideal is for an open loop
+	var until time.Duration
 	n := 0
 	for s := range p.Samples {
 		e.delays.add(s)
@@ -94,6 +96,7 @@ func (e *Estimate) Add(p Pass) {
 			first, last, ideal = s.Due, s.End, s.End-late
 		}
 		first, last, ideal = min(first, s.Due), max(last, s.End), max(ideal, s.End-late)
+		until = s.Until
 		if p.Workers > 0 {
 			posts = extend(posts, s)
 		}
@@ -102,6 +105,10 @@ func (e *Estimate) Add(p Pass) {
 		e.unchecked++
 	}
 	e.elapsed += last - first
+	if until == 0 || last < until {
+		until = last
+	}
+	e.counted += until - first
 	if p.Workers > 0 {
 		e.together = e.together || p.Workers > 1
 		closed.workers, closed.stagger = p.Workers, p.Stagger
@@ -171,12 +178,16 @@ func (e *Estimate) shares(samples iter.Seq[*sample.Sample], compute Figures, uni
 			all[u.Name] = shares{}
 		}
 	}
+	ideal := e.ideal
+	if e.counted < e.elapsed {
+		ideal = time.Duration(float64(e.ideal) * fraction(float64(e.counted), float64(e.elapsed)))
+	}
 	ways := e.ways()
 	results := make([]computed, len(ways))
 	var computations []func(iter.Seq[*sample.Sample])
 	for i, w := range ways {
 		computations = append(computations, func(samples iter.Seq[*sample.Sample]) {
-			results[i].all, results[i].more = compute(newCorrector(&e.delays, w).correct(samples), e.ideal)
+			results[i].all, results[i].more = compute(newCorrector(&e.delays, w).correct(samples), ideal)
 		})
 	}
 	lockstep.Range(samples, computations...)
