@@ -132,7 +132,11 @@ func prepared(t Target, l Load) (*send.Client, *Load, *plan, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	pl, err := newPlan(&l, t, l.Requests)
+	var more func(part int) ([]Request, error)
+	if l.More != nil {
+		more = func(part int) ([]Request, error) { return l.More(0, part) }
+	}
+	pl, err := timedPlan(&l, t, l.Requests, more)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -26,6 +26,25 @@ type Load struct {
 	// is called between passes, by the benchmark's goroutine.
 	Fresh func(pass int) ([]Request, error)
 
+	// Duration, if not 0, is for how long each pass of a closed loop sends requests, from its start; the warm-up is not part
+	// of it. The workers draw requests in order from one sequence: from Requests or Fresh, and then from More. When
+	// the time is over, no more are drawn. Requests that are then in flight end, and a session that has begun is sent to
+	// its end. So no slow answer is cut off, and every request that was sent counts for latencies and shares. Rates are of
+	// the Duration alone: a request that ends later counts by the share of it that came before (see [sample.Sample.Within]),
+	// because the server has fewer and fewer requests from then on. If Requests end sooner, the pass ends with them, and
+	// the run says so. If more requests fail than MaxFail tolerates, and the last hundred all have, none are sent after
+	// them.
+	//
+	// Several processes that measure together stop at the same instant, each on its own clock. The requests of each of
+	// them are the first ones of its part of the sequence.
+	Duration time.Duration
+	// More, if set, continues the requests of a pass with a Duration. It returns part 1 of the pass with the given
+	// number, part 2 and so on, and no requests if there are no more. The same arguments must give the same requests.
+	// The number of the pass is the one that Fresh gets. More is called before the pass, for as many requests as the
+	// Duration needs by the latencies of the warm-up or of the pass before it, and by a goroutine of the client during the
+	// pass if these are too few.
+	More func(pass, part int) ([]Request, error)
+
 	// Exactly one of Concurrency and Arrivals must be set.
 	//
 	// Concurrency is the number of requests that a closed loop keeps in flight. The loop has that many
@@ -174,6 +193,12 @@ func (l Load) check() (Load, error) {
 		return l, fmt.Errorf("load: at most %d requests in flight: want 0 or more, and Arrivals", l.MaxInFlight)
 	case l.Concurrency < 0:
 		return l, fmt.Errorf("load: concurrency %d: want at least 1", l.Concurrency)
+	case l.Duration < 0 || l.Duration > 0 && l.Concurrency == 0:
+		return l, fmt.Errorf("load: duration %v: want 0 or more, and Concurrency: the arrivals of an open loop say how long it is", l.Duration)
+	case l.More != nil && l.Duration == 0:
+		return l, errors.New("load: More without a Duration: want both")
+	case l.PassTimeout > 0 && l.PassTimeout <= l.Duration:
+		return l, fmt.Errorf("load: pass timeout %v, duration %v: want a longer pass timeout", l.PassTimeout, l.Duration)
 	case l.Timeout < 0 || l.IdleTimeout < 0 || l.PassTimeout < 0:
 		return l, fmt.Errorf("load: timeout %v, idle timeout %v, pass timeout %v; none may be negative", l.Timeout, l.IdleTimeout, l.PassTimeout)
 	case l.Fresh == nil && l.checkCount(len(l.Requests)) != nil:

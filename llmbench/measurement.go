@@ -135,6 +135,7 @@ func (m *measurement) facts() (facts []shard.Fact) {
 	}
 	slices.SortFunc(facts[2:], func(a, b shard.Fact) int { return cmp.Compare(a.Name, b.Name) })
 	add("concurrency", l.Concurrency)
+	add("duration", l.Duration)
 	if l.Arrivals != nil {
 		add("arrivals", l.Arrivals.Name())
 		add("parameters of arrivals", l.Arrivals.Parameters()) // fmt sorts the keys
@@ -274,10 +275,38 @@ func (m *measurement) send(ctx context.Context, what string, pl *plan, o outlet)
 	if err = m.party.EndPass(ctx, err); err != nil || ctx.Err() != nil {
 		return r, err
 	}
-	if err := m.party.Verify(r.samples, pl.requests, func(i int) int { p := pl.unsent(i); return p.Samples() }); err != nil || m.bound == BoundReported {
+	if err := m.verify(pl, r.samples); err != nil || m.bound == BoundReported {
 		return r, err
 	}
 	return r, m.party.CheckStart(r.Late)
+}
+
+// verify returns an error at the leader unless the processes have sent the requests that they should have sent.
+func (m *measurement) verify(pl *plan, samples iter.Seq[*sample.Sample]) error {
+	if pl.duration == 0 || m.party.Part().Alone() || !m.party.Leads() {
+		return m.party.Verify(samples, pl.requests, pl.samplesOf)
+	}
+	part := m.party.Part()
+	sent := map[int]bool{}
+	last := -1
+	for s := range samples {
+		sent[s.Request], last = true, max(last, s.Request)
+	}
+	for pl.requests <= last { // this process may have drawn fewer than another one
+		if more, err := pl.draw(); err != nil {
+			return err
+		} else if !more {
+			break
+		}
+	}
+	over := make([]bool, max(1, part.Count)) // by process: it has sent no more
+	return m.party.Verify(samples, min(pl.requests, last+1), func(i int) int {
+		p := part.Owner(i, m.load.Concurrency)
+		if over[p] = over[p] || !sent[i]; over[p] {
+			return 0
+		}
+		return pl.samplesOf(i)
+	})
 }
 
 // keep writes the record of a sample, sends the sample to the leader if that is another process, and stores
@@ -295,19 +324,33 @@ func (m *measurement) keep(o outlet, s *sample.Sample, idle bool) error {
 // pass sends the requests of pl as the pass with the given number, and writes their records, even if the
 // pass fails. If ctx ended during the pass, the pass has failed, whatever the load tolerates.
 func (m *measurement) pass(ctx context.Context, number int, pl *plan) (passResult, error) {
-	m.prompts.passes++
-	m.prompts.all += len(pl.openings)
-	m.prompts.repeated += process.Sent(m.target.Where(), pl.openings)
-	m.prompts.sessions = m.prompts.sessions || pl.samples > pl.requests
-	m.prompts.last = pl.source
+	if pl.duration == 0 {
+		m.count(pl, len(pl.openings))
+	}
 	hold := priority.Take(m.target.place(m.cfg))
 	defer hold.Release() // also if a function of the load ends the goroutine
 	r, err := m.send(ctx, fmt.Sprintf("pass %d", number), pl, outlet{number, m.samples, m.records, m.control})
 	r.place, r.whyPlace = hold.Release()
+	if pl.duration > 0 && r.samples != nil {
+		sent := 0
+		for range process.Own(m.party, r.samples) {
+			sent++
+		}
+		m.count(pl, min(sent, len(pl.openings)))
+	}
 	if err == nil {
 		err = context.Cause(ctx)
 	}
 	return r, err
+}
+
+// count adds the first n prompts of pl, which this process sends, to the prompts of all passes.
+func (m *measurement) count(pl *plan, n int) {
+	m.prompts.passes++
+	m.prompts.all += n
+	m.prompts.repeated += process.Sent(m.target.Where(), pl.openings[:n])
+	m.prompts.sessions = m.prompts.sessions || pl.samples > pl.requests
+	m.prompts.last = pl.sent(n)
 }
 
 // add adds a successful pass to the totals of the measurement.

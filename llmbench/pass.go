@@ -59,10 +59,10 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 		}
 	}()
 	defer m.close()
-	if l.Fresh != nil {
-		return nil, p.Fail(errors.New("load: Fresh for a single pass: want Requests"))
+	if l.Fresh != nil || l.More != nil {
+		return nil, p.Fail(errors.New("load: Fresh or More for a single pass: want Requests"))
 	}
-	pl, err := newPlan(&m.load, t, m.load.Requests)
+	pl, err := timedPlan(&m.load, t, m.load.Requests, nil)
 	if err != nil {
 		return nil, p.Fail(err)
 	}
@@ -74,7 +74,13 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 			result, err = nil, errors.Join(err, p.Fail(closeErr))
 		}
 	}()
-	t.countAside(pl.samples, "completions of passes before a result, such as the steps of a search")
+	defer func() {
+		n := 0
+		for range m.all() {
+			n++
+		}
+		t.countAside(n, "completions of passes before a result, such as the steps of a search")
+	}()
 	if err := m.single(ctx, name, pl); err != nil {
 		err = m.fail(err)
 		if !errors.Is(err, ErrClientBound) && !errors.Is(err, ErrBursts) && !errors.Is(err, ErrUnread) {

@@ -26,13 +26,20 @@ import (
 // HTTP request that sends it. Posts are built shortly before they are sent, so that only a limited number
 // exist at once.
 type plan struct {
-	requests int
-	samples  int                   // number of samples of all requests: one for each turn
-	ahead    int                   // maximum number of posts that are built and wait to be sent
+	load     *Load
+	target   Target
+	duration time.Duration // for how long a closed loop sends requests; 0 means until none is left
+
+	requests int                   // number of requests; if more can be drawn, of those that were drawn
+	samples  int                   // number of samples of these requests: one for each turn
+	turns    []int                 // number of turns of each request; nil if each has one
+	bytes    int                   // size of the bodies of these requests
+	largest  int                   // size of the largest body, at least 1
 	digest   string                // identifies the requests; "" in a process that measures alone
 	build    func(i int) send.Post // builds the post of a request
 	unsent   func(i int) send.Post // like build, but without a body, for a request that is not sent
 	source   source                // makes the requests
+	parts    *parts                // the source, if more requests can be drawn; else nil
 	openings []prefix.Opening      // the beginning of the prompt of each turn; at most maxOpenings
 }
 
@@ -67,36 +74,17 @@ func sourceOf(requests []Request) source {
 
 // planOf is like newPlan, for requests of a source.
 func planOf(l *Load, t Target, requests source) (*plan, error) {
-	pl := &plan{requests: requests.n, source: requests}
+	pl := &plan{load: l, target: t, source: requests, largest: 1}
 	var digest digest
 	if l.digest {
 		digest.hash = sha256.New()
 	}
-	largest := 1
-	for i := range requests.n {
-		r := requests.at(i)
-		p, err := checkRequest(l, t, r)
-		if err != nil {
-			return nil, fmt.Errorf("request %d: %w", i, err)
-		}
-		largest = max(largest, len(p.Body))
-		pl.samples += 1 + len(r.Then)
-		digest.add(i, p, r.Then)
-		for range min(1+len(r.Then), maxOpenings-len(pl.openings)) { // each turn's prompt begins with the first
-			pl.openings = append(pl.openings, r.opening())
-		}
+	if err := pl.take(requests.n, digest); err != nil {
+		return nil, err
 	}
-	pl.ahead = min(requests.n, maxWaiting, max(1, maxWaitingBytes/largest))
 	leaves := planLeaves(l.Cancel, requests)
 	pl.digest = digest.sum(leaves)
-	pl.build = func(i int) send.Post {
-		p, err := newPost(l, t, requests.at(i))
-		if err != nil {
-			panic(fmt.Sprintf("llmbench: request %d was valid before the pass: %v", i, err))
-		}
-		p.Request, p.Leave = i, leaves[i]
-		return p
-	}
+	pl.build = func(i int) send.Post { return pl.post(i, requests.at(i), leaves[i]) }
 	pl.unsent = func(i int) send.Post {
 		r := requests.at(i)
 		return send.Post{Request: i, Model: r.Model, Turns: turns(r.Then)}
@@ -104,26 +92,86 @@ func planOf(l *Load, t Target, requests source) (*plan, error) {
 	return pl, nil
 }
 
+// take checks the requests of the source from the last one that was taken to the n-th one, and takes them.
+func (pl *plan) take(n int, digest digest) error {
+	for i := pl.requests; i < n; i++ {
+		r := pl.source.at(i)
+		p, err := checkRequest(pl.load, pl.target, r)
+		if err != nil {
+			return fmt.Errorf("request %d: %w", i, err)
+		}
+		pl.largest, pl.bytes = max(pl.largest, len(p.Body)), pl.bytes+len(p.Body)
+		if pl.turns == nil && len(r.Then) > 0 {
+			pl.turns = slices.Repeat([]int{1}, i)
+		}
+		if pl.turns != nil {
+			pl.turns = append(pl.turns, 1+len(r.Then))
+		}
+		pl.samples += 1 + len(r.Then)
+		digest.add(i, p, r.Then)
+		for range min(1+len(r.Then), maxOpenings-len(pl.openings)) { // each turn's prompt begins with the first
+			pl.openings = append(pl.openings, r.opening())
+		}
+		pl.requests++
+	}
+	return nil
+}
+
+// post returns the post of a request that was taken.
+func (pl *plan) post(i int, r Request, l send.Leave) send.Post {
+	p, err := newPost(pl.load, pl.target, r)
+	if err != nil {
+		panic(fmt.Sprintf("llmbench: request %d was valid before the pass: %v", i, err))
+	}
+	p.Request, p.Leave = i, l
+	return p
+}
+
+// ahead returns how many of n posts are built and wait to be sent, at most.
+func (pl *plan) ahead(n int) int { return min(n, maxWaiting, max(1, maxWaitingBytes/pl.largest)) }
+
+// samplesOf returns the number of samples of a request.
+func (pl *plan) samplesOf(i int) int {
+	if pl.turns == nil {
+		return 1
+	}
+	return pl.turns[i]
+}
+
 // pass returns the pass that this process makes of a plan for l, with its part of the requests. It returns
 // an error if the arrivals give no valid schedule.
 func (pl *plan) pass(part shard.Part, l *Load) (*send.Pass, error) {
-	own := part.Requests(pl.requests, l.Concurrency+l.MaxInFlight) // indices among the requests of all processes
+	workers := l.Concurrency + l.MaxInFlight
+	index := func(k int) int { return part.Request(k, workers) } // among the requests of all processes
+	own := part.Requests(pl.requests, workers)
 	p := &send.Pass{
 		Options: l.options(),
 		Shard:   part.Index,
 		Posts: send.Posts{
-			N:      len(own),
-			Ahead:  min(pl.ahead, len(own)),
-			Index:  func(k int) int { return own[k] },
-			Build:  func(k int) send.Post { return pl.build(own[k]) },
-			Unsent: func(k int) send.Post { return pl.unsent(own[k]) },
+			N:      own,
+			Ahead:  pl.ahead(own),
+			Index:  index,
+			Build:  func(k int) send.Post { return pl.build(index(k)) },
+			Unsent: func(k int) send.Post { return pl.unsent(index(k)) },
 		},
 		Limit:       l.PassTimeout,
 		MostFailed:  int(l.MaxFail * float64(pl.samples)),
+		For:         pl.duration,
+		MaxFail:     l.MaxFail,
 		Workers:     part.Workers(l.Concurrency),
 		MaxInFlight: part.Workers(l.MaxInFlight),
 		Offset:      time.Duration(part.Worker(0)) * max(0, l.Stagger),
 		Stagger:     time.Duration(part.Stride()) * max(0, l.Stagger),
+	}
+	if pl.parts != nil && own > 0 {
+		p.Posts.More = func() (int, error) {
+			for n := own; own == n; own = part.Requests(pl.requests, workers) { // a small part may have none for this process
+				if more, err := pl.draw(); err != nil || !more {
+					return own, err
+				}
+			}
+			return own, nil
+		}
 	}
 	var err error
 	if l.Arrivals != nil {
@@ -248,15 +296,20 @@ func planLeaves(c Cancel, requests source) map[int]send.Leave {
 	r := rand.New(rand.NewPCG(c.Seed, 0x6c6566742d656172))
 	n := int(math.Round(c.Share * float64(requests.n)))
 	for _, i := range r.Perm(requests.n)[:n] {
-		l := send.Leave{Turn: r.IntN(1 + len(requests.at(i).Then))}
-		if c.Deltas > 0 {
-			l.Deltas = 1 + r.IntN(c.Deltas)
-		} else {
-			l.After = 1 + time.Duration(r.Int64N(int64(c.Time)))
-		}
-		leaves[i] = l
+		leaves[i] = c.draw(r, 1+len(requests.at(i).Then))
 	}
 	return leaves
+}
+
+// draw draws when the client of a request with the given number of turns leaves.
+func (c Cancel) draw(r *rand.Rand, turns int) send.Leave {
+	l := send.Leave{Turn: r.IntN(turns)}
+	if c.Deltas > 0 {
+		l.Deltas = 1 + r.IntN(c.Deltas)
+	} else {
+		l.After = 1 + time.Duration(r.Int64N(int64(c.Time)))
+	}
+	return l
 }
 
 // turns converts the further turns of a session for package send.

@@ -28,7 +28,7 @@ func TestBuiltAhead(t *testing.T) {
 			c, checked, pl, err := prepared(target, l)
 			assert.NilError(t, err)
 			defer c.Close()
-			assert.Equal(t, pl.ahead, maxWaiting)
+			assert.Equal(t, pl.ahead(n), maxWaiting)
 			var built, most atomic.Int64
 			build := pl.build
 			pl.build = func(i int) send.Post {
@@ -77,7 +77,7 @@ func TestPlan(t *testing.T) {
 			continue
 		}
 		assert.NilError(t, err, tt.name)
-		assert.Equal(t, pl.ahead, tt.ahead, tt.name)
+		assert.Equal(t, pl.ahead(pl.requests), tt.ahead, tt.name)
 		assert.Equal(t, pl.samples, tt.samples, tt.name)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // A Result is the outcome of [Run] or [Pass].
 type Result struct {
 	// Elapsed is the total duration of the passes. A pass lasts from its first t0 to the end of its last
-	// response.
+	// response, or of its [Load].Duration if that is earlier.
 	Elapsed time.Duration
 	// Bounds holds, keyed by unit name, the interval that contains the true value of each metric that the
 	// client's delays can change. It includes withheld metrics. Bounds is nil if the client's delays are

@@ -27,7 +27,8 @@ import (
 //
 // One op is one pass over the load's requests, from the first send to the end of the last response. With
 // -benchtime=1x there is one pass. With 3x the samples of three passes are pooled. With 10s there are as
-// many whole passes as fill ten seconds. The warm-up and the opening of connections come before the first
+// many whole passes as fill ten seconds. A load with a Duration has passes of that duration: -benchtime says how many
+// there are, and not how long each is. The warm-up and the opening of connections come before the first
 // pass and are not measured.
 //
 // Run reports the core units of the catalogue ([Units]) instead of ns/op. With LLMBENCH_UNITS=all it
@@ -129,7 +130,7 @@ func (r *run) begin(ctx context.Context) error {
 		return r.fail(err)
 	}
 	if pass := r.expected(); pass > 0 {
-		process.Expect(r.name, r.first.samples, pass)
+		process.Expect(r.name, max(r.first.samples, r.load.expectedRequests(r.warm)/2), pass)
 	}
 	if r.party.Leads() {
 		r.server, r.gateway = observe(r.target.Observe), observe(r.target.ObserveGateway)
@@ -149,6 +150,9 @@ func (r *run) expected() time.Duration {
 			return 0
 		}
 		return times[len(times)-1] + r.warm
+	}
+	if r.load.Duration > 0 {
+		return r.load.Duration + r.warm
 	}
 	users := max(1, r.load.Concurrency)
 	return r.warm * time.Duration((r.first.samples+users-1)/users)
@@ -184,6 +188,9 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 			return err
 		}
 	}
+	if err := pl.reserve(max(r.load.expectedRequests(r.warm), 2*r.sent)); err != nil {
+		return err
+	}
 	if err := cmp.Or(r.server.before(ctx), r.gateway.before(ctx)); err != nil {
 		return fmt.Errorf("before it: %w", err)
 	}
@@ -192,6 +199,7 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 		Benchmark: r.name,
 		Number:    number,
 		Requests:  pl.samples,
+		For:       pl.duration,
 		Ended:     func() int { return r.client.Ended() - ended },
 	}, r.logf)
 	result, err := r.measurement.pass(ctx, number, pl)
@@ -215,6 +223,9 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 		}
 		return err
 	}
+	if pl.duration > 0 {
+		r.tellEnd(number, pl, result)
+	}
 	if result.RecorderWait > 0 {
 		r.tell(records.Note{Kind: records.NoteRecorder, Doubt: true}, "pass %d: requests were sent late because they waited for the records of earlier requests, %v summed over all requests: the disk, the tokenizer or this machine is too slow for the load", number, result.RecorderWait.Round(time.Microsecond))
 	}
@@ -231,23 +242,46 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 	return r.samples.Err()
 }
 
+// tellEnd tells why a pass for a time ended before its time was over, if it did.
+func (r *run) tellEnd(number int, pl *plan, result passResult) {
+	var last time.Duration
+	all := map[int]bool{}
+	for s := range process.Own(r.party, result.samples) {
+		last = max(last, s.Start)
+		all[s.Request] = true
+	}
+	r.sent = max(r.sent, len(all)*max(1, r.party.Part().Count))
+	switch {
+	case result.Stopped != "":
+		r.tell(records.Note{Kind: records.NoteDuration}, "pass %d: %s", number, result.Stopped)
+	case len(all) == r.party.Part().Requests(pl.requests, r.load.Concurrency) && (pl.parts == nil || pl.parts.ended):
+		r.tell(records.Note{Kind: records.NoteDuration}, "pass %d: there were no requests after the first %d, of which the last was sent after %v of %v", number, pl.requests, last.Round(time.Millisecond), pl.duration)
+	}
+}
+
 // plan returns the plan of the next pass.
 func (r *run) plan() (*plan, error) {
-	if r.load.Fresh == nil {
-		return newPlan(&r.load, r.target, r.load.Requests)
+	if r.load.Fresh == nil && r.load.More == nil {
+		return timedPlan(&r.load, r.target, r.load.Requests, nil)
 	}
 	next := r.next
 	if next == nil {
 		next = func() int { return process.NextPass(r.name) }
 	}
-	requests, err := r.load.Fresh(next())
-	if err != nil {
-		return nil, err
+	number, requests := next(), r.load.Requests
+	if r.load.Fresh != nil {
+		var err error
+		if requests, err = r.load.Fresh(number); err != nil {
+			return nil, err
+		}
+		if err := r.load.checkCount(len(requests)); err != nil {
+			return nil, err
+		}
 	}
-	if err := r.load.checkCount(len(requests)); err != nil {
-		return nil, err
+	if r.load.More == nil {
+		return timedPlan(&r.load, r.target, requests, nil)
 	}
-	return newPlan(&r.load, r.target, requests)
+	return timedPlan(&r.load, r.target, requests, func(part int) ([]Request, error) { return r.load.More(number, part) })
 }
 
 // toleratedMiss is the largest deviation of an open loop's rate from the rate of its schedule, as a share

@@ -177,7 +177,7 @@ func TestPass(t *testing.T) {
 		assert.Error(t, err, "enough")
 		l.Requests, l.Fresh = nil, func(int) ([]Request, error) { return words(1, 1), nil }
 		_, err = Pass(t.Context(), "TestPass", target, l)
-		assert.Error(t, err, "load: Fresh for a single pass: want Requests")
+		assert.Error(t, err, "load: Fresh or More for a single pass: want Requests")
 	})
 }
 

@@ -26,6 +26,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/harness"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/testkit/runtest"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/records"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -95,6 +96,17 @@ func helperShards(b *testing.B) {
 				second.URL += "/nowhere"
 			}
 			Arms(b, loads["few"], Arm{Name: "arm=first", Target: target}, Arm{Name: "arm=second", Target: second})
+		})
+	}
+	if os.Getenv("TEST_LOADS") == "timed" {
+		b.Run("timed", func(b *testing.B) {
+			l := endless(16, func(i int) int { return 2 + i%7 })
+			l.Concurrency, l.Duration = 7, time.Second
+			l.Fresh, l.Requests = func(pass int) ([]Request, error) { return l.More(pass, 0) }, nil
+			result := Run(b, target, l)
+			figures, err := json.Marshal(sample.Summarize(result.All(), result.Elapsed, l.SLO).Metrics)
+			assert.NilError(b, err)
+			writeFound(b, "figures-timed", figures)
 		})
 	}
 	if regexp.MustCompile(os.Getenv("TEST_LOADS")).MatchString("search") {
@@ -313,6 +325,51 @@ func TestShards(t *testing.T) {
 				checkFigures(t, filepath.Join(all[0].out, "figures-"+name), got, rows)
 			}
 		}
+	}
+}
+
+// TestShardsForTime checks a load for a time, sent by one process and by three: they stop at the same instant, each has sent
+// the first requests of its part of the sequence, and the server received exactly the requests that have records.
+func TestShardsForTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
+	t.Parallel()
+	server := newBodyServer(t)
+	for _, count := range []int{1, 3} {
+		all := startShards(t, count, server.URL, "timed", func(i int, p *shardProcess) { p.Args = append(p.Args, "-test.benchtime=2x") })
+		checkCodes(t, all, make([]int, count)...)
+		run, err := records.Open(filepath.Join(all[0].out, "BenchmarkHelper,Shards,timed.1.jsonl"))
+		assert.NilError(t, err)
+		assert.Equal(t, run.Head.Duration, time.Second)
+		assert.Equal(t, run.Passes(), 2)
+		assert.Assert(t, run.Elapsed() <= 2*time.Second && run.Elapsed() > time.Second, "%v", run.Elapsed()) // from the first t0
+		bodies := server.take()
+		received := map[string]bool{}
+		for _, body := range bodies {
+			var pass, request int
+			_, err := fmt.Sscanf(body, "/v1/chat/completions %d-%d ", &pass, &request)
+			assert.NilError(t, err, body)
+			assert.Assert(t, strings.Contains(body, fmt.Sprintf("request %d of many", request)), body)
+			received[fmt.Sprint(pass-1, request)] = true
+		}
+		sent := make([]int, 2*count) // number of requests by pass and shard
+		for q := range run.All() {
+			sent[int(q.Pass)*count+int(q.Shard)]++
+			assert.Assert(t, q.OK(), "%+v", q)
+		}
+		n := 0
+		for i, requests := range sent {
+			part := shard.Part{Index: i % count, Count: count}
+			for k := range requests {
+				assert.Assert(t, received[fmt.Sprint(i/count, part.Request(k, 7))], "%v", sent)
+			}
+			n += requests
+			assert.Assert(t, requests > 0, "%v", sent)
+		}
+		assert.Equal(t, len(bodies), n)
+		rows, _ := results(t, all[0].stdout.String())
+		checkFigures(t, filepath.Join(all[0].out, "figures-timed"), run, rows)
 	}
 }
 

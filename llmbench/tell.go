@@ -28,6 +28,7 @@ type run struct {
 	armsSeed uint32
 	next     func() int
 	first    *plan // of the first pass, until it begins; nil for an arm
+	sent     int   // of passes for a time: the most requests of a pass
 
 	server, gateway observation        // nothing in processes that are not the leader
 	own             map[string]float64 // the load's own metrics
@@ -81,10 +82,10 @@ func (r *run) note(n records.Note) {
 }
 
 // reassuring reports whether a note can be hidden: it casts doubt on nothing, and it is not about failed
-// requests, missing metrics, the source of metrics, or streams that something holds back.
+// requests, missing metrics, the source of metrics, streams that something holds back, or a pass that ended before its time was over.
 func reassuring(n records.Note) bool {
 	switch n.Kind {
-	case records.NoteAnswers, records.NoteFailures, records.NoteServer, records.NoteClient, records.NoteSteady, records.NoteTokens, records.NoteFinish, records.NoteClock, records.NotePause, records.NoteStart:
+	case records.NoteAnswers, records.NoteFailures, records.NoteServer, records.NoteClient, records.NoteSteady, records.NoteTokens, records.NoteFinish, records.NoteClock, records.NotePause, records.NoteStart, records.NoteDuration:
 		return false
 	}
 	return !n.Doubt

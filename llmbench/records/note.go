@@ -24,6 +24,7 @@ const (
 	NoteUnread      = "unread"      // answers have members that the dialect does not know, and that may have text
 	NoteFinish      = "finish"      // answers ended with a finish reason that their API does not document
 	NoteRate        = "rate"        // requests were not sent at the requested rate
+	NoteDuration    = "duration"    // a pass for a time ended before its time was over
 	NoteRecorder    = "recorder"    // requests waited because writing their records was slow
 	NoteClock       = "clock"       // instants are from another clock than usual, or the clock was set
 	NotePriority    = "priority"    // the client's place in the queue for a CPU

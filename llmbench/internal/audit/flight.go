@@ -37,6 +37,13 @@ func (f *Flight) Now() int {
 	return f.now
 }
 
+// Sent returns the number of requests that were sent so far.
+func (f *Flight) Sent() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.sent
+}
+
 // change adds to the number of requests in flight and to the area. It returns the number of requests that
 // were in flight before.
 func (f *Flight) change(by int, area time.Duration) (before int) {

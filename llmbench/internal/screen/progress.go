@@ -19,13 +19,14 @@ type Canvas interface {
 
 // A Pass describes a pass whose progress is shown.
 type Pass struct {
-	Benchmark string     // the benchmark's name
-	Number    int        // number of the pass, from 0, or Warmup
-	Place     string     // position of the benchmark among all benchmarks of the process, or ""
-	Left      string     // how long the remaining benchmarks will take, or ""
-	Last      string     // throughput of the last benchmark, or ""
-	Requests  int        // number of requests in the pass
-	Ended     func() int // returns the number of requests that have ended
+	Benchmark string        // the benchmark's name
+	Number    int           // number of the pass, from 0, or Warmup
+	Place     string        // position of the benchmark among all benchmarks of the process, or ""
+	Left      string        // how long the remaining benchmarks will take, or ""
+	Last      string        // throughput of the last benchmark, or ""
+	Requests  int           // number of requests in the pass, or at least this number if For is set
+	For       time.Duration // for how long the pass sends requests, or 0
+	Ended     func() int    // returns the number of requests that have ended
 }
 
 // Warmup is the number of a warm-up, which runs before the first pass.
@@ -49,7 +50,11 @@ func (p Pass) Show(on Canvas, verbose bool, logf func(format string, args ...any
 		wg.Go(func() {
 			began := time.Now()
 			every(10*time.Second, quit, func() {
-				logf("%s: %d of %d requests ended after %v", p.what(), p.Ended(), p.Requests, time.Since(began).Round(time.Second))
+				if after := time.Since(began).Round(time.Second); p.For > 0 {
+					logf("%s: %d requests ended after %v of %v", p.what(), p.Ended(), after, p.For)
+				} else {
+					logf("%s: %d of %d requests ended after %v", p.what(), p.Ended(), p.Requests, after)
+				}
 			})
 		})
 	case on != nil:
@@ -85,8 +90,12 @@ const barWidth = 10
 // draw draws a bar with the number of requests that have ended, their rate and the remaining time. Before
 // the first request has ended there is no rate, so draw only draws the name and the number of requests. It
 // removes the bar when quit is closed. It omits what does not fit in one line, because a line that wraps
-// cannot be drawn again.
+// cannot be drawn again. If the pass is for a time, the bar shows how much of the time is over.
 func (p Pass) draw(on Canvas, quit <-chan struct{}) {
+	if p.For > 0 {
+		p.drawTime(on, quit)
+		return
+	}
 	digits := len(fmt.Sprint(p.Requests))
 	// The parts are " 100% |==========| (8/8, 10000 req/s) [10m0s:10m0s]".
 	room := on.Width() - 1 - len(" 100% || (/, 10000 req/s) [10m0s:10m0s]") - barWidth - 2*digits
@@ -125,6 +134,36 @@ func (p Pass) draw(on Canvas, quit <-chan struct{}) {
 		if barred { // bar.Clear does not remove a bar that was complete when it was first drawn
 			drawn = on.Width() - 1
 		}
+		clear()
+	}
+}
+
+// drawTime is draw for a pass that is for a time.
+func (p Pass) drawTime(on Canvas, quit <-chan struct{}) {
+	began, drawn := time.Now(), 0
+	clear := func() {
+		if drawn > 0 {
+			fmt.Fprintf(on, "\r%s\r", strings.Repeat(" ", drawn))
+		}
+		drawn = 0
+	}
+	every(200*time.Millisecond, quit, func() {
+		if !on.Draws() {
+			return
+		}
+		over := min(time.Since(began), p.For)
+		done := int(barWidth * over / p.For)
+		bar := strings.Repeat("=", done) + ">" + strings.Repeat(".", barWidth) // as ThemeASCII draws it
+		line := fmt.Sprintf(" %3d%% [%s] (%d requests) [%v:%v]", 100*over/p.For, bar[:barWidth], p.Ended(), over.Truncate(time.Second), (p.For - over).Round(time.Second))
+		room := on.Width() - 1 - len(line)
+		if clear(); room < 0 {
+			return
+		}
+		line = p.label(room) + line
+		fmt.Fprint(on, "\r"+line)
+		drawn = len(line)
+	})
+	if on.Draws() {
 		clear()
 	}
 }

@@ -107,3 +107,32 @@ func TestShow(t *testing.T) {
 		assert.DeepEqual(t, logged, []string{"pass 1: 7 of 40 requests ended after 10s", "pass 1: 7 of 40 requests ended after 20s"})
 	})
 }
+
+// TestDrawTime draws a bar for a pass of 20 seconds, and logs another one.
+func TestDrawTime(t *testing.T) {
+	for _, width := range []int{40, 80} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			quit := make(chan struct{})
+			time.AfterFunc(5100*time.Millisecond, func() { close(quit) })
+			canvas := &canvas{width: width}
+			Pass{Benchmark: "BenchmarkA", Requests: 8, For: 20 * time.Second, Ended: func() int { return int(time.Since(began) / (100 * time.Millisecond)) }}.draw(canvas, quit)
+			drawn := strings.Split(canvas.String(), "\r")
+			if width == 40 { // too narrow
+				assert.Equal(t, canvas.Len(), 0)
+				return
+			}
+			assert.Equal(t, drawn[len(drawn)-3], "A  25% [==>.......] (50 requests) [5s:15s]")
+			assert.Equal(t, strings.TrimSpace(drawn[len(drawn)-1]), "", "the bar stays: %q", drawn)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var logged []string
+		stop := Pass{Number: 1, For: time.Minute, Ended: func() int { return 7 }}.Show(nil, true, func(format string, args ...any) {
+			logged = append(logged, fmt.Sprintf(format, args...))
+		})
+		time.Sleep(15 * time.Second)
+		stop()
+		assert.DeepEqual(t, logged, []string{"pass 1: 7 requests ended after 10s of 1m0s"})
+	})
+}

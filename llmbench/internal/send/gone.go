@@ -60,7 +60,7 @@ func (lp *loop) heard() (last time.Duration) {
 // hopeless returns why the pass should end, or nil. The server has sent nothing for the time quiet. The argument gone says
 // that nothing listens at its address.
 func (lp *loop) hopeless(quiet time.Duration, gone bool) error {
-	most, failed := lp.pass.MostFailed, int(lp.recorder.failed.Load())
+	most, failed := lp.mostFailed(), int(lp.recorder.failed.Load())
 	quiet = quiet.Round(time.Second)
 	switch {
 	case gone && (most < 0 || failed+lp.flight.Now() > most):

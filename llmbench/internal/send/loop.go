@@ -3,6 +3,7 @@ package send
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,13 @@ type loop struct {
 	recorder *recorder
 	giveUp   context.CancelCauseFunc // ends the pass with an error
 	exited   atomic.Bool             // see guard
+	enough   func()                  // ends the building of posts of a loop for a time
+
+	drawing sync.Mutex // held while a worker of a closed loop draws a post
+	over    bool       // guarded by drawing; no more posts are drawn
+	stopped string     // guarded by drawing; see Result.Stopped
+
+	undrawn error // why posts could not be drawn; written before posts is closed
 
 	mu      sync.Mutex
 	longest time.Duration // guarded by mu; the longest post whose requests all succeeded
@@ -46,9 +54,68 @@ func (lp *loop) closed(ctx context.Context) {
 		})
 	}
 	wg.Wait()
+	if lp.pass.For > 0 {
+		lp.drain()
+		return
+	}
 	for p := range lp.posts { // posts that remain because workers have exited
 		lp.skip(ctx, p, lp.clock.Now())
 	}
+}
+
+// drain receives all remaining posts.
+func (lp *loop) drain() {
+	lp.enough()
+	for range lp.posts {
+	}
+}
+
+// failDraw ends the pass because posts could not be drawn.
+func (lp *loop) failDraw(err error) {
+	lp.undrawn = err
+	lp.giveUp(err)
+}
+
+// draw returns the next post of a closed loop, or nil if no more are sent. If the loop is for a time, and a post is not
+// sent because the time is over, no later post is sent either: the posts that are sent are the first ones.
+func (lp *loop) draw(ctx context.Context) *Post {
+	lp.drawing.Lock()
+	defer lp.drawing.Unlock()
+	if lp.over {
+		return nil
+	}
+	p := <-lp.posts
+	if lp.pass.For > 0 && p != nil {
+		lp.stopped = lp.failing()
+		if lp.clock.Now() >= lp.pass.For || ctx.Err() != nil || lp.stopped != "" {
+			p = nil
+		}
+	}
+	lp.over = p == nil
+	return p
+}
+
+// hopelessly is the least number of successive failed requests after which a loop for a time ends early. It is more
+// with many workers: each of them has then failed several times.
+const hopelessly = 100
+
+// failing returns a text that says why a loop for a time should end early, or "": more requests have failed than are
+// tolerated, and so many in a row that the others would fail, too. They may fail at once, and would be many.
+func (lp *loop) failing() string {
+	row := int(lp.recorder.row.Load())
+	if row < max(hopelessly, 10*lp.pass.Workers) || lp.pass.MostFailed >= 0 && int(lp.recorder.failed.Load()) <= lp.mostFailed() {
+		return ""
+	}
+	return fmt.Sprintf("no requests were sent after %v, because the last %d had failed", lp.clock.Now().Round(time.Millisecond), row)
+}
+
+// mostFailed returns the number of failed requests that are tolerated, or -1 if all are and the pass goes on until its
+// server is gone.
+func (lp *loop) mostFailed() int {
+	if lp.pass.For == 0 || lp.pass.MostFailed < 0 {
+		return lp.pass.MostFailed
+	}
+	return int(lp.pass.MaxFail * float64(lp.flight.Sent()))
 }
 
 // beganLate records by how much the pass or a worker began late.
@@ -75,11 +142,11 @@ func (lp *loop) guard(f func()) {
 	returned = true
 }
 
-// work sends posts with w, one after the other, until no posts are left.
+// work sends posts with w, one after the other, until there are no more.
 func (lp *loop) work(ctx context.Context, w *Worker) {
 	longest := time.Duration(0)
-	for p := range lp.posts {
-		if ctx.Err() != nil {
+	for p := lp.draw(ctx); p != nil; p = lp.draw(ctx) {
+		if ctx.Err() != nil && lp.pass.For == 0 {
 			lp.skip(ctx, p, lp.clock.Now())
 			continue
 		}

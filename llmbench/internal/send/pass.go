@@ -20,6 +20,13 @@ type Pass struct {
 	// -1 means that it ends whatever has failed.
 	MostFailed int
 
+	// For, if not 0, is for how long a closed loop sends posts, from the start of the pass. Posts that are not sent by
+	// then have no samples. MaxFail is the share of failed requests that are tolerated: it takes the place of MostFailed,
+	// unless that is -1, because it is not known before how many requests there will be. The loop ends early, too, if
+	// more have failed and if the last ones all have; see failing.
+	For     time.Duration
+	MaxFail float64
+
 	// A closed loop has Workers workers. The first one begins at Offset, and each further one begins
 	// Stagger later than the one before it. For an open loop, Workers is 0.
 	Workers         int
@@ -63,6 +70,7 @@ type Result struct {
 	ClockChange  time.Duration         // by how much the wall clock was set during the pass
 	RecorderWait time.Duration         // sum of the times for which requests waited for the recorder
 	Late         time.Duration         // by how much the pass, or a worker of a closed loop, began late
+	Stopped      string                // why a loop for a time sent nothing more before its time was over; "" if it did not stop
 	LateTurns    map[int]time.Duration // by how much the client sent the turns of sessions late, summed over the turns, by request
 }
 

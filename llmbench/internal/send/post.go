@@ -61,29 +61,57 @@ func (l Leave) inTurn(turn int) Leave {
 // Posts are the posts of a pass. They are built in advance, but only a limited number at a time.
 type Posts struct {
 	N      int              // number of posts
-	Ahead  int              // maximum number of posts that wait to be sent
+	Ahead  int              // maximum number of posts that wait to be sent, at most N
 	Index  func(k int) int  // index in the pass of the k-th post's request
 	Build  func(k int) Post // builds the k-th post
 	Unsent func(k int) Post // like Build, but without a body, for a post that is not sent
+	// More, if not nil, adds posts after the first N, and returns how many there are then. The same number as before
+	// means that there are no more.
+	More func() (n int, err error)
+}
+
+// grow reports whether there is a k-th post. If More fails, it returns the error.
+func (p *Posts) grow(k int) (has bool, err error) {
+	if k < p.N || p.More == nil {
+		return k < p.N, nil
+	}
+	n := p.N
+	p.N, err = p.More()
+	return err == nil && p.N > n, err
 }
 
 // feed returns a channel of the posts, in order. The caller must receive all of them. feed builds the first
 // Ahead posts itself. A goroutine builds the others, in a function that it passes to guard. After the end
-// of ctx, posts have no body and must not be sent.
-func (p *Posts) feed(ctx context.Context, guard func(build func())) <-chan *Post {
+// of ctx, posts have no body and must not be sent. If all is false, there are no posts after the end of ctx.
+// If More of the posts fails, feed calls fail.
+func (p *Posts) feed(ctx context.Context, all bool, guard func(build func()), fail func(error)) <-chan *Post {
 	posts := make(chan *Post, p.Ahead)
 	for k := range p.Ahead {
 		posts <- new(p.Build(k))
 	}
+	var ended <-chan struct{}
+	if !all {
+		ended = ctx.Done()
+	}
 	go func() {
 		defer close(posts)
 		guard(func() {
-			for k := p.Ahead; k < p.N; k++ {
+			for k := p.Ahead; all || ctx.Err() == nil; k++ {
+				has, err := p.grow(k)
+				if err != nil {
+					fail(err)
+				}
+				if !has {
+					return
+				}
 				build := p.Build
-				if ctx.Err() != nil {
+				if all && ctx.Err() != nil {
 					build = p.Unsent
 				}
-				posts <- new(build(k))
+				select {
+				case posts <- new(build(k)):
+				case <-ended:
+				}
 			}
 		})
 	}()

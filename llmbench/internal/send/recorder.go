@@ -33,6 +33,7 @@ type recorder struct {
 
 	ended  chan Finished
 	failed atomic.Int64 // number of samples that fail; see fails
+	row    atomic.Int64 // number of samples that fail since the last one that did not
 	waited atomic.Int64 // sum of the nanoseconds for which requests waited in add
 	lateMu sync.Mutex
 	late   map[int]time.Duration // guarded by lateMu; see addLate
@@ -60,9 +61,12 @@ func newRecorder(p *Pass, clock conn.Clock, secrets redact.Secrets, giveUp conte
 // add adds the sample of a request of this process that has ended. The argument check is the check of the
 // answer, or nil. If too many samples are waiting, add waits, and returns for how long.
 func (r *recorder) add(s *sample.Sample, check func(Answer) error) (waited time.Duration) {
-	s.Shard = r.pass.Shard
+	s.Shard, s.Until = r.pass.Shard, r.pass.For
 	if fails(s) {
 		r.failed.Add(1)
+		r.row.Add(1)
+	} else {
+		r.row.Store(0)
 	}
 	a := Finished{s, check}
 	select {

@@ -32,7 +32,10 @@ func (c *Client) Pass(ctx context.Context, p *Pass) (r Result, began bool, err e
 
 	lp := &loop{client: c, number: c.passes.Add(1), pass: p, giveUp: giveUp}
 	posts := c.presigned(p)
-	lp.posts = posts.feed(ctx, lp.guard)
+	drawing, enough := context.WithCancel(ctx)
+	defer enough()
+	lp.enough = enough
+	lp.posts = posts.feed(drawing, p.For == 0, lp.guard, lp.failDraw)
 	beside := p.Beside
 	if beside == nil || c.pool.Stamped(ctx) {
 		beside = nothing{}
@@ -41,8 +44,7 @@ func (c *Client) Pass(ctx context.Context, p *Pass) (r Result, began bool, err e
 	start, err := p.With.Start()
 	if err != nil {
 		giveUp(err)
-		for range lp.posts { // all posts must be received
-		}
+		lp.drain()
 		return r, false, err
 	}
 	beside.Begin(ctx, ahead, start)
@@ -64,7 +66,7 @@ func (c *Client) Pass(ctx context.Context, p *Pass) (r Result, began bool, err e
 	beside.End()
 	r.Strain = strain.Read().Since(before)
 	r.ClockChange = lp.clock.WallChange()
-	r.Late = lp.late
+	r.Late, r.Stopped = lp.late, lp.stopped
 	lost := others()
 	err = lp.recorder.close()
 	r.RecorderWait, r.LateTurns = time.Duration(lp.recorder.waited.Load()), lp.recorder.late
@@ -79,6 +81,9 @@ func (c *Client) Pass(ctx context.Context, p *Pass) (r Result, began bool, err e
 func (lp *loop) check() error {
 	if lp.exited.Load() {
 		return errExited
+	}
+	if lp.undrawn != nil {
+		return lp.undrawn
 	}
 	if err := lp.recorder.audit.Check(&lp.flight, lp.pass.Workers+lp.pass.MaxInFlight); err != nil {
 		return fmt.Errorf("the pass contradicts itself: %w", err)

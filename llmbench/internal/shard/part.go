@@ -26,19 +26,29 @@ func (p Part) Worker(k int) int { return p.Index + k*p.count() }
 // Stride returns the difference between the numbers of two successive workers of the part.
 func (p Part) Stride() int { return p.count() }
 
-// Requests returns the indices of the part's requests in a pass of n requests, in order. The argument
-// workers is the number of all workers. If it is 0, the number of requests in flight is not limited, and
-// each request counts as a worker.
-func (p Part) Requests(n, workers int) []int {
-	var own []int
-	for r := range n {
-		worker := r
-		if workers > 0 {
-			worker = r % workers
-		}
-		if worker%p.count() == p.Index {
-			own = append(own, r)
-		}
+// Requests returns how many of the first n requests of a pass belong to the part. The argument workers is the number of
+// all workers. If it is 0, the number of requests in flight is not limited, and each request counts as a worker.
+func (p Part) Requests(n, workers int) int {
+	if workers == 0 {
+		workers = p.count()
 	}
-	return own
+	return n/workers*p.Workers(workers) + p.Workers(n%workers)
+}
+
+// Request returns the index of the part's k-th request, in order. Both count from 0. The argument workers is the one of
+// Requests, and the part must have at least one of the workers.
+func (p Part) Request(k, workers int) int {
+	if workers == 0 {
+		workers = p.count()
+	}
+	own := p.Workers(workers)
+	return k/own*workers + p.Worker(k%own)
+}
+
+// Owner returns the index of the part to which a request belongs. The argument workers is the one of Requests.
+func (p Part) Owner(request, workers int) int {
+	if workers > 0 {
+		request %= workers
+	}
+	return request % p.count()
 }

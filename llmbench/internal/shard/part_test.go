@@ -17,7 +17,10 @@ func TestParts(t *testing.T) {
 				has := 0
 				for i := range count {
 					p := Part{i, count}
-					own := p.Requests(n, workers)
+					var own []int
+					for k := range p.Requests(n, workers) {
+						own = append(own, p.Request(k, workers))
+					}
 					assert.Assert(t, slices.IsSorted(own))
 					requests = append(requests, own...)
 					has += p.Workers(workers)
@@ -27,6 +30,7 @@ func TestParts(t *testing.T) {
 						numbers[p.Worker(k)] = true
 					}
 					for _, r := range own {
+						assert.Equal(t, p.Owner(r, workers), i)
 						assert.Assert(t, workers == 0 || numbers[r%workers], "request %d of %+v with %d workers", r, p, workers)
 					}
 				}
@@ -44,7 +48,8 @@ func TestParts(t *testing.T) {
 // TestAlone checks that the zero part is the whole.
 func TestAlone(t *testing.T) {
 	assert.Assert(t, Part{}.Alone() && Part{0, 1}.Alone() && !Part{0, 2}.Alone())
-	assert.DeepEqual(t, Part{}.Requests(3, 2), []int{0, 1, 2})
+	assert.Equal(t, Part{}.Requests(3, 2), 3)
+	assert.Equal(t, Part{}.Request(2, 2), 2)
 	assert.Equal(t, Part{}.Workers(5), 5)
 	assert.Equal(t, Part{}.Worker(4), 4)
 	assert.Equal(t, Part{}.Stride(), 1)

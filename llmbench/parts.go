@@ -1,0 +1,117 @@
+package llmbench
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
+)
+
+// parts are the requests of a pass with [Load].Duration and [Load].More: part 0 is Requests, or what Fresh returns, and
+// the further parts are drawn when they are needed. A part is forgotten when requests of a later part are made.
+type parts struct {
+	more  func(part int) ([]Request, error)
+	begin []int       // index of the first request of each part that was drawn
+	kept  [][]Request // the parts; nil if forgotten
+	from  int         // number of the first part after part 0 that is not forgotten, less 1
+	ended bool        // more has returned no requests
+}
+
+// at returns the request with index i, which must not belong to a part that is forgotten. Part 0 is never forgotten.
+func (d *parts) at(i int) Request {
+	part, found := slices.BinarySearch(d.begin, i)
+	if !found {
+		part--
+	}
+	return d.kept[part][i-d.begin[part]]
+}
+
+// forget forgets the parts before the part of the request with index i, except part 0.
+func (d *parts) forget(i int) {
+	for d.from+2 < len(d.begin) && d.begin[d.from+2] <= i {
+		d.from++
+		d.kept[d.from] = nil
+	}
+}
+
+// timedPlan returns the plan for a pass that sends requests for l.Duration: the given ones, and then what more returns
+// for part 1, part 2 and so on, unless more is nil.
+func timedPlan(l *Load, t Target, requests []Request, more func(part int) ([]Request, error)) (*plan, error) {
+	pl, err := newPlan(l, t, requests)
+	if err != nil || l.Duration == 0 {
+		return pl, err
+	}
+	pl.duration = l.Duration
+	if more == nil {
+		return pl, nil
+	}
+	d := &parts{more: more, begin: []int{0}, kept: [][]Request{requests}}
+	pl.parts, pl.source.at = d, d.at
+	pl.build = func(i int) send.Post {
+		d.forget(i)
+		r := d.at(i)
+		return pl.post(i, r, l.Cancel.leave(i, 1+len(r.Then)))
+	}
+	return pl, nil
+}
+
+// draw draws the next part. It returns false if there is none.
+func (pl *plan) draw() (bool, error) {
+	d := pl.parts
+	if d == nil || d.ended {
+		return false, nil
+	}
+	requests, err := d.more(len(d.begin))
+	if err != nil {
+		return false, fmt.Errorf("part %d of the requests: %w", len(d.begin), err)
+	}
+	if len(requests) == 0 {
+		d.ended = true
+		return false, nil
+	}
+	d.begin, d.kept = append(d.begin, pl.requests), append(d.kept, requests)
+	return true, pl.take(pl.requests+len(requests), digest{})
+}
+
+// reserve draws requests until there are n, so that none must be drawn during the pass. It draws fewer if their bodies
+// take more memory than maxWaitingBytes.
+func (pl *plan) reserve(n int) error {
+	for pl.requests < n && pl.bytes < maxWaitingBytes {
+		if more, err := pl.draw(); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// sent returns the first n requests, as far as they belong to part 0.
+func (pl *plan) sent(n int) source {
+	first := pl.source
+	if pl.parts != nil {
+		first.n = len(pl.parts.kept[0])
+	}
+	first.n = min(first.n, n)
+	return first
+}
+
+// leave draws whether the client of the request with index i leaves, and when. The request has the given number of turns.
+// Unlike in [planLeaves], the share of the clients that leave is only about c.Share, because the number of requests is
+// unknown.
+func (c Cancel) leave(i, turns int) send.Leave {
+	r := rand.New(rand.NewPCG(c.Seed, 0x6c6566742d656172+uint64(i+1)*0x9e3779b97f4a7c15))
+	if r.Float64() >= c.Share {
+		return send.Leave{}
+	}
+	return c.draw(r, turns)
+}
+
+// expectedRequests returns about how many requests a pass sends in a time if each takes as long as took, twice as many to
+// be on the safe side. It returns 0 if that is not known.
+func (l *Load) expectedRequests(took time.Duration) int {
+	if took <= 0 {
+		return 0
+	}
+	return int(min(1<<30, 2*float64(l.Concurrency)*float64(l.Duration)/float64(took)))
+}
