@@ -58,6 +58,7 @@ func parseOwn(r *env.Reader) config {
 	env.Read(r, &c.Concurrencies, "LLMBENCH_CONCURRENCY", env.List(env.AtLeast(1)), "a comma list of different whole numbers, at least 1")
 	env.Read(r, &c.Options, "LLMBENCH_RATE", c.withRate, "a comma list of different rates in requests per second, above 0, or stages like 10:1m,10..50:2m,50..5:1m:exp (a rate, or a ramp from one to another, and a time); burstiness=NUMBER, above 0, may follow")
 	env.Read(r, &c.Requests, "LLMBENCH_REQUESTS", env.AtLeast(1), "a whole number, at least 1")
+	env.Read(r, &c.Duration, "LLMBENCH_DURATION", env.Duration, "a duration like 60s, above 0")
 	env.Read(r, &c.Options, "LLMBENCH_INPUT", c.withLength("input"), "")
 	env.Read(r, &c.Options, "LLMBENCH_OUTPUT", c.withLength("output"), "")
 	env.Read(r, &c.Batches, "LLMBENCH_BATCH", env.List(env.AtLeast(1)), "a comma list of different whole numbers, at least 1")
@@ -88,6 +89,9 @@ func parseOwn(r *env.Reader) config {
 	r.Exclusive("LLMBENCH_CONCURRENCY", "LLMBENCH_RATE")
 	if len(c.Stages) > 0 && c.Requests > 0 {
 		r.Errorf("LLMBENCH_REQUESTS=%d and LLMBENCH_RATE=%s: want at most one of them, because stages determine the number of requests", c.Requests, r.Value("LLMBENCH_RATE"))
+	}
+	if len(c.Stages) > 0 && c.Duration > 0 {
+		r.Errorf("LLMBENCH_DURATION=%v and LLMBENCH_RATE=%s: want at most one of them, because stages determine the duration", c.Duration, r.Value("LLMBENCH_RATE"))
 	}
 	if c.NoStream && c.Limits.NeedsStream() {
 		r.Errorf("LLMBENCH_SLO=%v: with LLMBENCH_STREAM=false only e2e can be judged", c.Limits)

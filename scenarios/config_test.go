@@ -98,6 +98,8 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_MIX==1", "LLMBENCH_MIX==1: want models"},
 		{"LLMBENCH_MIX=sql=1,", "LLMBENCH_MIX=sql=1,: want models"},
 		{"LLMBENCH_RATE=1,burstiness=0", "LLMBENCH_RATE=1,burstiness=0: want"},
+		{"LLMBENCH_RATE=10:1m\nLLMBENCH_DURATION=7s", "LLMBENCH_DURATION=7s and LLMBENCH_RATE=10:1m: want at most one of them, because stages determine the duration"},
+		{"LLMBENCH_DURATION=60", "LLMBENCH_DURATION=60: want a duration like 60s, above 0"},
 		{"LLMBENCH_REQUESTS=0", "LLMBENCH_REQUESTS=0: want"},
 		{"LLMBENCH_INPUT=1.5", "LLMBENCH_INPUT=1.5: want"},
 		{"LLMBENCH_OUTPUT=-2", "LLMBENCH_OUTPUT=-2: want"},

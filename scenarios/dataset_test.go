@@ -16,6 +16,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
@@ -68,9 +69,7 @@ func TestServeDatasets(t *testing.T) {
 					s.serveTrace(b, trace)
 					return
 				}
-				l := s.serveLoad(b, 16, 2)
-				l.Concurrency = 2
-				s.run(b, l)
+				s.run(b, s.serveLoad(b, llmbench.Load{Concurrency: 2}, s.requests(16), 2))
 			})
 			log := slices.DeleteFunc(srv.Log(), func(e mockserver.Entry) bool { return strings.Contains(e.ID, "-cache-") }) // without the requests that control the prefix cache
 			assert.Assert(t, len(log) > 2, "the server received %d requests", len(log))

@@ -31,6 +31,10 @@ type Options struct {
 	// Requests is the number of requests in a pass. Sweep, SLO and Interference choose it
 	// themselves. 0 means a number that suits the concurrency. LLMBENCH_REQUESTS.
 	Requests int
+	// Duration is for how long a pass sends requests: see [llmbench.Load]. Requests is then the largest number of
+	// requests in a pass; 0 means as many as the time needs. In an open loop at a constant rate, and in the replay of a
+	// trace, Duration determines the number of requests: those that are due by then. LLMBENCH_DURATION.
+	Duration time.Duration
 	// Seed determines prompts, lengths and arrivals; 0 means LLMBENCH_SEED, by default 1. The words in
 	// prompts also depend on [llmbench.Target.Salt].
 	Seed uint64
@@ -140,6 +144,8 @@ func (o Options) check() error {
 		return fmt.Errorf("options: Rates %v: want different numbers above 0", o.Rates)
 	case o.Requests < 0:
 		return fmt.Errorf("options: Requests %d: want at least 1, or 0 for the scenario's own number", o.Requests)
+	case o.Duration < 0 || o.Duration > 0 && len(o.Stages) > 0:
+		return fmt.Errorf("options: Duration %v: want above 0, or 0 for a number of requests, and no Stages", o.Duration)
 	case slices.ContainsFunc(o.Batches, func(n int) bool { return n < 1 }) || repeats(o.Batches):
 		return fmt.Errorf("options: Batches %v: want different numbers, each at least 1", o.Batches)
 	case o.Dimensions < 0:
@@ -279,6 +285,7 @@ func (o Options) withEnvironment(c config) Options {
 		o.Concurrencies, o.Rates, o.Stages = c.Concurrencies, c.Rates, c.Stages
 	}
 	o.Requests = cmp.Or(o.Requests, c.Requests)
+	o.Duration = cmp.Or(o.Duration, c.Duration)
 	o.MaxFail = cmp.Or(o.MaxFail, c.MaxFail)
 	o.MaxShed = cmp.Or(o.MaxShed, c.MaxShed)
 	o.Timeout = cmp.Or(o.Timeout, c.Timeout)

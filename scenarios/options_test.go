@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/backends"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
@@ -132,7 +133,12 @@ func TestCheck(t *testing.T) {
 		{"OpenQA", Options{Full: "D11", Data: t.TempDir()}, "workload=openqa needs open_qa.jsonl in it", true},
 		{"OpenQA", Options{Full: "D11", Simulated: true}, "", false},
 		{"OpenQA", Options{Full: "0"}, "", false},
-		{"OpenQA", Options{Full: "D11", Simulated: true, Requests: 10}, "a published load is sent as it is: want no Concurrencies and no Requests", false},
+		{"OpenQA", Options{Full: "D11", Simulated: true, Requests: 10}, "a published load is sent as it is: want no Concurrencies, no Requests and no Duration", false},
+		{"OpenQA", Options{Full: "D11", Simulated: true, Duration: time.Second}, "a published load is sent as it is: want no Concurrencies, no Requests and no Duration", false},
+		{"OpenQA", Options{Duration: time.Second}, "", false},
+		{"Sweep", Options{Duration: time.Second}, "options: Duration 1s: Sweep sends no load for a time; it is for all scenarios but Accuracy, ", false},
+		{"Serve", Options{Duration: time.Second, Stages: []arrivals.Stage{{For: time.Second, Rate: 1}}}, "options: Duration 1s: want above 0, or 0 for a number of requests, and no Stages", false},
+		{"Serve", Options{Duration: -1}, "options: Duration -1ns: want above 0", false},
 		{"Serve", Options{}, "", false},
 		{"Serve", Options{Full: "D11"}, "", false},
 		{"Serve", Options{Dataset: "nothing"}, `LLMBENCH_DATASET: dataset "nothing": want one of random`, false},

@@ -9,6 +9,7 @@ var common = []string{"LLMBENCH_TOKENIZER", "LLMBENCH_FULL", "LLMBENCH_DATA", "L
 var (
 	failing   = []string{"LLMBENCH_MAX_FAIL", "LLMBENCH_MAX_SHED"}
 	users     = slices.Concat(failing, []string{"LLMBENCH_CONCURRENCY", "LLMBENCH_REQUESTS"})
+	timed     = slices.Concat(users, []string{"LLMBENCH_DURATION"})
 	lengths   = []string{"LLMBENCH_INPUT", "LLMBENCH_OUTPUT"}
 	items     = []string{"LLMBENCH_BATCH", "LLMBENCH_DATASET"}
 	prompts   = slices.Concat(lengths, []string{"LLMBENCH_DATASET"})

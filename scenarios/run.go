@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
@@ -40,6 +41,9 @@ func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
 		harness.Skip(b, d.Name()+" generates no text")
 	}
 	s := connect(b, o, c, target, sc.asksLengths(o, cells), sc.items == nil).knowingShares()
+	if o.Duration > 0 { // rates are of this time, and not until the end of the last answer
+		s = s.withConfig(map[string]string{"duration": o.Duration.String()})
+	}
 	if sc.study != nil {
 		sc.study.measure(b, s, cells)
 		return
@@ -76,6 +80,9 @@ func (sc Scenario) resolve(o Options) (Options, config, []cell, error) {
 		return o, c, nil, fmt.Errorf("LLMBENCH_DATASET: %w", err)
 	}
 	o = o.withEnvironment(c)
+	if err := sc.takesDuration(o.Duration); err != nil {
+		return o, c, nil, err
+	}
 	if sc.prepare != nil {
 		o, err = sc.prepare(o, c)
 	}
@@ -93,6 +100,14 @@ func (sc Scenario) resolve(o Options) (Options, config, []cell, error) {
 		return o, c, nil, fmt.Errorf("%w: %s has no part in LLMBENCH_FULL=%s", ErrNothing, sc.Name, o.Full)
 	}
 	return o, c, nil, nil
+}
+
+// takesDuration returns an error if the options have a duration, and the scenario sends no load for a time.
+func (sc Scenario) takesDuration(d time.Duration) error {
+	if d == 0 || slices.Contains(sc.reads, "LLMBENCH_DURATION") {
+		return nil
+	}
+	return fmt.Errorf("options: Duration %v: %s sends no load for a time; it is for %s", d, sc.Name, readers("LLMBENCH_DURATION"))
 }
 
 // checkDataset returns an error if the scenario cannot use the data set in the options.

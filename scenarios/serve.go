@@ -95,16 +95,18 @@ func (s server) serveClosedLoop(b *testing.B) {
 			harness.Skip(b, fmt.Sprintf("%d users got less than %.0f %% more output-tok/s than %d, so that more users would only wait; LLMBENCH_CONCURRENCY=%s measures them, too",
 				last, 100*quadrupleGain, w.loads[len(w.loads)-2], all))
 		}
-		l := s.serveLoad(b, s.fewest(max(16, 8*users), users, 4), 2*users)
-		l.Concurrency = users
+		l := s.serveLoad(b, llmbench.Load{Concurrency: users}, s.requests(s.fewest(max(16, 8*users), users, 4)), 2*users)
 		w.add(users, s.run(b, l))
 	})
 }
 
 // serveRate measures an open loop.
 func (s server) serveRate(b *testing.B, rate float64) {
-	l := s.serveLoad(b, max(16, int(8*rate)), 2)
-	l.Arrivals = arrivals.Poisson{Rate: rate, Seed: s.options.Seed}
+	n := s.requests(max(16, int(8*rate)))
+	if s.options.Duration > 0 {
+		n = s.due(rate)
+	}
+	l := s.serveLoad(b, llmbench.Load{Arrivals: arrivals.Poisson{Rate: rate, Seed: s.options.Seed}}, n, 2)
 	if shape := s.options.Burstiness; shape != 1 {
 		l.Arrivals = arrivals.Gamma{Rate: rate, Shape: shape, Seed: s.options.Seed}
 	}
@@ -124,22 +126,28 @@ func (s server) serveStages(b *testing.B) {
 		parts = append(parts, llmbench.NameValue(stage.String()))
 	}
 	b.Run(fmt.Sprintf("stages=%s/rate=%.4g", strings.Join(parts, "-"), staged.MeanRate()), func(b *testing.B) {
-		l := s.serveLoad(b, n, 2)
-		l.Arrivals = staged
-		s.run(b, l)
+		s.run(b, s.serveLoad(b, llmbench.Load{Arrivals: staged}, s.requests(n), 2))
 	})
 }
 
 // serveTrace replays a trace.
 func (s server) serveTrace(b *testing.B, t benchdata.Trace) {
 	n := s.requests(64)
-	l := s.serveLoad(b, n, 2)
+	if s.options.Duration > 0 {
+		n = s.options.Requests // 0 means all
+	}
 	replay, err := t.Replay(n)
 	if err != nil {
 		b.Fatal(fmt.Errorf("LLMBENCH_DATASET: %w", err))
 	}
-	l.Arrivals = replay
-	s.run(b, l)
+	if d := s.options.Duration; d > 0 {
+		n = 0
+		for n < len(replay.At) && float64(replay.At[n])/cmp.Or(t.Speed, 1) < float64(d) {
+			n++
+		}
+		replay.At = replay.At[:n]
+	}
+	s.run(b, s.serveLoad(b, llmbench.Load{Arrivals: replay}, n, 2))
 }
 
 // workloadName returns the value of workload= in the benchmark's name.
@@ -175,26 +183,32 @@ func (s server) dataset(seed, salt uint64) (benchdata.Workload, error) {
 	return nil, fmt.Errorf("%s: %w", name, err)
 }
 
-// serveLoad returns the load that the options describe, without concurrency and arrivals. n and warmup are
-// the numbers of requests, unless the options set other numbers.
-func (s server) serveLoad(b *testing.B, n, warmup int) llmbench.Load {
+// serveLoad returns l, which has a concurrency or arrivals, with all else that the options describe. n and warmup are the
+// numbers of requests; the options may set another warmup, or a time.
+func (s server) serveLoad(b *testing.B, l llmbench.Load, n, warmup int) llmbench.Load {
 	b.Helper()
 	harness.Watch(b)
 	if err := context.Cause(harness.Context(b)); err != nil {
 		b.Fatal(fmt.Errorf("not begun: %w", err)) // the tokenizer of the server would fail, and the data set would seem to be the reason
 	}
 	o := s.options
-	n = s.requests(n)
 	if o.Warmup != 0 {
 		warmup = max(o.Warmup, 0)
 	}
-	l := llmbench.Load{NoStream: o.NoStream, SLO: o.Limits, Cancel: o.Cancel, Models: modelsOf(o.Mix)}
+	l.NoStream, l.SLO, l.Cancel, l.Models = o.NoStream, o.Limits, o.Cancel, modelsOf(o.Mix)
 	l.Cancel.Seed = o.Seed
 	seed, err := s.datasetSeed(b.Name())
 	if err != nil {
 		b.Fatal(err)
 	}
+	least := max(n, warmup) // some data sets require a minimum number of requests, which a warm-up may not reach
 	logged := false
+	l, n = s.timed(l, n, func(n, pass, part int) ([]llmbench.Request, error) {
+		if logged { // the data set does not repeat
+			return nil, nil
+		}
+		return s.drawDataset(n, seed+uint64(pass)+1+uint64(part)<<32, s.target.Salt(b.Name(), pass, part))
+	})
 	l.Fresh = func(pass int) ([]llmbench.Request, error) {
 		requests, err := s.drawDataset(n, seed+uint64(pass)+1, s.target.Salt(b.Name(), pass))
 		if err == nil && len(requests) < n && !logged {
@@ -204,13 +218,12 @@ func (s server) serveLoad(b *testing.B, n, warmup int) llmbench.Load {
 		return requests, err
 	}
 	if warmup > 0 {
-		// Some data sets require a minimum number of requests, which a warm-up may not reach.
-		all, err := s.drawDataset(max(n, warmup), seed, s.target.Salt(b.Name(), "warm-up"))
+		all, err := s.drawDataset(least, seed, s.target.Salt(b.Name(), "warm-up"))
 		if err != nil {
 			b.Fatal(err)
 		}
 		l.Warmup = all[:min(warmup, len(all))]
-		if o.Simulated && o.Warmup == 0 {
+		if o.Simulated && o.Warmup == 0 && o.Duration == 0 {
 			shorten(l.Warmup)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
@@ -113,4 +116,55 @@ func TestServeMix(t *testing.T) {
 	o.Mix = nil
 	_, has := configLines(o)["mix"]
 	assert.Assert(t, !has)
+}
+
+// TestServeForTime checks how many requests a load for a time has, and that its sequence is the same for each time: the parts
+// differ, and a data set that does not repeat ends it.
+func TestServeForTime(t *testing.T) {
+	s := server{options: Options{Dataset: "random", Input: 4, Output: 2, Seed: 1, Duration: time.Second}, counter: counter{tokens: tokenizer.Words{}}}
+	for rate, want := range map[float64]int{0.5: 1, 1: 1, 10: 10, 10.5: 11} { // due before the time is over
+		assert.Equal(t, s.due(rate), want)
+	}
+	s.options.Requests = 7
+	assert.Equal(t, s.due(10), 7)
+	kinds, err := filepath.Abs("../benchdata/testdata/kinds")
+	assert.NilError(t, err)
+	for _, c := range []struct {
+		o           Options
+		arrivals    arrivals.Process
+		first, more int // numbers of requests
+	}{
+		{Options{Dataset: "random", Input: 4, Output: 2}, nil, 256, 256},
+		{Options{Dataset: "random", Input: 4, Output: 2, Requests: 16}, nil, 16, 0},
+		{Options{Dataset: "random", Input: 4, Output: 2}, arrivals.Constant{Rate: 1}, 16, 0},
+		{Options{Dataset: "sharegpt:" + kinds + "/sharegpt.json"}, nil, 4096, 4096},
+		{Options{Dataset: "sharegpt-sglang:" + kinds + "/sharegpt.json"}, nil, 2, 0},
+	} {
+		c.o.Seed, c.o.Duration, c.o.Warmup = 1, time.Second, -1
+		s := server{options: c.o, target: llmbench.Target{KeepsPrompts: true}, counter: counter{tokens: tokenizer.Words{}}}
+		onePass(t, func(b *testing.B) {
+			l := llmbench.Load{Arrivals: c.arrivals}
+			if c.arrivals == nil {
+				l.Concurrency = 3
+			}
+			l = s.serveLoad(b, l, 16, 0)
+			first, err := l.Fresh(0)
+			assert.NilError(t, err)
+			assert.Equal(t, len(first), c.first)
+			if l.Duration == 0 || l.More == nil {
+				assert.Equal(t, c.more, 0)
+				assert.Equal(t, l.Duration > 0, c.arrivals == nil)
+				return
+			}
+			one, err := l.More(0, 1)
+			assert.NilError(t, err)
+			assert.Equal(t, len(one), c.more)
+			again, err := l.More(0, 1)
+			assert.NilError(t, err)
+			assert.DeepEqual(t, one, again)
+			other, err := l.More(0, 2)
+			assert.NilError(t, err)
+			assert.Assert(t, c.more == 0 || other[0].Prompt != one[0].Prompt && one[0].Prompt != first[0].Prompt)
+		})
+	}
 }

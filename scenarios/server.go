@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"iter"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -173,46 +174,53 @@ func (s server) completed(b *testing.B, l llmbench.Load) llmbench.Load {
 // exceeds.
 func (s server) noteLimits(b *testing.B, l llmbench.Load) llmbench.Load {
 	noted := false
-	return changed(l, func(requests []llmbench.Request) []llmbench.Request {
+	return changed(l, func(requests []llmbench.Request) ([]llmbench.Request, error) {
 		if !noted && len(requests) > 0 {
 			noted = true
 			for _, text := range s.limits.Exceeded(l.Concurrency, requests) {
 				harness.Note(b, text)
 			}
 		}
-		return requests
+		return requests, nil
 	})
 }
 
-// checkFit ends b if the server certainly refuses requests of l because of their length. If l draws requests for each pass, the
-// returned load checks them, too.
+// checkFit ends b if the server certainly refuses requests of the warm-up of l because of their length. The returned load
+// checks the requests of passes, too.
 func (s server) checkFit(b *testing.B, l llmbench.Load) llmbench.Load {
 	b.Helper()
-	check := func(requests []llmbench.Request) error {
+	check := func(requests []llmbench.Request) ([]llmbench.Request, error) {
 		if err := s.limits.CheckFit(requests, s.least); err != nil {
-			return fmt.Errorf("%s: %w", loadName(b.Name()), err)
+			return nil, fmt.Errorf("%s: %w", loadName(b.Name()), err)
 		}
-		return nil
+		return requests, nil
 	}
-	if err := cmp.Or(check(l.Warmup), check(l.Requests)); err != nil {
-		b.Fatal(err)
-	}
-	if fresh := l.Fresh; fresh != nil {
-		l.Fresh = func(pass int) ([]llmbench.Request, error) {
-			requests, err := fresh(pass)
-			return requests, cmp.Or(err, check(requests))
+	for _, requests := range [][]llmbench.Request{l.Warmup, l.Requests} {
+		if _, err := check(requests); err != nil {
+			b.Fatal(err)
 		}
 	}
-	return l
+	return changed(l, check)
 }
 
-// changed returns l with what change returns for the requests of each pass.
-func changed(l llmbench.Load, change func([]llmbench.Request) []llmbench.Request) llmbench.Load {
-	l.Requests = change(l.Requests)
+// changed returns l with what change returns for the requests of each pass. An error of change for l.Requests is
+// ignored.
+func changed(l llmbench.Load, change func([]llmbench.Request) ([]llmbench.Request, error)) llmbench.Load {
+	if requests, err := change(l.Requests); err == nil {
+		l.Requests = requests
+	}
 	if fresh := l.Fresh; fresh != nil {
 		l.Fresh = func(pass int) ([]llmbench.Request, error) {
 			requests, err := fresh(pass)
-			return change(requests), err
+			requests, wrong := change(requests)
+			return requests, cmp.Or(err, wrong)
+		}
+	}
+	if more := l.More; more != nil {
+		l.More = func(pass, part int) ([]llmbench.Request, error) {
+			requests, err := more(pass, part)
+			requests, wrong := change(requests)
+			return requests, cmp.Or(err, wrong)
 		}
 	}
 	return l
@@ -220,14 +228,14 @@ func changed(l llmbench.Load, change func([]llmbench.Request) []llmbench.Request
 
 // withoutLengths returns l with requests that have no intended prompt length.
 func withoutLengths(l llmbench.Load) llmbench.Load {
-	forget := func(requests []llmbench.Request) []llmbench.Request {
+	forget := func(requests []llmbench.Request) ([]llmbench.Request, error) {
 		requests = slices.Clone(requests)
 		for i := range requests {
 			requests[i].PromptTokens = 0
 		}
-		return requests
+		return requests, nil
 	}
-	l.Warmup = forget(l.Warmup)
+	l.Warmup, _ = forget(l.Warmup)
 	return changed(l, forget)
 }
 
@@ -307,17 +315,19 @@ func (s server) lengths(input, output int) (in, out int) {
 	return cmp.Or(s.options.Input, input), cmp.Or(s.options.Output, output)
 }
 
-// fresh sets the requests of l: each pass draws n new ones, after a warm-up with other requests. The seeds
+// fresh sets the requests of l: each pass draws n new ones, after a warm-up with other requests; or as many as the time in
+// the options needs, if there is one and the loop is closed. The seeds
 // depend on the benchmark's name, so that no benchmark finds prompts of another benchmark in the server's
 // cache. In the reduced form on a simulated server, the warm-up's answers are short, because only the
 // client needs the warm-up.
 func (s server) fresh(b *testing.B, l llmbench.Load, n, warmup int, draw drawFunc) llmbench.Load {
 	b.Helper()
-	seed := func(pass int) uint64 { // a hash, so that successive values of Seed have no prompts in common
+	seed := func(pass ...any) uint64 { // a hash, so that successive values of Seed have no prompts in common
 		hash := fnv.New64a()
-		fmt.Fprint(hash, b.Name(), " ", s.options.Seed, " ", pass)
+		fmt.Fprint(hash, b.Name(), " ", s.options.Seed, " ", fmt.Sprint(pass...))
 		return hash.Sum64()
 	}
+	l, n = s.timed(l, n, func(n, pass, part int) ([]llmbench.Request, error) { return draw(n, seed(pass, " part ", part)) })
 	l.Fresh = func(pass int) ([]llmbench.Request, error) { return draw(n, seed(pass)) }
 	if warmup > 0 {
 		var err error
@@ -331,9 +341,44 @@ func (s server) fresh(b *testing.B, l llmbench.Load, n, warmup int, draw drawFun
 	return l
 }
 
+// The least number of requests that a load for a time draws at once. A file is read again for each part.
+const (
+	leastPart     = 256
+	leastFilePart = 4096
+)
+
+// timed returns l, which has a concurrency if it is a closed loop, for the time in the options, and how many requests the
+// first part of a pass has: n, or more. The function draw draws n requests of a further part, which is from 1 on.
+func (s server) timed(l llmbench.Load, n int, draw func(n, pass, part int) ([]llmbench.Request, error)) (llmbench.Load, int) {
+	if s.options.Duration == 0 || l.Concurrency == 0 {
+		return l, n
+	}
+	l.Duration = s.options.Duration
+	if s.options.Requests == 0 {
+		n = max(n, leastPart)
+		if _, path, _ := strings.Cut(s.options.Dataset, ":"); path != "" {
+			n = max(n, leastFilePart)
+		}
+		l.More = func(pass, part int) ([]llmbench.Request, error) { return draw(n, pass, part) }
+	}
+	return l, n
+}
+
+// due returns how many requests of an open loop of a constant rate are due within the time in the options, at most as
+// many as the options have.
+func (s server) due(rate float64) int {
+	n := max(1, int(math.Ceil(rate*s.options.Duration.Seconds())))
+	if most := s.options.Requests; most > 0 {
+		n = min(n, most)
+	}
+	return n
+}
+
 // quick reports whether a scenario should take no longer than its results need. That is the case in the
-// reduced form on a simulated server, because such a server's speed does not vary.
-func (s server) quick() bool { return s.options.Simulated && s.options.Full == "" }
+// reduced form on a simulated server, because such a server's speed does not vary, unless the options say how long it is.
+func (s server) quick() bool {
+	return s.options.Simulated && s.options.Full == "" && s.options.Duration == 0
+}
 
 // fewest returns the number of requests for a closed loop. If the scenario need not be quick, it returns n.
 // Otherwise it returns a smaller number if that is possible: each user sends at least rounds requests, all

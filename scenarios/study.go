@@ -76,8 +76,8 @@ func (st *study) cells(o Options) ([]cell, error) {
 	if o.Full == "" {
 		return st.reducedCells(o), nil
 	}
-	if len(o.Concurrencies) > 0 || o.Requests > 0 {
-		return nil, fmt.Errorf("LLMBENCH_FULL=%s: a published load is sent as it is: want no Concurrencies and no Requests (LLMBENCH_CONCURRENCY, LLMBENCH_REQUESTS)", o.Full)
+	if len(o.Concurrencies) > 0 || o.Requests > 0 || o.Duration > 0 {
+		return nil, fmt.Errorf("LLMBENCH_FULL=%s: a published load is sent as it is: want no Concurrencies, no Requests and no Duration (LLMBENCH_CONCURRENCY, LLMBENCH_REQUESTS, LLMBENCH_DURATION)", o.Full)
 	}
 	all := st.distinct(slices.DeleteFunc(slices.Clone(st.published), func(c cell) bool { return o.Full != "1" && o.Full != c.experiment }))
 	if len(all) == 0 {
@@ -161,7 +161,10 @@ func (st *study) measureCell(b *testing.B, s server, c cell) {
 		rounds = 1 // there is only one latency, and no first token that waits for other requests
 	}
 	n := s.fewest(c.requests, c.concurrency, rounds)
-	if s.quick() && c.rate > 0 && s.options.Requests == 0 {
+	switch {
+	case c.rate > 0 && s.options.Duration > 0:
+		n = s.due(c.rate)
+	case s.quick() && c.rate > 0 && s.options.Requests == 0:
 		n = min(n, int(c.rate/2)) // half a second
 	}
 	l = s.fresh(b, l, n, c.warmup, func(n int, seed uint64) ([]llmbench.Request, error) {

@@ -116,7 +116,7 @@ func (w *sweeper) add(concurrency int, result *llmbench.Result) {
 	for r := range result.All() {
 		if d, measured := r.E2E(); measured && r.Outcome == sample.OK {
 			latencies = append(latencies, d)
-			p.Throughput += float64(r.OutputTokens)
+			p.Throughput += float64(r.OutputTokens) * r.Within()
 			if r.OutputTokens == 0 {
 				unknown++
 			}

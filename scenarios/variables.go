@@ -36,7 +36,7 @@ func (sc Scenario) takes(name string, value func(name string) string) error {
 		return errors.New("Accuracy reads it only for a data set with answers in LLMBENCH_DATASET, such as needle")
 	case slices.Contains(lengths, name) && !isWhole(value(name)) && (!slices.Contains(sc.reads, "LLMBENCH_DATASET") || sc.fits != nil && sc.fits("random") != nil):
 		return fmt.Errorf("%s draws no lengths: want a whole number of tokens", sc.Name)
-	case sc.study != nil && full != "" && full != "0" && slices.Contains([]string{"LLMBENCH_CONCURRENCY", "LLMBENCH_REQUESTS"}, name):
+	case sc.study != nil && full != "" && full != "0" && slices.Contains([]string{"LLMBENCH_CONCURRENCY", "LLMBENCH_REQUESTS", "LLMBENCH_DURATION"}, name):
 		return fmt.Errorf("%s sends published loads as they are, because LLMBENCH_FULL is %s", sc.Name, full)
 	}
 	return nil

@@ -23,7 +23,7 @@ import (
 // valuesOf has a value of each load variable.
 var valuesOf = map[string]string{
 	"LLMBENCH_ANSWERS": "answers", "LLMBENCH_BATCH": "2", "LLMBENCH_CANCEL": "0.1:2s", "LLMBENCH_CONCURRENCY": "3",
-	"LLMBENCH_DATASET": "random-vllm", "LLMBENCH_INPUT": "33", "LLMBENCH_MAX_FAIL": "0.5",
+	"LLMBENCH_DATASET": "random-vllm", "LLMBENCH_DURATION": "1s", "LLMBENCH_INPUT": "33", "LLMBENCH_MAX_FAIL": "0.5",
 	"LLMBENCH_MAX_SHED": "0.5", "LLMBENCH_MIX": "a=1", "LLMBENCH_OUTPUT": "7", "LLMBENCH_RATE": "2", "LLMBENCH_REQUESTS": "64", "LLMBENCH_SLO": "e2e=1s",
 	"LLMBENCH_STREAM": "false", "LLMBENCH_THINK": "1ms", "LLMBENCH_TURNS": "3", "LLMBENCH_WARMUP": "1",
 }
@@ -150,6 +150,12 @@ func TestVariablesMeasured(t *testing.T) {
 		{"ColdStart", "LLMBENCH_INPUT=3", 1, []string{"LLMBENCH_INPUT=3: ColdStart does not read it; "}},
 		{"(Accuracy|Interference|Serve|Trace)", "LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json LLMBENCH_OUTPUT=3 LLMBENCH_MAX_FAIL=0.1", 0, []string{"/workload=sharegpt/stream=true/concurrency=16", "/workload=arithmetic/", "/workload=bursts/", " 100.0 accuracy-%",
 			"# BenchmarkAccuracy/backend=mock/model=mock: LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json is read by Serve, and not by Accuracy, Interference, Trace, which run without it\n"}},
+		{"MultiTurn", "LLMBENCH_DURATION=300ms LLMBENCH_INPUT=10 LLMBENCH_OUTPUT=2 LLMBENCH_CONCURRENCY=2", 0, []string{"/stream=true/concurrency=2", "duration: 300ms\n"}},
+		{"Serve", "LLMBENCH_DURATION=300ms LLMBENCH_REQUESTS=9 LLMBENCH_OUTPUT=2 LLMBENCH_CONCURRENCY=2", 0, []string{"/concurrency=2", "duration: 300ms\n", "pass 0: there were no requests after the first 9, of which the last was sent after "}},
+		{"Serve", "LLMBENCH_DURATION=300ms LLMBENCH_RATE=100 LLMBENCH_OUTPUT=2", 0, []string{"/rate=100", "duration: 300ms\n", " 100.0 offered-req/s"}},
+		{"Embeddings", "LLMBENCH_DURATION=300ms LLMBENCH_BATCH=2 LLMBENCH_CONCURRENCY=2", 0, []string{"/batch=2/concurrency=2", "duration: 300ms\n"}},
+		{"Sweep", "LLMBENCH_DURATION=1s", 1, []string{"LLMBENCH_DURATION=1s: Sweep does not read it; it is for all scenarios but "}},
+		{"Decode", "LLMBENCH_FULL=1 LLMBENCH_DURATION=1s", 1, []string{"LLMBENCH_DURATION=1s: Decode sends published loads as they are, because LLMBENCH_FULL is 1\n"}},
 		{"Decode", "LLMBENCH_FULL=1 LLMBENCH_REQUESTS=4", 1, []string{"LLMBENCH_REQUESTS=4: Decode sends published loads as they are, because LLMBENCH_FULL is 1\n"}},
 		{"(Decode|Prefill|Serve)", "LLMBENCH_RATE=500 LLMBENCH_REQUESTS=4", 0, []string{"LLMBENCH_RATE=500 is read by Serve, and not by Decode, Prefill, which run without it\n", "BenchmarkDecode/", "/rate=500"}},
 	} {
