@@ -139,6 +139,10 @@ func (r *run) tellShards() {
 // report collects the metrics that were not withheld, to be reported at the end of the benchmark.
 func (r *run) report(s sample.Summary) {
 	r.values = append(r.values, figure{"ns/op", 0}) // 0 omits ns/op, which would repeat req/s
+	unbounded := slices.DeleteFunc(slices.Clone(s.Unbounded), func(unit string) bool { u, _ := sample.Find(sample.Units, unit); return !r.shown(u) })
+	if len(unbounded) > 0 {
+		r.tell(records.Note{Kind: records.NoteFailures, Units: unbounded}, "omitted, because so many requests failed that it would be the latency of a failed one: %s (%d of %d requests failed)", strings.Join(unbounded, ", "), s.Failed(), s.Requests)
+	}
 	for _, u := range r.load.units() {
 		if v, known := s.Metrics[u.Name]; known && r.shown(u) {
 			r.values = append(r.values, figure{u.Name, v})

@@ -77,6 +77,7 @@ func init() { // as the initializer of helpers, this would be an initialization 
 		"SlowTolerant":   helperSlowTolerant,
 		"Streams":        helperStreams,
 		"Tolerates":      helperTolerates,
+		"ToleratesMany":  helperToleratesMany,
 		"Truth":          helperTruth,
 		"TwoSeconds":     helperTwoSeconds,
 		"TwoUnits":       helperTwoUnits,
@@ -142,6 +143,11 @@ func withExact(l Load) Load {
 func helperTolerates(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: ms, Faults: []fault.Fault{{Kind: fault.Truncate, Every: 10, At: 2}}})
 	Run(b, target, Load{Requests: words(20, 4), Concurrency: 2, MaxFail: 0.1})
+}
+
+func helperToleratesMany(b *testing.B) {
+	_, target := loopback(b, mockserver.Config{TTFT: ms, Faults: []fault.Fault{{Kind: fault.Truncate, Every: 10, At: 2}}})
+	Run(b, target, Load{Requests: words(120, 4), Concurrency: 2, MaxFail: 0.1})
 }
 
 func helperSlow(b *testing.B) {
@@ -515,6 +521,26 @@ func TestToleratedFailuresAreReported(t *testing.T) {
 	all, _ := results(t, stdout)
 	got, has := all[0].Value("fail-%")
 	assert.Assert(t, has && got == 10, "fail-%% = %v, %t; want 10 in:\n%s", got, has, stdout)
+}
+
+// TestAdjustedAreReported checks that percentiles in which failed requests count are reported beside the others, and that
+// one line tells which of them are omitted.
+func TestAdjustedAreReported(t *testing.T) {
+	stdout, _, code, _ := runHelper(t, "ToleratesMany", nil, nil)
+	assert.Equal(t, code, 0, stdout)
+	all, _ := results(t, stdout)
+	plain, has := all[0].Value("p50-ttft-sec")
+	assert.Assert(t, has, stdout)
+	adjusted, has := all[0].Value("adj-p50-ttft-sec")
+	assert.Assert(t, has && adjusted >= plain, "%v, %v in:\n%s", adjusted, plain, stdout)
+	_, has = all[0].Value("adj-p99-ttft-sec")
+	assert.Assert(t, !has, stdout)
+	_, has = all[0].Value("p99-ttft-sec")
+	assert.Assert(t, has, stdout)
+	const note = "omitted, because so many requests failed that it would be the latency of a failed one: adj-p99-ttft-ns (12 of 120 requests failed)"
+	assert.Equal(t, strings.Count(stdout, note), 1, stdout)
+	stdout, _, _, _ = runHelper(t, "Good", nil, nil)
+	assert.Assert(t, !strings.Contains(stdout, "adj-"), stdout)
 }
 
 // TestRunFails checks the errors of runs that must fail.

@@ -8,7 +8,7 @@ import (
 
 // Units are the units of any benchmark, in the order of reports: [Summarize] computes
 // all of them but [ArmsSeed], [ClientError], [WarmCache] and the withheldUnits. Scenarios and backends have further ones.
-var Units = slices.Concat(rateUnits, latencyUnits(), turnUnits(), speculativeUnits, otherUnits, withheldUnits)
+var Units = slices.Concat(rateUnits, latencyUnits(), adjustedUnits(), turnUnits(), speculativeUnits, otherUnits, withheldUnits)
 
 // Named returns the units with the given names, in the order of names. It panics if [Units] has no unit
 // with one of the names.

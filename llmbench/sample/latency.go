@@ -10,6 +10,7 @@ import (
 // durations, such as p50, are units.
 type latency struct {
 	name   string
+	short  string // what it is, if the latency is adjusted
 	means  string
 	family Family
 	core   []Statistic // statistics that are always reported; the others are reported only with all units
@@ -32,17 +33,17 @@ func service(duration func(s *Sample) (time.Duration, bool)) func(s *Sample) (ti
 const ttfo = "ttfo"
 
 var latencies = []latency{
-	{"ttft", "the time to first token: from t0 to the first delta of generated text (content, reasoning or tool-call arguments) with something to see. White space and invisible characters alone do not count, unless the answer has nothing else", FamilyTTFT, []Statistic{P50, P99}, (*Sample).TTFT, nil},
-	{ttfo, "the time to first output: from t0 to the first delta with more than reasoning, with something to see. Omitted if no answer has reasoning", FamilyTTFT, []Statistic{P50}, (*Sample).TTFO, nil},
-	{"tpot", "the time per output token: (last delta - first delta) / (output tokens - 1), from the delta where the TTFT ends, without hidden reasoning tokens", FamilyTPOT, []Statistic{Mean}, (*Sample).TPOT, nil},
-	{"itl", "the gaps between successive deltas, from the delta where the TTFT ends, pooled over requests; a delta may hold several tokens. Omitted if it would be 0, because deltas came together", FamilyITL, []Statistic{P99}, nil,
+	{"ttft", "the TTFT", "the time to first token: from t0 to the first delta of generated text (content, reasoning or tool-call arguments) with something to see. White space and invisible characters alone do not count, unless the answer has nothing else", FamilyTTFT, []Statistic{P50, P99}, (*Sample).TTFT, nil},
+	{ttfo, "", "the time to first output: from t0 to the first delta with more than reasoning, with something to see. Omitted if no answer has reasoning", FamilyTTFT, []Statistic{P50}, (*Sample).TTFO, nil},
+	{"tpot", "the TPOT", "the time per output token: (last delta - first delta) / (output tokens - 1), from the delta where the TTFT ends, without hidden reasoning tokens", FamilyTPOT, []Statistic{Mean}, (*Sample).TPOT, nil},
+	{"itl", "", "the gaps between successive deltas, from the delta where the TTFT ends, pooled over requests; a delta may hold several tokens. Omitted if it would be 0, because deltas came together", FamilyITL, []Statistic{P99}, nil,
 		func(s *Sample) []time.Duration { return s.ITLs() }},
-	{"token-itl", "the gaps between successive tokens, pooled over requests: the gap before a delta of n tokens counts as n gaps of one n-th. Only if the server reports n, and some n is more than 1", FamilyITL, []Statistic{P99}, nil,
+	{"token-itl", "", "the gaps between successive tokens, pooled over requests: the gap before a delta of n tokens counts as n gaps of one n-th. Only if the server reports n, and some n is more than 1", FamilyITL, []Statistic{P99}, nil,
 		func(s *Sample) []time.Duration { return slices.Collect(s.TokenGaps()) }},
-	{"e2e", "the E2E latency: from t0 to the last delta, or to the end of the body of an answer that is not streamed", FamilyE2E, []Statistic{P50}, (*Sample).E2E, nil},
-	{"service-ttft", "the time from the send to the delta where the TTFT ends, in an open loop", FamilyTTFT, nil, service((*Sample).TTFT), nil},
-	{"service-e2e", "the time from the send to the last delta, in an open loop", FamilyE2E, nil, service((*Sample).E2E), nil},
-	{"read-lag", "the time from the kernel's receive timestamp of a delta to the client's read, pooled over requests", FamilyOther, []Statistic{P99}, nil,
+	{"e2e", "the E2E latency", "the E2E latency: from t0 to the last delta, or to the end of the body of an answer that is not streamed", FamilyE2E, []Statistic{P50}, (*Sample).E2E, nil},
+	{"service-ttft", "", "the time from the send to the delta where the TTFT ends, in an open loop", FamilyTTFT, nil, service((*Sample).TTFT), nil},
+	{"service-e2e", "", "the time from the send to the last delta, in an open loop", FamilyE2E, nil, service((*Sample).E2E), nil},
+	{"read-lag", "", "the time from the kernel's receive timestamp of a delta to the client's read, pooled over requests", FamilyOther, []Statistic{P99}, nil,
 		func(s *Sample) []time.Duration { return s.Lags }},
 }
 

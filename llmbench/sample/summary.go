@@ -25,6 +25,8 @@ type Summary struct {
 	// Contradictions says, in one sentence each, which metrics are missing because the server's numbers
 	// contradict each other.
 	Contradictions []string
+	// Unbounded has the adj- units that are missing because their percentile is the latency of a failed request.
+	Unbounded []string
 	// DeltaTokens has the number of deltas for each number of tokens in a delta. It does not count the
 	// first delta of a request, nor requests without [Sample].DeltaTokens. It is nil if there are no such
 	// deltas.
@@ -125,8 +127,10 @@ func (s *Summary) count(r *Sample) {
 }
 
 // wants reports whether d must see all durations again before the given statistics are known.
-func wants(d *Distribution, all ...Statistic) bool {
-	var ranks []int
+func wants(d *Distribution, all ...Statistic) bool { return d.WantsRanks(ranksOf(d, all...)...) }
+
+// ranksOf returns the indices of the durations that the given statistics need.
+func ranksOf(d *Distribution, all ...Statistic) (ranks []int) {
 	for _, st := range all {
 		if percent := st.Percent(); percent > 0 && st.Enough(d.N()) {
 			ranks = append(ranks, d.ranks(float64(percent)/100)...)
@@ -135,7 +139,7 @@ func wants(d *Distribution, all ...Statistic) bool {
 			ranks = append(ranks, k-1)
 		}
 	}
-	return d.WantsRanks(ranks...)
+	return ranks
 }
 
 // statistic returns a statistic in nanoseconds. It returns false if there are too few values. A result

@@ -2,6 +2,7 @@ package sample
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -35,6 +36,7 @@ type totals struct {
 	late                     Distribution           // how late the requests of an open loop were sent
 	schedules                map[int]*span          // the due instants of an open loop, by pass
 	after                    after
+	failed                   int // requests that are neither successful nor left, as [Summary.Failed] counts them
 }
 
 func newTotals(slo SLO) *totals {
@@ -48,6 +50,9 @@ func (t *totals) add(r *Sample) {
 		t.addDue(r)
 	}
 	if r.Outcome != OK {
+		if r.Outcome != Left {
+			t.failed++
+		}
 		return
 	}
 	t.n++
@@ -97,8 +102,13 @@ func (t *totals) eachDuration(r *Sample, add func(*Distribution, time.Duration))
 
 // wants reports whether again must be called with all requests before the latencies are known.
 func (t *totals) wants() (more bool) {
-	for i := range t.durations {
-		more = wants(&t.durations[i], latencies[i].statistics()...) || more
+	for i, l := range latencies {
+		d := &t.durations[i]
+		ranks := ranksOf(d, l.statistics()...)
+		if slices.Contains(adjusted, l.name) {
+			ranks = append(ranks, adjustedRanks(d, t.failed)...)
+		}
+		more = d.WantsRanks(ranks...) || more
 	}
 	for i := range t.turns {
 		more = wants(&t.turns[i], P50) || more
@@ -221,6 +231,7 @@ func (t *totals) setLatencies(s *Summary) {
 			v, known := statistic(&t.durations[i], st)
 			s.set(unitName(st, l.name), v, known)
 		}
+		s.setAdjusted(l.name, &t.durations[i])
 	}
 	for turn := range t.turns {
 		v, known := statistic(&t.turns[turn], P50)
