@@ -46,8 +46,8 @@ func (p Pair) Settings() map[string]string {
 		switch path, _, _ := strings.Cut(h.path, "?"); {
 		case h.method != "":
 			all[key] = h.method + " " + path
-		case len(h.command) > 0:
-			all[key] = filepath.Base(h.command[0])
+		case h.command != "":
+			all[key] = filepath.Base(h.words()[0])
 		}
 	}
 	return all
@@ -56,7 +56,7 @@ func (p Pair) Settings() map[string]string {
 // A Hook is a command or a request. The zero value is none.
 type Hook struct {
 	variable     string
-	command      []string
+	command      string // as in the variable
 	method, path string // of a request
 	body         string
 }
@@ -71,19 +71,25 @@ func parse(variable string) func(text string) (Hook, error) {
 		if err != nil || len(words) == 0 {
 			return Hook{}, cmp.Or(err, errors.New("no command"))
 		}
-		h := Hook{variable: variable, command: words}
+		h := Hook{variable: variable, command: text}
 		if !slices.Contains(methods, words[0]) {
 			return h, nil
 		}
 		if len(words) < 2 || len(words) > 3 || !strings.HasPrefix(words[1], "/") {
 			return Hook{}, errors.New("want a path of the server, and at most a body after it")
 		}
-		h.command, h.method, h.path = nil, words[0], words[1]
+		h.command, h.method, h.path = "", words[0], words[1]
 		if len(words) == 3 {
 			h.body = words[2]
 		}
 		return h, nil
 	}
+}
+
+// words returns the words of the command.
+func (h Hook) words() []string {
+	words, _ := shellquote.Split(h.command) // parse has reported an error
+	return words
 }
 
 // IsSet reports whether h is a hook.
@@ -131,8 +137,8 @@ func (h Hook) Run(ctx context.Context, at Place, connect func() (base string, c 
 }
 
 func (h Hook) start(ctx context.Context, at Place) (output string, err error) {
-	words := make([]string, len(h.command))
-	for i, w := range h.command {
+	words := h.words()
+	for i, w := range words {
 		words[i] = at.fill(w)
 	}
 	var out tail
