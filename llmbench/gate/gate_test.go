@@ -323,6 +323,7 @@ func TestMoves(t *testing.T) {
 		{"large", side(4, 1), side(4, 2), []string{"A x: +100.00%, changed: 1.002k to 2.003k"}},
 		{"small", side(6, 1), side(6, 1.09), nil},
 		{"to 0", side(6, 1), side(6, 0), []string{"A x: -100.00%, changed: 1.002k to 0"}},
+		{"below 0", side(6, -2), side(6, -1), []string{"A x: changed: -2.005k to -1.002k"}},
 		{"noise", side(2, 1) + side(2, 2) + side(2, 4), side(2, 4) + side(2, 2) + side(2, 4), nil},
 		{"too few", side(3, 1), side(3, 2), nil},
 	} {

@@ -222,6 +222,13 @@ func (p pair) paired(rounds int) bool {
 	return p.old != nil && p.new != nil && p.old.n == rounds && p.new.n == rounds
 }
 
+// negative reports whether a value of a unit is negative.
+func (p pair) negative(unit string) bool {
+	return slices.ContainsFunc([]*samples{p.old, p.new}, func(s *samples) bool {
+		return s != nil && slices.ContainsFunc(s.values[unit], func(v float64) bool { return v < 0 })
+	})
+}
+
 // cell returns the samples of a unit of p, with the direction and margin of rule. Of pairs only
 // those are samples that have a value on both sides.
 func (p pair) cell(unit string, rule rule, o Options) decide.Cell {
@@ -244,7 +251,7 @@ func (p pair) cell(unit string, rule rule, o Options) decide.Cell {
 	case o.NewFirst != nil && p.has(unit) && p.paired(len(o.NewFirst)):
 		c.Old, c.New, c.Rounds = p.complete(unit)
 	}
-	c.Margin, c.Amounts = rule.margin.of(summarize(c.Old).Median, unit)
+	c.Margin, c.Amounts = rule.margin.of(summarize(c.Old).Median, p.negative(unit), unit)
 	return c
 }
 
@@ -277,6 +284,8 @@ func (p pair) row(unit string, rule rule, c decide.Cell) Row {
 	}
 	whole := c.NewFirst == nil || p.paired(len(c.NewFirst)) && len(c.Old) > 0
 	switch {
+	case !c.Amounts && p.negative(unit):
+		return row // no change is a share of such values
 	case c.NewFirst != nil && whole:
 		change := c
 		change.Better, change.Margin = -1, 0

@@ -222,7 +222,7 @@ func (m *matcher) checkGated(p pair, unit string) {
 	}
 	r := ruleOf(m.rules, unit)
 	old := summarize(p.old.values[unit]).Median
-	margin, amounts := r.margin.of(old, unit)
+	margin, amounts := r.margin.of(old, p.negative(unit), unit)
 	for _, side := range m.sides(p) {
 		values := side.s.values[unit]
 		if side.s.missing(unit) > 0 && r.margin.points {
@@ -238,7 +238,7 @@ func (m *matcher) checkGated(p pair, unit string) {
 	case r.margin.points || old == nil || len(p.old.values[unit]) < m.options.Planned:
 	case *old == 0 && r.better > 0:
 		m.problemf(m.old, p.old, unit, "the median is 0, and higher is better: want more; a budget, min=, needs no old values")
-	case r.better > 0 && amounts && margin >= *old:
+	case r.better > 0 && amounts && *old > 0 && margin >= *old:
 		m.problemf(m.old, p.old, unit, "the median is %s, and gate= allows %s less: want a margin that is less than the median", amount(*old, unit), r.margin.text(unit))
 	}
 }

@@ -48,8 +48,10 @@ func (r *Report) moves(except ...*Row) []string {
 				how = "better"
 			}
 		}
-		all = append(all, move{size, fmt.Sprintf("%s: %s, %s: %s to %s", name(&row),
-			row.ChangeText(), how, amount(old, row.Unit), amount(new, row.Unit))})
+		if row.Change != nil || old == 0 {
+			how = row.ChangeText() + ", " + how
+		}
+		all = append(all, move{size, fmt.Sprintf("%s: %s: %s to %s", name(&row), how, amount(old, row.Unit), amount(new, row.Unit))})
 	}
 	slices.SortStableFunc(all, func(a, b move) int { return cmp.Compare(b.size, a.size) })
 	var lines []string

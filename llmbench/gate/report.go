@@ -113,9 +113,9 @@ type Row struct {
 	// Pairs is the number of rounds in which both sides have a value, if the samples are pairs and some
 	// results lack the value. Only these rounds are compared.
 	Pairs int `json:"pairs,omitempty"`
-	// Change is new median / old median - 1, or new median - old median if the margin is an amount. If the samples are pairs, it is instead the mean change from
-	// old to new within a pair. A steady drift of the machine is subtracted, and the changes of disturbed
-	// pairs are limited.
+	// Change is new median / old median - 1, or new median - old median if the margin is an amount. If the samples are
+	// pairs, it is instead the mean change from old to new within a pair. A steady drift of the machine is subtracted, and
+	// the changes of disturbed pairs are limited. It is nil if it would be a share of values that may be negative.
 	Change *float64 `json:"change"`
 	// P is the p-value that benchstat prints: the two-sided probability that samples from one distribution
 	// differ at least this much.

@@ -136,6 +136,9 @@ func (s Summary) text(unit string) string {
 	if s.Low != nil && s.High != nil {
 		b.Lo, b.Hi = *s.Low, *s.High
 	}
+	if b.Center < 0 { // the package divides by it
+		b.Center, b.Lo, b.Hi = -b.Center, -b.Hi, -b.Lo
+	}
 	return amount(*s.Median, unit) + " ± " + b.PctRangeString()
 }
 
@@ -166,7 +169,7 @@ func amount(v float64, unit string) string {
 
 // ChangeText returns the change with its sign, such as "+5.10%", "+1.00 points" or "-0.20ms".
 func (row *Row) ChangeText() string {
-	if row.Change == nil && row.P != nil {
+	if row.Change == nil && row.P != nil && *row.Old.Median == 0 {
 		return "from 0"
 	}
 	return row.percent(row.Change, 2)

@@ -75,15 +75,21 @@ func wantMargin(unit string) error {
 	return fmt.Errorf("want a percentage from 0%% to less than 100%%, percentage points such as 2pp, an amount such as %s, 5%%,%[1]s for the larger of both, or none", exampleOf(unit))
 }
 
-// of returns the margin for old values with the given median. If amounts is true, the margin is an amount of the given
-// unit, otherwise a share of the median, or one in percentage points.
-func (m unitMargin) of(median *float64, unit string) (margin float64, amounts bool) {
+// of returns the margin of a cell whose old values have the given median. If amounts is true, the margin is an amount of the
+// given unit, otherwise a share of the median, or one in percentage points. A share beside an amount becomes an amount if
+// a value of the cell is negative.
+func (m unitMargin) of(median *float64, negative bool, unit string) (margin float64, amounts bool) {
 	factor, _ := benchunit.Tidy(1, unit)
 	amount := numbers.Rounded(m.amount/factor, 12)
-	if m.amount == 0 || m.share > 0 && median != nil && m.share**median > amount {
+	switch {
+	case m.amount == 0:
 		return m.share, false
+	case median == nil || m.share**median <= amount:
+		return amount, true
+	case negative:
+		return numbers.Rounded(m.share**median, 12), true
 	}
-	return amount, true
+	return m.share, false
 }
 
 // text returns the margin as its rule states it, such as "5%" or "5% or 500.0µs" for values in the given unit.
