@@ -4,7 +4,6 @@ package hook
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +33,7 @@ const (
 // ReadFrom reads the hooks from r, and adds errors to it.
 func ReadFrom(r *env.Reader) (p Pair) {
 	for name, hook := range map[string]*Hook{before: &p.Before, after: &p.After} {
-		env.Read(r, hook, name, parse(name), "a command of this machine, quoted as in a shell, or a request to the server like POST /start_profile")
+		env.Read(r, hook, name, parse(name), "")
 	}
 	return p
 }
@@ -64,19 +63,25 @@ type Hook struct {
 // methods are those of requests. A command with one of these names would need a path.
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}
 
+// The errors of values.
+const (
+	errWant    = env.Reason("want a command of this machine, quoted as in a shell, or a request to the server like POST /start_profile")
+	errRequest = env.Reason(`want a path of the server behind the method, and at most a body behind it, as in POST /path '{"a":1}'`)
+)
+
 // parse returns a function that parses the value of a variable.
 func parse(variable string) func(text string) (Hook, error) {
 	return func(text string) (Hook, error) {
 		words, err := shellquote.Split(text)
-		if err != nil || len(words) == 0 {
-			return Hook{}, cmp.Or(err, errors.New("no command"))
+		if err != nil || len(words) == 0 || words[0] == "" {
+			return Hook{}, errWant
 		}
 		h := Hook{variable: variable, command: text}
 		if !slices.Contains(methods, words[0]) {
 			return h, nil
 		}
 		if len(words) < 2 || len(words) > 3 || !strings.HasPrefix(words[1], "/") {
-			return Hook{}, errors.New("want a path of the server, and at most a body after it")
+			return Hook{}, errRequest
 		}
 		h.command, h.method, h.path = "", words[0], words[1]
 		if len(words) == 3 {

@@ -26,10 +26,12 @@ func TestRead(t *testing.T) {
 		assert.Assert(t, !p.Before.IsSet())
 	}
 	for value, want := range map[string]string{
-		"sh -c 'x":      "LLMBENCH_AFTER_PASS",
-		"POST":          "LLMBENCH_AFTER_PASS",
-		"POST x":        "want a command of this machine, quoted as in a shell, or a request to the server like POST /start_profile",
-		"POST /x {} {}": "LLMBENCH_AFTER_PASS",
+		"sh -c 'x":      string(errWant),
+		" ":             string(errWant),
+		"'' x":          string(errWant),
+		"POST":          string(errRequest),
+		"POST x":        string(errRequest),
+		"POST /x {} {}": string(errRequest),
 	} {
 		r := env.NewReader([]string{"LLMBENCH_AFTER_PASS=" + value})
 		ReadFrom(r)
