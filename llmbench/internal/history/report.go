@@ -52,7 +52,7 @@ type Report struct {
 	Missing    []string `json:"missing"`             // benchmarks, figures of gated units and margins that earlier runs had and this run lacks
 	Withheld   []string `json:"withheld"`            // why figures of gated units were withheld in this run, and in how many runs before
 	Unsound    []string `json:"unsound"`             // results that are neither judged nor added to the baseline, with reasons
-	LeftOut    []string `json:"left_out"`            // values that were never above 0, or may be 0 or negative, reruns whose repeated run is missing, and machines without a current run
+	LeftOut    []string `json:"left_out"`            // values that were never above 0, or may be 0 or negative because lower is better and the margin has an amount, reruns whose repeated run is missing, and machines without a current run
 	Epochs     []string `json:"epochs"`              // differences in configuration that begin a new baseline
 	Order      []string `json:"order"`               // clocks that were wrong, and commits that are not newer than the commits measured before
 	// withheldAlarm are the texts of Withheld that chance does not explain and that are the server's doing.

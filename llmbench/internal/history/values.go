@@ -31,7 +31,7 @@ func (c *checker) values(night int) []watch.Value {
 			if cell.Value <= 0 {
 				why := fmt.Sprintf("%s: %s is %v: want more than 0", c.reader.shortName(cell.Row), c.unit(cell.Unit), cell.Value)
 				cell.Value = 0
-				if _, before := c.ids[series{cell, epoch}]; before && !rule.Amount {
+				if _, before := c.ids[series{cell, epoch}]; before && !(rule.Amount && rule.Better == "lower") { // 0 may be right where it is good
 					c.report.Unsound = append(c.report.Unsound, why)
 				} else {
 					c.report.LeftOut = append(c.report.LeftOut, why)
