@@ -38,7 +38,7 @@ func (p part) upTo(k int64) float64 {
 	return p.below(k)
 }
 
-// String returns the distribution in the form in which it is parsed. Equal distributions have equal texts.
+// String returns the distribution in the form in which it is parsed, with each number written in one way.
 func (d *Distribution) String() string { return d.text }
 
 // Constant returns the number that all draws give, if there is only one.

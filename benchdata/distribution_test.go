@@ -142,6 +142,8 @@ func TestParseDistribution(t *testing.T) {
 		{"normal( 128, 32.50 )", "normal(128,32.5)"},
 		{"lognormal(512,0.60,16..8192)", "lognormal(512,0.6,16..8192)"},
 		{"lognormal(512,0.6,16..)", "lognormal(512,0.6,16..)"},
+		{"normal(9,2,007..1e2)", "normal(9,2,7..100)"},
+		{"normal(9,2,..)", "normal(9,2)"},
 		{"exponential(1e3, ..9000)", "exponential(1000,..9000)"},
 		{"mix(3*64, 1*normal(9,2), 0.5*mix(1*5,1*6))", "mix(3*64,1*normal(9,2),0.5*mix(1*5,1*6))"},
 	} {
@@ -153,7 +155,7 @@ func TestParseDistribution(t *testing.T) {
 	assert.Assert(t, constant)
 	think, err := ParseTime("exponential(0.5s,..1m)")
 	assert.NilError(t, err)
-	assert.Equal(t, think.String(), "exponential(500ms,..1m)")
+	assert.Equal(t, think.String(), "exponential(500ms,..1m0s)")
 	none, err := ParseTime("0s")
 	assert.NilError(t, err)
 	assert.Equal(t, none.Draw(rand.New(rand.NewPCG(1, 1))), int64(0))

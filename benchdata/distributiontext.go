@@ -1,6 +1,7 @@
 package benchdata
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -248,7 +249,12 @@ func (q quantity) continuous(c continuous, arguments []string) (d Distribution, 
 		if low, high, err = q.ends(first, last); err != nil {
 			return d, fmt.Errorf("%s: %w", c.name, err)
 		}
-		limit = strings.TrimSpace(first) + ".." + strings.TrimSpace(last)
+		if strings.TrimSpace(first) != "" {
+			limit = q.format(float64(low)) + ".."
+		}
+		if strings.TrimSpace(last) != "" {
+			limit = cmp.Or(limit, "..") + q.format(float64(high))
+		}
 		arguments = arguments[:len(arguments)-1]
 	}
 	if len(arguments) != len(c.parameters) {

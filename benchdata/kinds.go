@@ -130,6 +130,8 @@ func openRandom(_ string, o Options, p *params) Workload {
 	input, oneInput := d.Input.Constant()
 	output, oneOutput := d.Output.Constant()
 	switch {
+	case d.Path == "" && p.values.Has("lengths"):
+		p.errorf("parameter lengths=: want a file, as in lengths=lengths.csv")
 	case d.Path != "" && (o.Input > 0 || o.Output > 0 || p.values.Has("input") || p.values.Has("output")):
 		p.errorf("parameter lengths=%s and other lengths: want the lengths in the file alone", d.Path)
 	case d.Path != "":

@@ -259,6 +259,7 @@ func TestOpen(t *testing.T) {
 		{"random:input=lognormal(512,0.6", Options{}, `dataset "random:input=lognormal(512,0.6": "input=lognormal(512,0.6" has parentheses without a partner: want pairs`},
 		{"random:input=lognormal(512,0.6)", Options{Input: 6}, "parameter input=lognormal(512,0.6) and an input of 6 tokens: want one of them"},
 		{"random:lengths=x,output=5", Options{}, "parameter lengths=x and other lengths: want the lengths in the file alone"},
+		{"random:lengths=", Options{}, "parameter lengths=: want a file, as in lengths=lengths.csv"},
 		{"random:lengths=x", Options{Input: 5}, "parameter lengths=x and other lengths: want the lengths in the file alone"},
 		{"random-vllm:input=normal(5,1)", Options{}, "parameter input=normal(5,1): want a whole number from 1"},
 		{"sharegpt:x?output=normal(5,1)", Options{}, "parameter output=normal(5,1): want a whole number from 1"},
