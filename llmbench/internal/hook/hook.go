@@ -32,9 +32,8 @@ const (
 
 // ReadFrom reads the hooks from r, and adds errors to it.
 func ReadFrom(r *env.Reader) (p Pair) {
-	for name, hook := range map[string]*Hook{before: &p.Before, after: &p.After} {
-		env.Read(r, hook, name, parse(name), "")
-	}
+	env.Read(r, &p.Before, before, parse(before), "")
+	env.Read(r, &p.After, after, parse(after), "")
 	return p
 }
 
