@@ -113,19 +113,20 @@ func (w *Watch) Night(values []Value) Result {
 	usual := (float64(w.apart) + 1) / (float64(w.seen) + 2)
 	for _, v := range values {
 		tr := w.of(v.Series)
+		part := shared.of(tr, v.X)
 		reruns := make([]float64, len(v.Reruns))
 		for i, x := range v.Reruns {
 			// A rerun may be faster only because the machine is no longer slow, and controls tell how slow it is. If
 			// there are none, the rerun must not confirm a change, so the whole shared part of the night is
-			// subtracted.
+			// subtracted. A series that had no part in a change has none of it in its reruns either.
+			whole := max(shared.taken, shared.raw)
 			if len(again) > 0 {
-				reruns[i] = x - again[min(i, len(again)-1)]
-			} else {
-				reruns[i] = x - max(shared.taken, shared.raw)
+				whole = again[min(i, len(again)-1)]
 			}
+			reruns[i] = x - whole + shared.taken - part
 		}
 		seen, apart := tr.seen, tr.apart
-		tr.add(w.night, v.X-shared.of(tr, v.X))
+		tr.add(w.night, v.X-part)
 		if tr.base(1).n < fewest {
 			r.Young = append(r.Young, v.Series)
 		} else {
