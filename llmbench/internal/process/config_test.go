@@ -34,7 +34,7 @@ func TestParseConfigErrors(t *testing.T) {
 		"LLMBENCH_PROGRESS=stderr":    "LLMBENCH_PROGRESS=stderr: want auto, tty or none",
 		"LLMBENCH_CLIENT_BOUND=maybe": "LLMBENCH_CLIENT_BOUND=maybe: want fail, withhold or report",
 		"LLMBENCH_PRICE=2.49":         "LLMBENCH_PRICE=2.49: want a price of an hour of the server, such as 2.49/h",
-		"LLMBENCH_BEFORE_PASS=POST x": "LLMBENCH_BEFORE_PASS=POST x: want a command of this machine, quoted as in a shell, or a request to the server like POST /start_profile",
+		"LLMBENCH_BEFORE_PASS=POST x": `LLMBENCH_BEFORE_PASS=POST x: want a path of the server behind the method, and at most a body behind it, as in POST /path '{"a":1}'`,
 		"LLMBENCH_UNIT=all":           "LLMBENCH_UNIT: no such variable; the nearest is LLMBENCH_UNITS",
 	} {
 		assert.Error(t, env.Check([]string{entry}), want)
