@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Figures are the values of one unit that the -count samples of a benchmark have reported.
+// Figures are the values of one unit that the -count samples of a benchmark have reported. A sample that failed has none.
 type Figures struct {
 	Benchmark string // the name, with the prefix "Benchmark"
 	Unit      string
@@ -18,9 +18,9 @@ type reported struct {
 	figures []*Figures // in the order of their first values
 }
 
+// samples are the samples of a benchmark that have reported a metric. Package testing may call the newest one several times.
 type samples struct {
-	of     *testing.B // the newest sample, whose benchmark may be called several times
-	number int        // of the newest sample
+	all    []*testing.B
 	byUnit map[string]*Figures
 }
 
@@ -35,28 +35,32 @@ func Report(b *testing.B, value float64, unit string) {
 	defer current.mu.Unlock()
 	r := &current.reported
 	s := r.samples[b.Name()]
-	switch {
-	case s == nil:
-		s = &samples{of: b, byUnit: map[string]*Figures{}}
+	if s == nil {
+		s = &samples{byUnit: map[string]*Figures{}}
 		r.samples[b.Name()] = s
-	case s.of != b:
-		s.of = b
-		s.number++
+	}
+	if n := len(s.all); n == 0 || s.all[n-1] != b {
+		s.all = append(s.all, b)
 	}
 	f := s.byUnit[unit]
 	if f == nil {
 		f = &Figures{b.Name(), unit, map[int]float64{}}
 		s.byUnit[unit], r.figures = f, append(r.figures, f)
 	}
-	f.Values[s.number] = value
+	f.Values[len(s.all)-1] = value
 }
 
-// Reported returns copies of all metrics that [Report] has reported.
+// Reported returns copies of all metrics that [Report] has reported. It omits samples that have failed, of which package
+// testing prints no result either.
 func Reported() (all []Figures) {
 	current.mu.Lock()
 	defer current.mu.Unlock()
 	for _, f := range current.reported.figures {
-		all = append(all, Figures{f.Benchmark, f.Unit, maps.Clone(f.Values)})
+		values := maps.Clone(f.Values)
+		maps.DeleteFunc(values, func(sample int, _ float64) bool { return current.reported.samples[f.Benchmark].all[sample].Failed() })
+		if len(values) > 0 {
+			all = append(all, Figures{f.Benchmark, f.Unit, values})
+		}
 	}
 	return all
 }

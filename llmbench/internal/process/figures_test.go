@@ -6,8 +6,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestReported checks which sample the metrics of benchmarks belong to. A benchmark that package testing calls again with
-// another b.N is the same sample.
+// TestReported checks that a sample that failed has no metrics, and which sample the metrics of others belong to. A
+// benchmark that package testing calls again with another b.N is the same sample.
 func TestReported(t *testing.T) {
 	saved := current.reported
 	defer func() { current.reported = saved }()
@@ -24,5 +24,9 @@ func TestReported(t *testing.T) {
 			}
 		})
 	}
+	testing.Benchmark(func(b *testing.B) {
+		Report(b, 4, "a/op")
+		b.Fail()
+	})
 	assert.DeepEqual(t, Reported(), []Figures{{"", "a/op", map[int]float64{0: 1, 1: 2}}, {"", "b/op", map[int]float64{1: 3}}})
 }

@@ -36,12 +36,10 @@ func verdictShort(r *gate.Report) (short string, tiles []Tile) {
 		short = fmt.Sprintf("Pass: %s is not shown to be worse than %s in any of %s", new, old, figures)
 	default:
 		short = fmt.Sprintf("Cannot judge %s against %s", new, old)
-		why := "the noise is too large"
 		if len(r.Problems) > 0 {
-			why = r.Problems[0].Message
-		}
-		if with := short + ": " + why; len(strings.Fields(with)) <= compare.MaxWords {
-			short = with
+			if with := short + ": " + r.Problems[0].Message; len(strings.Fields(with)) <= compare.MaxWords {
+				short = with
+			}
 		}
 	}
 	labels := VerdictLabels(r)
