@@ -290,7 +290,7 @@ func Separate(spec string, names ...string) (rest string, values map[string]stri
 //	arithmetic?operations=5&shots=8
 //	mmlu:abstract_algebra_test.csv?subject=abstract+algebra
 //
-// The parameters input and output are the lengths in o; the output is then fixed. Those of random may be
+// The parameters input and output are the lengths in o; the output is then fixed. Lengths of random may be
 // distributions as of [ParseLength], and its parameter lengths is the Path of a [Drawn]. The others are
 // fields of the data set's type, with names in lower case. repeat=false sets NoRepeat. Open does
 // not read the file; the methods of the data set read it. An error names the invalid part of the

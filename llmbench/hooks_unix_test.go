@@ -20,7 +20,7 @@ import (
 func TestHooks(t *testing.T) {
 	for _, c := range []struct {
 		name, before, after string
-		asked               string // the paths that the server gets, in order, without those of completions in a row
+		asked               string // the paths that the server gets, in order; completions in a row are one
 		notes               string
 		failed              string
 	}{

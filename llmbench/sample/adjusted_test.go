@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestAdjusted compares adjusted percentiles with those of values in which failed requests are longer than any other, as
+// TestAdjusted compares adjusted percentiles with percentiles of values in which failed requests are longer than any other, as
 // numpy computes them.
 func TestAdjusted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -59,7 +59,7 @@ type Hook struct {
 	body         string
 }
 
-// methods are those of requests. A command with one of these names would need a path.
+// methods begin a request. A command with one of these names would need a path.
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}
 
 // The errors of values.

@@ -45,7 +45,7 @@ func (p Part) Request(k, workers int) int {
 	return k/own*workers + p.Worker(k%own)
 }
 
-// Owner returns the index of the part to which a request belongs. The argument workers is the one of Requests.
+// Owner returns the index of the part to which a request belongs. The argument workers is the same as of Requests.
 func (p Part) Owner(request, workers int) int {
 	if workers > 0 {
 		request %= workers
