@@ -17,15 +17,15 @@ const (
 
 // FreeAddr returns the host and the port of addr, or a free port of 127.0.0.1 if addr is "". It returns an
 // error if something listens on addr. On Linux, a free port has no connection in the state TIME_WAIT,
-// because some servers cannot listen on such a port. Another process may still take the port before the
-// server listens; the server then exits with an error.
+// because some servers cannot listen on such a port, and other processes that call FreeAddr do not get the port. Another
+// program may still take the port before the server listens; the server then exits with an error.
 func FreeAddr(addr string) (host, port string, err error) {
 	if addr != "" {
 		return tryAddr(addr, net.ListenConfig{})
 	}
 	for range 100 {
 		port := firstPort + rand.IntN(lastPort-firstPort+1)
-		if host, port, err := tryAddr(net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), net.ListenConfig{Control: refuseTimeWait}); err == nil {
+		if host, port, err := tryAddr(net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), net.ListenConfig{Control: refuseTimeWait}); err == nil && reserve(port) {
 			return host, port, nil
 		}
 	}

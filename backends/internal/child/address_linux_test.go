@@ -1,6 +1,7 @@
 package child
 
 import (
+	"crypto/rand"
 	"io"
 	"net"
 	"syscall"
@@ -28,4 +29,15 @@ func TestTimeWait(t *testing.T) {
 	assert.ErrorIs(t, err, syscall.EADDRINUSE)
 	_, _, err = FreeAddr(addr)
 	assert.NilError(t, err)
+}
+
+// TestReserve checks that a name is reserved once, and that the oldest reservation ends when there are too many.
+func TestReserve(t *testing.T) {
+	first := rand.Text()
+	assert.Assert(t, reserve(first))
+	assert.Assert(t, !reserve(first))
+	for range maxReserved {
+		assert.Assert(t, reserve(rand.Text()))
+	}
+	assert.Assert(t, reserve(first))
 }
