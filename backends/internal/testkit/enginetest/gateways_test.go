@@ -363,12 +363,14 @@ func about(q recorded) string {
 	return q.Outcome
 }
 
-// checkClosed closes each kept connection of the gateway after a moment. No request may be lost.
+// checkClosed closes each kept connection of the gateway after a moment. No request may be lost. Connections are kept
+// until the first completion: smg asks the server for its models when it starts, and forgets them if that connection ends.
 func checkClosed(t *testing.T, c gatewayContract) {
 	server, err := mockserver.New(pace)
 	assert.NilError(t, err)
 	closes := httptest.NewUnstartedServer(server)
 	closes.Config.IdleTimeout = time.Millisecond
+	closes.Listener = patient{closes.Listener, func() bool { return len(server.Log()) == 0 }}
 	closes.Start()
 	defer closes.Close()
 	r := c.measure(t, 1, []string{closes.URL}, nil, "^BenchmarkServe$", gatewayLoad(4, 32, "LLMBENCH_MAX_FAIL=1", "LLMBENCH_WARMUP=0")...)
@@ -376,6 +378,31 @@ func checkClosed(t *testing.T, c gatewayContract) {
 	outcomes := c.agree(t, r, server)
 	assert.Assert(t, outcomes["ok"] > 16, "%v", outcomes)
 	t.Logf("%v", outcomes)
+}
+
+// A patient listener accepts connections that do not end for being idle while its function returns true.
+type patient struct {
+	net.Listener
+	keeps func() bool
+}
+
+func (p patient) Accept() (net.Conn, error) {
+	conn, err := p.Listener.Accept()
+	return &patientConn{conn, p.keeps}, err
+}
+
+type patientConn struct {
+	net.Conn
+	keeps func() bool
+}
+
+// SetReadDeadline omits the deadline of an idle connection, the only one of a server without ReadTimeout that is not in
+// the past.
+func (p *patientConn) SetReadDeadline(at time.Time) error {
+	if time.Until(at) > 0 && p.keeps() {
+		at = time.Time{}
+	}
+	return p.Conn.SetReadDeadline(at)
 }
 
 // checkBalance compares the hits of two prefix caches and the balance with what the servers' logs say.
