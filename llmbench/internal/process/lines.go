@@ -80,21 +80,21 @@ func (p *process) tellFailure(name, log string) {
 // maxReason is the largest number of characters of a reason that is shown.
 const maxReason = 240
 
-// reasonOf returns the first text of a benchmark's log that is not a note of the harness, or "" if there is none. Only
-// the first line of the text is returned, and no more than maxReason characters.
-func reasonOf(log string) string {
+// reasonOf returns the last text of a benchmark's log that is not a note of the harness, or "" if there is none: a
+// benchmark ends with the error for which it fails, and may have logged its progress before. Only the first line of the
+// text is returned, and no more than maxReason characters.
+func reasonOf(log string) (reason string) {
 	for line := range strings.Lines(log) {
 		text, indented := strings.CutPrefix(line, "    ")
 		if _, isNote := records.ParseNote(said(text)); !indented || strings.HasPrefix(text, "    ") || isNote || said(text) == "" {
 			continue
 		}
-		reason := []rune(said(text))
-		if len(reason) > maxReason {
-			return string(reason[:maxReason]) + "…"
-		}
-		return string(reason)
+		reason = said(text)
 	}
-	return ""
+	if runes := []rune(reason); len(runes) > maxReason {
+		return string(runes[:maxReason]) + "…"
+	}
+	return reason
 }
 
 // said returns the text of a line of a log, without the place in the source that logged it.

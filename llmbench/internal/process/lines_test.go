@@ -12,7 +12,9 @@ func TestReasonOf(t *testing.T) {
 	long := strings.Repeat("é", maxReason)
 	for _, c := range []struct{ name, log, want string }{
 		{"a line", "    a_test.go:7: no server\n", "no server"},
-		{"several lines", "    a_test.go:7: no server: want one\n        at :8000\n    a_test.go:9: and more\n", "no server: want one"},
+		{"several lines", "    a_test.go:7: no server: want one\n        at :8000\n", "no server: want one"},
+		{"progress before", "    a.go:6: port: done after 6ms\n    a.go:7: no server: want one\n        at :8000\n", "no server: want one"},
+		{"a note behind", "    a.go:7: no server\n    run.go:1: llmbench notes (failures): 2 of 20 requests failed\n", "no server"},
 		{"a note before", "    run.go:1: llmbench notes (failures): 2 of 20 requests failed\n        one\n    a.go:7: no server\n", "no server"},
 		{"without a place", "    no server: it is gone\n", "no server: it is gone"},
 		{"an empty text before", "    a.go:7: \n    a.go:8: no server\n", "no server"},
