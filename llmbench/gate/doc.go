@@ -347,8 +347,9 @@
 //     of a benchmark, unless the option is set or a row is a Regression (Options.FailAdded does the same
 //     for what the old file lacks);
 //   - GOMAXPROCS differs;
-//   - one process wrote several results of a benchmark with a gated unit, unless
-//     Options.OneStart is set;
+//   - one process wrote several results of a benchmark with a gated unit, and they cannot be folded: they are of the only
+//     process of their side, some lack a unit, or counts of observations are added (of=); Options.OneStart accepts them.
+//     Otherwise the results of each process count as one sample, their mean;
 //   - a configuration line (cpu, gpu, model, backend, …) differs between the files or between the samples
 //     of a benchmark, unless its key is in [Ignored] or Options.Ignore;
 //   - the medians of a unit with same= differ by more than its tolerance;

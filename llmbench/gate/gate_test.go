@@ -176,7 +176,7 @@ func TestProblems(t *testing.T) {
 		{gateOp, good, runs(6, "BenchmarkA-2 1 1 B/op"), []string{"old:3: A-2 ns/op: missing in new (benchgate -removed=allow accepts that)"}},
 		{"Unit tok/s better=higher gate=5%", runs(6, "BenchmarkA 1 0 tok/s"), runs(6, "BenchmarkA 1 1 tok/s"),
 			[]string{"old:3: A tok/s: the median is 0, and higher is better: want more; a budget, min=, needs no old values"}},
-		{gateOp, run("BenchmarkA-2 1 1 ns/op", "BenchmarkA-2 1 1 ns/op") + good, good,
+		{gateOp, run("BenchmarkA-2 1 1 ns/op", "BenchmarkA-2 1 1 ns/op 1 B/op") + good, good,
 			[]string{"old:3: A-2: 2 results of one process are one observation: want each sample from a fresh process (benchgate -one-start counts them all)"}},
 		{gateOp, runs(3, "BenchmarkA 1 1 ns/op"), runs(3, "BenchmarkA 1 1 ns/op"),
 			[]string{"old:3: A ns/op: 3 old and 3 new samples: want at least 6 of each at alpha 0.025"}},

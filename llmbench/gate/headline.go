@@ -30,6 +30,9 @@ func (r *Report) headline() string {
 	if r.OneStart {
 		s += "; -one-start: results of one process count as samples, so their noise may be too small"
 	}
+	if r.Folded {
+		s += "; several results of one process count as one sample, their mean"
+	}
 	if r.Equal {
 		s += "; both files have the same contents, so the results are compared with themselves"
 	}

@@ -15,7 +15,7 @@ func (m *matcher) report(o Options) *Report {
 	r := &Report{Verdict: Pass, Planned: o.Planned, Looks: o.Looks(), Paired: o.NewFirst != nil, NoWorse: o.RequireNoWorse, Power: decide.Power,
 		Old: m.old.name, New: m.new.name, OldVersion: m.old.version, NewVersion: m.new.version,
 		Config: m.settings(), Rows: []Row{}, Problems: append([]Problem{}, m.problems...),
-		Added: m.added, Removed: m.removed, Partial: m.old.partial || m.new.partial, OneStart: m.oneStart, Defaults: m.defaults}
+		Added: m.added, Removed: m.removed, Partial: m.old.partial || m.new.partial, OneStart: m.oneStart, Folded: m.folded, Defaults: m.defaults}
 	var gated, marked []gatedRow
 	awaits, limits := false, 0
 	for _, p := range m.pairs {

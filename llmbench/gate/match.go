@@ -28,6 +28,7 @@ type matcher struct {
 	added, removed []Subject
 	ungated        bool // no unit is gated so far, but figures were withheld
 	oneStart       bool // several results of one process count as separate samples
+	folded         bool // several results of one process count as one sample, their mean
 }
 
 // A pair is one benchmark in both files. If a file lacks the benchmark, its side is nil.
@@ -62,6 +63,7 @@ func (m *matcher) match() {
 		}
 	}
 	m.pairUp()
+	m.fold()
 	gated := false
 	for _, p := range m.pairs {
 		if p.old != nil && p.new != nil {
@@ -96,6 +98,21 @@ func (m *matcher) match() {
 	}
 	if m.ungated = m.ungated && !gated; !gated && !m.ungated {
 		m.problems = append(m.problems, Problem{Message: "no unit of these results has a margin: want a line such as \"Unit ns/op better=lower gate=5%\" in one of them, or in the file of benchgate -units"})
+	}
+}
+
+// fold makes one result of those of each process, in rows of at least two processes. Results of a row with counts that
+// are added stay as they are: another process may have asked other questions. So do pairs, whose rounds the results number.
+func (m *matcher) fold() {
+	if m.options.OneStart || m.options.NewFirst != nil || m.col != nil {
+		return
+	}
+	judged := func(unit string) bool { r := ruleOf(m.rules, unit); return r.gated || r.limit != nil }
+	counts := func(unit string) bool { return ruleOf(m.rules, unit).of != "" }
+	for _, s := range slices.Concat(m.old.rows, m.new.rows) {
+		if s.inRun > 1 && len(s.processes) > 1 && !s.mixed && slices.ContainsFunc(s.units, judged) && !slices.ContainsFunc(s.units, counts) && s.fold() {
+			m.folded = true
+		}
 	}
 }
 

@@ -51,7 +51,8 @@ type Options struct {
 	Partial bool
 	// OneStart accepts several results of a benchmark from one process, such as the results of go test
 	// -count=10, and counts each as a sample. Such results share everything that differs between starts, so
-	// their noise may be smaller than the noise that the test should use.
+	// their noise may be smaller than the noise that the test should use. Without OneStart, the results of each of
+	// several processes count as one sample, their mean.
 	OneStart bool
 	// RequireQuiet makes a row CannotJudge if it would pass but its noise is larger than its margin; see
 	// Row.Noise.

@@ -55,6 +55,7 @@ type Report struct {
 	Removed  []Subject `json:"removed,omitempty"`
 	Partial  bool      `json:"partial,omitempty"`   // a run did not end in PASS, and Options.Partial accepted that
 	OneStart bool      `json:"one_start,omitempty"` // several samples come from one process, and Options.OneStart accepted that
+	Folded   bool      `json:"folded,omitempty"`    // several results of one process count as one sample, their mean
 	Defaults []string  `json:"defaults,omitempty"`  // units that have a default margin, because no Unit line has a margin
 	Equal    bool      `json:"equal,omitempty"`     // both files have the same contents, so the results are compared with themselves
 	Notes    []string  `json:"notes,omitempty"`     // remarks on the files; set by the caller of Compare

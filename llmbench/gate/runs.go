@@ -26,7 +26,8 @@ import (
 // that have none of it; see countAbsent.
 func (f *results) checkRuns(partial bool) {
 	begun, last := 0, bytes.Count(f.data, []byte("\n")) // last: number of the last line
-	inRun := map[*samples]int{}                         // number of results since begun
+	inRun := map[*samples][]int{}                       // results since begun, by their indexes
+	read := map[*samples]int{}                          // results so far
 	pkg, complete := "", []process{}
 	unfinished := func(line int, format string, args ...any) {
 		if f.partial = partial; !partial {
@@ -51,7 +52,7 @@ func (f *results) checkRuns(partial bool) {
 			begun = 0
 		case line == "PASS", strings.HasPrefix(line, "ok  \t"):
 			for s, results := range inRun {
-				s.inRun = max(s.inRun, results)
+				s.inRun, s.processes = max(s.inRun, len(results)), append(s.processes, results)
 			}
 			if begun > 0 {
 				complete = append(complete, process{pkg, slices.Collect(maps.Keys(inRun))})
@@ -65,7 +66,8 @@ func (f *results) checkRuns(partial bool) {
 			begun = n
 		}
 		if s := f.resultLines[n]; s != nil {
-			inRun[s]++
+			inRun[s] = append(inRun[s], read[s])
+			read[s]++
 		}
 		if value, ok := strings.CutPrefix(line, "pkg:"); ok {
 			pkg = strings.TrimSpace(value)
@@ -117,6 +119,28 @@ func countAbsent(runs []process) {
 		s.runs = all[root(s)] + empty[s.pkg]
 		s.absent = s.runs - n
 	}
+}
+
+// fold replaces the results of each process by one result, with the means of their values, and reports whether that is
+// possible: all results are of complete runs, and have values of the same units. Results of one process share everything
+// that differs between starts, so together they are one observation; the mean is better known than one result.
+func (s *samples) fold() bool {
+	lacking := func(unit string) bool { return len(s.values[unit]) < s.n }
+	if len(slices.Concat(s.processes...)) < s.n || slices.ContainsFunc(s.units, lacking) {
+		return false
+	}
+	for unit, values := range s.values {
+		means, of := make([]float64, len(s.processes)), make([]int, len(s.processes))
+		for i, results := range s.processes {
+			of[i] = i
+			for _, result := range results {
+				means[i] += values[result] / float64(len(results))
+			}
+		}
+		s.values[unit], s.of[unit] = means, of
+	}
+	s.n, s.inRun = len(s.processes), 1
+	return true
 }
 
 // problemf adds a problem of the whole file.

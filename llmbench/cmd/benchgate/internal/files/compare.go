@@ -39,7 +39,7 @@ func (c *Comparison) Flags(fs *flag.FlagSet) {
 	fs.Func("added", "the `policy` for benchmarks that only new has: allow shows them and judges the others, fail makes the verdict \"cannot judge\" (default allow)", oneOf(&c.FailAdded, "fail", "allow", "want allow or fail"))
 	fs.Func("removed", "the `policy` for benchmarks that only old has, as of -added (default fail)", oneOf(&c.AllowRemoved, "allow", "fail", "want allow or fail"))
 	fs.BoolVar(&c.Partial, "partial", false, "accept runs without PASS, as in filtered or published files; otherwise the verdict is \"cannot judge\"")
-	fs.BoolVar(&c.OneStart, "one-start", false, "count results of one process, as of go test -count, as samples of their own; otherwise the verdict is \"cannot judge\"")
+	fs.BoolVar(&c.OneStart, "one-start", false, "count results of one process, as of go test -count, as samples of their own; otherwise they are one sample, their mean")
 	fs.Func("require", "the `verdict` that every gated row needs for exit status 0: pass (not shown to be worse than its margin) or no-worse (shown not to be) (default pass)", oneOf(&c.RequireNoWorse, "no-worse", "pass", "want pass or no-worse"))
 }
 
