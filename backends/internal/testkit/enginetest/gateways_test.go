@@ -365,7 +365,7 @@ func about(q recorded) string {
 
 // checkClosed closes each kept connection of the gateway after a moment. No request may be lost. Connections are kept
 // until the first completion: smg asks the server for its models when it starts, and forgets them if that connection ends.
-// A gateway may also forget a request, as smg 1.13 did with 2 of 30,000: the client then says that the request timed out.
+// A gateway may also forget a request, as smg 1.13 did with 3 of 24,000: the client then says that the request timed out.
 func checkClosed(t *testing.T, c gatewayContract) {
 	server, err := mockserver.New(pace)
 	assert.NilError(t, err)
