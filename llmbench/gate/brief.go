@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -99,19 +98,6 @@ func (r *Report) decision(rows []*Row) *table {
 	return t
 }
 
-// gated reports whether the row has a verdict of its own in a table.
-func (row *Row) gated() bool {
-	return row.Withheld == nil && (row.Margin != nil || row.Limit != nil)
-}
-
-// excess returns by how much the change of a row exceeds its margin. It is negative within the margin.
-func (row *Row) excess() float64 {
-	if row.Limit != nil || row.Change == nil || row.Margin == nil {
-		return math.Inf(+1)
-	}
-	return row.above(row.worse())
-}
-
 // rest says how many rows Brief does not show. It returns "" if there are none.
 func (r *Report) rest() string {
 	gated, others := 0, 0
@@ -131,15 +117,4 @@ func (r *Report) rest() string {
 		parts = append(parts, numbers.Count(others, "row")+" without a margin")
 	}
 	return strings.Join(parts, " and ")
-}
-
-// namer returns a function that names a row in words, such as "output tokens per second at 8 users".
-func (r *Report) namer() func(row *Row) string {
-	names := r.names()
-	return func(row *Row) string {
-		if row.Source != nil {
-			return redact.Line(names.Of(row.Source.Tool+": "+row.Source.Key, row.benchmark()))
-		}
-		return redact.Line(names.Row(row.benchmark(), row.Unit))
-	}
 }

@@ -185,27 +185,6 @@ func (row *Row) within() bool {
 	return row.worse() <= *row.Margin+rounding && *row.Noise <= *row.Margin+rounding
 }
 
-// above returns by how much a size exceeds the margin. Of amounts it is a share of the old median, or of the margin if that
-// is more, so that rows can be compared.
-func (row *Row) above(size float64) float64 {
-	if !row.Amounts {
-		return size - *row.Margin
-	}
-	of := *row.Margin
-	if row.Old.Median != nil {
-		of = max(of, math.Abs(*row.Old.Median))
-	}
-	return (size - *row.Margin) / of
-}
-
-// worse returns by how much the row got worse, as a share or an amount. It is negative if new is better.
-func (row *Row) worse() float64 {
-	if row.Better == "higher" {
-		return -*row.Change
-	}
-	return *row.Change
-}
-
 // worst counts the rows with verdict v, and names the row for which measure returns the largest size.
 func (r *Report) worst(v Verdict, what string, measure func(*Row) (size float64, text string)) string {
 	begin := r.worder()

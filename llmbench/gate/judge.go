@@ -149,14 +149,6 @@ func (m *matcher) judgeLikeness(r *Report, looks bool) (alike bool) {
 	return alike
 }
 
-// A gatedRow is a gated row that has not been tested yet.
-type gatedRow struct {
-	decide.Cell
-	pair
-	unit  string
-	index int // of the row in Report.Rows
-}
-
 // problemf adds a problem of a gated row.
 func (r *Report) problemf(g gatedRow, format string, args ...any) {
 	row := r.Rows[g.index]
@@ -215,18 +207,6 @@ func (r *Report) refuseBlind(g gatedRow, p decide.Plan) {
 		row.Verdict = CannotJudge
 		r.problemf(g, "%d samples of each side: want at least %d at alpha %.3g%s", len(g.Old), decide.MinSamples(p.Final(), family), p.Final(), among)
 	}
-}
-
-// paired reports whether each of the given number of rounds has a result on both sides.
-func (p pair) paired(rounds int) bool {
-	return p.old != nil && p.new != nil && p.old.n == rounds && p.new.n == rounds
-}
-
-// negative reports whether a value of a unit is negative.
-func (p pair) negative(unit string) bool {
-	return slices.ContainsFunc([]*samples{p.old, p.new}, func(s *samples) bool {
-		return s != nil && slices.ContainsFunc(s.values[unit], func(v float64) bool { return v < 0 })
-	})
 }
 
 // cell returns the samples of a unit of p, with the direction and margin of rule. Of pairs only
@@ -301,16 +281,4 @@ func (p pair) row(unit string, rule rule, c decide.Cell) Row {
 		row.Noise = known(c.Noise())
 	}
 	return row
-}
-
-// summary returns the summary of a unit. If there are no samples, all values in it are unknown.
-func (s *samples) summary(unit string) Summary {
-	if s == nil {
-		return Summary{}
-	}
-	all := summarize(s.values[unit])
-	if s.missing(unit) > 0 {
-		all.Of = s.expected()
-	}
-	return all
 }

@@ -8,48 +8,8 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchproc"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/gate/internal/decide"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 )
-
-// A matcher pairs the rows of two files.
-type matcher struct {
-	*projections
-	old, new *results
-	rules    map[string]rule
-	options  Options
-	plan     decide.Plan
-	defaults []string // the units with default margins
-	pairs    []pair
-	problems []Problem
-
-	lost []Problem // gated units that are missing in the new file; they matter only if no other row is a regression
-
-	added, removed []Subject
-	ungated        bool // no unit is gated so far, but figures were withheld
-	oneStart       bool // several results of one process count as separate samples
-	folded         bool // several results of one process count as one sample, their mean
-}
-
-// A pair is one benchmark in both files. If a file lacks the benchmark, its side is nil.
-type pair struct{ old, new *samples }
-
-// either returns a side that is not nil.
-func (p pair) either() *samples {
-	if p.old != nil {
-		return p.old
-	}
-	return p.new
-}
-
-// A side is what one file has of a pair.
-type side struct {
-	f *results
-	s *samples
-}
-
-// sides returns the old and the new side of p, either of which may be nil.
-func (m *matcher) sides(p pair) [2]side { return [2]side{{m.old, p.old}, {m.new, p.new}} }
 
 // match pairs the rows, first in the order of the old file, and finds the problems that prevent rows from
 // being compared.
@@ -202,25 +162,6 @@ func cutProcs(name string) (rest, procs string) {
 	return name, "1"
 }
 
-// unitsOf returns the units of both sides, in order.
-func (m *matcher) unitsOf(p pair) []string {
-	if p.old == nil || p.new == nil {
-		return p.either().units
-	}
-	units := slices.Clone(p.old.units)
-	for _, u := range p.new.units {
-		if p.old.values[u] == nil {
-			units = append(units, u)
-		}
-	}
-	return units
-}
-
-// has reports whether both sides have values of a unit.
-func (p pair) has(unit string) bool {
-	return p.old != nil && p.new != nil && len(p.old.values[unit]) > 0 && len(p.new.values[unit]) > 0
-}
-
 // checkGated reports the problems of a gated unit of a benchmark that both files have, except too few
 // samples.
 func (m *matcher) checkGated(p pair, unit string) {
@@ -296,11 +237,6 @@ func countsOf(percents, of []float64) error {
 	return nil
 }
 
-// problemf adds a problem of one benchmark, with the position of its first result in f.
-func (m *matcher) problemf(f *results, s *samples, unit, format string, args ...any) {
-	m.problems = append(m.problems, Problem{f.name, s.line, s.pkg, s.name, unit, fmt.Sprintf(format, args...)})
-}
-
 // settings returns the configuration that all rows of both files have in common.
 func (m *matcher) settings() []Setting {
 	var keys []benchproc.Key
@@ -323,15 +259,6 @@ func (m *matcher) settings() []Setting {
 	}
 	return all
 }
-
-// expected returns the number of results that s would have if no process lacked one.
-func (s *samples) expected() int { return s.n + s.absent*max(1, s.inRun) }
-
-// absentInMany reports whether too many processes have no result.
-func (s *samples) absentInMany() bool { return lacksMany(s.absent, s.runs) }
-
-// missing returns how many values of unit are missing, in results without the unit and in processes without a result.
-func (s *samples) missing(unit string) int { return s.expected() - len(s.values[unit]) }
 
 // lacks reports whether a gated unit of p cannot be judged because too many results of a side lack its
 // value. Further samples may change that.
@@ -356,20 +283,4 @@ func (m *matcher) awaits(p pair, unit string) bool {
 		return p.new.n < m.plan.Rounds
 	}
 	return !lacksMany(p.old.missing(unit), m.plan.Rounds)
-}
-
-// complete returns the values of a unit from the rounds in which both sides have a value, and these rounds.
-// If they are all rounds, rounds is nil.
-func (p pair) complete(unit string) (old, new []float64, rounds []int) {
-	for i, round := range p.old.of[unit] {
-		for j, other := range p.new.of[unit] {
-			if round == other {
-				old, new, rounds = append(old, p.old.values[unit][i]), append(new, p.new.values[unit][j]), append(rounds, round)
-			}
-		}
-	}
-	if len(rounds) == p.old.n && len(rounds) == p.new.n {
-		rounds = nil
-	}
-	return old, new, rounds
 }

@@ -1,6 +1,13 @@
 package gate
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
+)
 
 // A Verdict is the decision about one row or about a whole report.
 type Verdict string
@@ -231,4 +238,55 @@ func (r *Report) count(v Verdict) (n int) {
 		}
 	}
 	return n
+}
+
+// qualify prefixes name with its package if the report has several packages.
+func (r *Report) qualify(pkg, name string) string {
+	if pkg != "" && slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Pkg != pkg }) {
+		name = pkg + "." + name
+	}
+	return redact.Line(name)
+}
+
+// troubled reports whether a problem applies to the row.
+func (r *Report) troubled(row *Row) bool {
+	return slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.concerns(row) })
+}
+
+// Text says in how many results of both sides figures were withheld. new names the new side, and unit is the reason.
+func (w *Withheld) Text(new, unit string) string {
+	does, runs, two := strings.Cut(strings.ReplaceAll(w.Says, "-", " "), ":")
+	count := fmt.Sprintf("%d of %s", w.New, numbers.Count(w.OfNew, "run"))
+	if !two {
+		return redact.Line(fmt.Sprintf("%s: %s have %s%s", new, count, unit, w.before()))
+	}
+	return redact.Line(fmt.Sprintf("%s %s: %s %s%s", new, does, count, runs, w.before()))
+}
+
+// before says in how many old results figures were withheld, or is "" if there are no old results.
+func (w *Withheld) before() string {
+	if w.OfOld == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of %d before", w.Old, w.OfOld)
+}
+
+// count is like Text, but does not say that the new side does anything else than the old one.
+func (w *Withheld) count(new, unit string) string {
+	_, runs, two := strings.Cut(strings.ReplaceAll(w.Says, "-", " "), ":")
+	if !two {
+		runs = "have " + unit
+	}
+	return redact.Line(fmt.Sprintf("%d of %s of %s %s%s", w.New, numbers.Count(w.OfNew, "run"), new, runs, w.before()))
+}
+
+// shortLabel returns the name of a side without what follows a comma, as in "the working tree, equal to the base".
+func shortLabel(label string) string {
+	label, _, _ = strings.Cut(label, ",")
+	return label
+}
+
+// gated reports whether the row has a verdict of its own in a table.
+func (row *Row) gated() bool {
+	return row.Withheld == nil && (row.Margin != nil || row.Limit != nil)
 }

@@ -285,3 +285,8 @@ func (p *projections) differences(old, new benchproc.Key) []difference {
 var unsaid = map[string]string{"priority": "none", "http": "1.1"}
 
 func orNotSet(v string) string { return cmp.Or(v, "not set") }
+
+// problemf adds a problem of the whole file.
+func (f *results) problemf(line int, format string, args ...any) {
+	f.problems = append(f.problems, Problem{File: f.name, Line: line, Message: fmt.Sprintf(format, args...)})
+}

@@ -166,3 +166,9 @@ func position(by *benchfmt.UnitMetadata) string {
 	file, line := by.Pos()
 	return fmt.Sprintf("%s:%d", file, line)
 }
+
+// Whose doing it is that figures were withheld: the value of withheld= in a Unit line.
+const (
+	withheldServer = "server" // what was measured: more of such results are a regression
+	withheldClient = "client" // the program or the machine that measures: more of such results cannot be judged
+)

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -141,9 +140,4 @@ func (s *samples) fold() bool {
 	}
 	s.n, s.inRun = len(s.processes), 1
 	return true
-}
-
-// problemf adds a problem of the whole file.
-func (f *results) problemf(line int, format string, args ...any) {
-	f.problems = append(f.problems, Problem{File: f.name, Line: line, Message: fmt.Sprintf(format, args...)})
 }

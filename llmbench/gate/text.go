@@ -5,10 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // Text writes the report for a terminal: what [Report.Brief] writes, and then tables of all rows. Tables of units that are
@@ -32,37 +30,6 @@ func (r *Report) Text(w io.Writer) error {
 	fmt.Fprintf(&b, "\n%s\n", r.headline())
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// title names the two sides.
-func (r *Report) title() string {
-	side := func(version, file string) string {
-		if version == "" {
-			return redact.Line(file)
-		}
-		return redact.Line(fmt.Sprintf("%s (%s)", version, file))
-	}
-	if r.Old == "" && r.OldVersion == "" {
-		return side(r.NewVersion, r.New) + " against its budgets"
-	}
-	return side(r.NewVersion, r.New) + " against " + side(r.OldVersion, r.Old)
-}
-
-// settings returns Config, the package, and the parts of the benchmark name that all rows have in common, each as a part
-// of a line.
-func (r *Report) settings() []Setting {
-	all := slices.Clone(r.Config)
-	names := r.names()
-	if pkg := names.Package(); pkg != "" {
-		all = append(all, Setting{"pkg", pkg})
-	}
-	if common := names.Common(); common != "" {
-		all = append(all, Setting{"all", common})
-	}
-	for i, s := range all {
-		all[i] = Setting{redact.Line(s.Key), redact.Line(s.Value)}
-	}
-	return all
 }
 
 // legend explains the columns of the tables.
@@ -92,34 +59,4 @@ func (r *Report) legend() string {
 	}
 	return legend + fmt.Sprintf("\nlooks: alpha, %.3g, is divided among the numbers of samples a side after which a regression may be found: %s;\n"+
 		"  together they raise a false alarm with a probability of at most alpha", total, strings.Join(looks, ", "))
-}
-
-// text writes the table with aligned columns: names and verdicts to the left, numbers to the right.
-func (t *table) text(b *strings.Builder) {
-	b.WriteString("\n")
-	if t.title != "" {
-		fmt.Fprintln(b, t.title)
-	}
-	lines := append([][]string{t.head}, t.rows...)
-	width := make([]int, len(t.head))
-	for _, line := range lines {
-		for i, s := range line {
-			width[i] = max(width[i], utf8.RuneCountInString(s))
-		}
-	}
-	for _, line := range lines {
-		var l strings.Builder
-		for i, s := range line {
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(s))
-			switch {
-			case i == 0:
-				l.WriteString(s + pad)
-			case t.head[i] == "verdict":
-				l.WriteString("  " + s)
-			default:
-				l.WriteString("  " + pad + s)
-			}
-		}
-		b.WriteString(strings.TrimRight(l.String(), " ") + "\n")
-	}
 }

@@ -1,0 +1,49 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestFold checks that several results of each process count as one sample, their mean, and that the noise between the
+// results of one process does not count as noise between processes.
+func TestFold(t *testing.T) {
+	// Processes differ by up to 3 %, the results of a process by 0.1 %.
+	side := func(factor float64) string {
+		var b strings.Builder
+		for i := range 6 {
+			var lines []string
+			for j := range 4 {
+				lines = append(lines, fmt.Sprintf("BenchmarkA-2 1 %v ns/op", factor*(1000+6*float64(i)+float64(j))))
+			}
+			b.WriteString(run(lines...))
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		name, old, new, units string
+		o                     Options
+		headline              string
+		n                     int
+	}{
+		{"slower", side(1), side(1.2), gateOp, Options{}, "regression: A-2 ns/op: +20.00% (margin 5%); several results of one process count as one sample, their mean", 6},
+		{"equal", side(1), side(1.001), gateOp, Options{}, "pass: 1 row within its margin; several results of one process count as one sample, their mean", 6},
+		{"one side has one result of each", runs(6, "BenchmarkA-2 1 1000 ns/op"), side(1), gateOp, Options{}, "pass: 1 row within its margin; several results of one process count as one sample, their mean", 6},
+		{"each counts", side(1), side(1.2), gateOp, Options{OneStart: true}, "regression: A-2 ns/op: +20.00% (margin 5%); -one-start: results of one process count as samples, so their noise may be too small", 24},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := judge(t, c.units, c.old, c.new, c.o)
+			assert.Equal(t, r.headline(), c.headline, "%q", r.reasons())
+			i := slices.IndexFunc(r.Rows, func(row Row) bool { return row.Unit == "ns/op" })
+			assert.Equal(t, r.Rows[i].New.N, c.n)
+		})
+	}
+	// Three processes of ten results each are three samples.
+	three := strings.Repeat(run(slices.Repeat([]string{"BenchmarkA-2 1 1000 ns/op"}, 10)...), 3)
+	r := judge(t, gateOp, three, three, Options{})
+	assert.Assert(t, strings.Contains(strings.Join(r.reasons(), ";"), "3 old and 3 new samples: want at least 6"), "%q", r.reasons())
+}
