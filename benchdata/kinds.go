@@ -111,7 +111,7 @@ var kinds = []kind{
 	{"sharegpt", "PATH", fixedInput, shareGPT(VLLM)},
 	{"sharegpt-sglang", "PATH", fixedInput, shareGPT(SGLang)},
 	{"jsonl-sglang", "PATH", fixedInput, shareGPT(SGLangCustom)},
-	question(OpenQA), question(Codefuse), question(Long), question(Alpaca), question(LongAlpaca), question(Lines), question(CustomVLLM),
+	question(OpenQA), question(Codefuse), question(Long), question(Alpaca), question(LongAlpaca), question(Lines), question(CustomVLLM), question(SpecBench),
 	{"openai", "PATH", fixedInput, func(path string, o Options, p *params) Workload {
 		return Bodies{Path: path, Output: o.Output, FixedOutput: o.FixedOutput, NoRepeat: !p.bool("repeat", true), Seed: o.Seed, Salt: o.Salt, Tokenizer: o.Tokenizer}
 	}},
@@ -171,6 +171,9 @@ func question(f QuestionFormat) kind {
 	return kind{string(f), "PATH", fixedInput, func(path string, o Options, p *params) Workload {
 		q := Questions{Format: f, Path: path, Output: o.Output, FixedOutput: o.FixedOutput, MinPrompt: p.count("min"), MaxPrompt: p.count("max"),
 			NoRepeat: !p.bool("repeat", true), Seed: o.Seed, Salt: o.Salt, Tokenizer: o.Tokenizer}
+		if f == SpecBench {
+			q.Category = p.text("category")
+		}
 		if f == CustomVLLM {
 			if q.OwnOutput = p.bool("own-output", false); q.OwnOutput && o.Output > 0 {
 				p.errorf("an output of %d tokens and parameter own-output=true: want one of them", o.Output)
@@ -287,6 +290,7 @@ func Separate(spec string, names ...string) (rest string, values map[string]stri
 //	generated-shared-prefix:per-group=32,system=4096
 //	openqa:open_qa.jsonl?repeat=false&output=200
 //	jsonl:prompts.jsonl?own-output=true
+//	spec-bench:question.jsonl?category=qa
 //	arithmetic?operations=5&shots=8
 //	mmlu:abstract_algebra_test.csv?subject=abstract+algebra
 //

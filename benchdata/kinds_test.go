@@ -217,6 +217,7 @@ func TestOpen(t *testing.T) {
 		"sharegpt:a?repeat=false":      ShareGPT{Path: "a", Rules: VLLM, NoRepeat: true, Seed: 7},
 		"openai:a?repeat=false":        Bodies{Path: "a", NoRepeat: true, Seed: 7},
 		"openai:a?repeat=true":         Bodies{Path: "a", Seed: 7},
+		"spec-bench:a?category=qa":     Questions{Format: SpecBench, Path: "a", Category: "qa", Seed: 7},
 		"jsonl:a?own-output=true":      Questions{Format: CustomVLLM, Path: "a", OwnOutput: true, Seed: 7},
 		"mooncake:m?from=10m&for=5m&speed=2&share=0.1&max-tokens=4096": Trace{Format: Mooncake, Path: "m", From: 10 * time.Minute, For: 5 * time.Minute,
 			Speed: 2, Share: 0.1, MaxTokens: 4096, Seed: 7},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
@@ -39,7 +41,17 @@ const (
 	// optionally, the length of the answer in "output_tokens". The latter is used only if
 	// [Questions.OwnOutput] is set.
 	CustomVLLM QuestionFormat = "jsonl"
+	// SpecBench is JSON with the turns of a chat in "turns", of which the first is the question, and a "category", as in
+	// the question.jsonl of MT-Bench (https://github.com/lm-sys/FastChat/tree/main/fastchat/llm_judge) and of Spec-Bench
+	// (https://github.com/hemingkx/Spec-Bench), and as SPEED-Bench has them
+	// (https://huggingface.co/datasets/nvidia/SPEED-Bench, as JSON). Texts that a model is likely to continue in one way
+	// are what speculative decoding is measured on; random words are not. About half of the published records of SPEED-Bench
+	// have a placeholder instead of the text, which is an error.
+	SpecBench QuestionFormat = "spec-bench"
 )
+
+// vllm reports whether the data set follows vLLM's rules.
+func (f QuestionFormat) vllm() bool { return f == CustomVLLM || f == SpecBench }
 
 // questionFormats has, for each format, the names of the members that are used.
 var questionFormats = map[QuestionFormat][]string{
@@ -50,6 +62,7 @@ var questionFormats = map[QuestionFormat][]string{
 	LongAlpaca: {"instruction"},
 	Lines:      nil,
 	CustomVLLM: {"prompt", "output_tokens"},
+	SpecBench:  {"turns", "category"},
 }
 
 // Questions has the questions of a file as prompts.
@@ -61,7 +74,7 @@ var questionFormats = map[QuestionFormat][]string{
 //   - Questions that are empty, shorter than MinPrompt or longer than MaxPrompt are skipped.
 //   - The first n questions are taken. If there are fewer, they repeat from the first.
 //
-// For [CustomVLLM] it follows vLLM's rules
+// For [CustomVLLM] and [SpecBench] it follows vLLM's rules
 // (https://github.com/vllm-project/vllm/tree/main/vllm/benchmarks/datasets):
 //
 //   - The text is unchanged.
@@ -77,8 +90,11 @@ type Questions struct {
 	// Path is the file that Requests reads. The file may be compressed by gzip or
 	// zstd.
 	Path string
-	// Output limits every answer, in tokens. 0 means 2,048, EvalScope's default. For
-	// CustomVLLM, 0 means 256, the default of vLLM's --custom-output-len.
+	// Category takes only the questions of one category, like vLLM's --spec-bench-category; "" takes all. It is only
+	// allowed for SpecBench.
+	Category string
+	// Output limits every answer, in tokens. 0 means 2,048, EvalScope's default. For CustomVLLM and SpecBench, 0 means
+	// 256, the default of vLLM's --custom-output-len and --spec-bench-output-len.
 	Output int
 	// OwnOutput limits each answer by "output_tokens" of its record instead of Output, like
 	// vLLM's --custom-output-len -1. A record without "output_tokens" is then an error.
@@ -136,6 +152,8 @@ func (q Questions) check(n int) error {
 		return fmt.Errorf("field Output is %d tokens: want from 1 to %d, or 0 for the default", q.Output, mostTokens)
 	case q.OwnOutput && q.Format != CustomVLLM:
 		return fmt.Errorf("field OwnOutput is set for format %s: want it for %s only", q.Format, CustomVLLM)
+	case q.Category != "" && q.Format != SpecBench:
+		return fmt.Errorf("field Category is %q for format %s: want it for %s only", q.Category, q.Format, SpecBench)
 	case q.OwnOutput && q.Output > 0:
 		return fmt.Errorf("field Output is %d tokens and OwnOutput is set: want one of them", q.Output)
 	case q.MinPrompt < 0 || q.MaxPrompt < 0 || q.MaxPrompt > 0 && q.MaxPrompt < q.MinPrompt:
@@ -148,7 +166,7 @@ func (q Questions) read(s *source, n int) ([]llmbench.Request, error) {
 	if err := q.check(n); err != nil {
 		return nil, err
 	}
-	sample := newSampler(n, q.Seed, q.Seed != 0 || q.Format == CustomVLLM)
+	sample := newSampler(n, q.Seed, q.Seed != 0 || q.Format.vllm())
 	tok := orWords(q.Tokenizer)
 	err := add(sample, q.questions(s), tok, func(r llmbench.Request) (llmbench.Request, bool) {
 		r.PromptTokens = tok.Count(r.Prompt)
@@ -169,7 +187,7 @@ func (q Questions) questions(s *source) iter.Seq2[llmbench.Request, error] {
 		r := llmbench.Request{MaxTokens: q.Output, FixedOutput: q.FixedOutput}
 		switch {
 		case q.Output > 0:
-		case q.Format == CustomVLLM:
+		case q.Format.vllm():
 			r.MaxTokens = 256
 		default:
 			r.MaxTokens = defaultOutput
@@ -183,11 +201,31 @@ func (q Questions) questions(s *source) iter.Seq2[llmbench.Request, error] {
 			}
 			return
 		}
-		question := func(o item) (llmbench.Request, error) { return q.question(o, r) }
-		for r, err := range items(s, questionFormats[q.Format], question) {
-			if !yield(r, err) || err != nil {
+		type record struct {
+			llmbench.Request
+			category string
+		}
+		question := func(o item) (rec record, err error) {
+			rec.Request, err = q.question(o, r)
+			if err == nil && q.Category != "" {
+				rec.category, err = o.text("category")
+			}
+			return rec, err
+		}
+		others := map[string]bool{} // categories that are not taken
+		found := false
+		for rec, err := range items(s, questionFormats[q.Format], question) {
+			if err == nil && rec.category != q.Category {
+				others[rec.category] = true
+				continue
+			}
+			found = true
+			if !yield(rec.Request, err) || err != nil {
 				return
 			}
+		}
+		if !found && len(others) > 0 {
+			yield(r, fmt.Errorf("no record has the category %q: want one of %q", q.Category, slices.Sorted(maps.Keys(others))))
 		}
 	}
 }
@@ -196,6 +234,10 @@ func (q Questions) questions(s *source) iter.Seq2[llmbench.Request, error] {
 // set.
 func (q Questions) question(o item, r llmbench.Request) (llmbench.Request, error) {
 	var err error
+	if q.Format == SpecBench {
+		r.Prompt, err = firstTurn(o)
+		return r, err
+	}
 	if r.Prompt, err = o.text(questionFormats[q.Format][0]); err != nil {
 		return r, err
 	}
@@ -218,4 +260,22 @@ func (q Questions) question(o item, r llmbench.Request) (llmbench.Request, error
 	}
 	r.Prompt = strings.TrimSpace(r.Prompt)
 	return r, nil
+}
+
+// placeholder is the beginning of a turn whose text SPEED-Bench does not distribute
+// (https://github.com/NVIDIA/Model-Optimizer/tree/main/examples/specdec_bench).
+const placeholder = "FULL BENCHMARK DATA SHOULD BE FETCHED"
+
+// firstTurn returns the first turn of a record.
+func firstTurn(o item) (string, error) {
+	turns, err := o.texts("turns")
+	switch {
+	case err != nil:
+		return "", err
+	case len(turns) == 0:
+		return "", errors.New(`"turns" is empty: want at least one turn`)
+	case strings.HasPrefix(turns[0], placeholder):
+		return "", errors.New(`"turns" has a placeholder: want the text, which prepare_data.py of NVIDIA's specdec_bench fills in`)
+	}
+	return turns[0], nil
 }

@@ -31,6 +31,9 @@ func TestQuestionFormats(t *testing.T) {
 		{Questions{Format: CustomVLLM, NoRepeat: true, OwnOutput: true}, `{"prompt": " a ", "output_tokens": 7}`, []string{" a "}, []int{7}},
 		{Questions{Format: CustomVLLM, NoRepeat: true}, `{"prompt": "a"}`, []string{"a"}, []int{256}},
 		{Questions{Format: CustomVLLM, NoRepeat: true, Output: 5}, `{"prompt": " a "}`, []string{" a "}, []int{5}},
+		{Questions{Format: SpecBench, NoRepeat: true}, `{"question_id": 81, "category": "writing", "turns": [" Write it.", "Again."], "reference": []}`, []string{" Write it."}, []int{256}},
+		{Questions{Format: SpecBench, NoRepeat: true, Category: "qa", Output: 9},
+			`{"category": "math", "turns": ["1 + 1?"]}` + "\n" + `{"category": "qa", "turns": ["Who?"]}` + "\n" + `{"category": "rag", "turns": ["?"]}`, []string{"Who?"}, []int{9}},
 	} {
 		requests, err := tt.q.Read(strings.NewReader(tt.file), 3)
 		assert.NilError(t, err)
@@ -66,6 +69,14 @@ func TestQuestionErrors(t *testing.T) {
 		{Questions{Format: OpenQA, OwnOutput: true}, `{"question": "a"}`, "openqa: field OwnOutput is set for format openqa: want it for jsonl only"},
 		{Questions{Format: CustomVLLM, OwnOutput: true}, `{"prompt": "a", "output_tokens": "7"}`, `jsonl: line 1: record 0: "output_tokens" is a JSON string: want a number`},
 		{Questions{Format: CustomVLLM, OwnOutput: true}, `{"prompt": "a", "output_tokens": 0}`, `"output_tokens" is 0: want at least 1`},
+		{Questions{Format: SpecBench}, `{"turns": "a"}`, `spec-bench: line 1: record 0: "turns" is a JSON string: want a`},
+		{Questions{Format: SpecBench}, `{"turns": [7]}`, `spec-bench: line 1: record 0: "turns": want an array of strings`},
+		{Questions{Format: SpecBench}, `{"turns": []}`, `spec-bench: line 1: record 0: "turns" is empty: want at least one turn`},
+		{Questions{Format: SpecBench}, `{"turns": ["FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE USING SPECDEC_BENCH"]}`,
+			`spec-bench: line 1: record 0: "turns" has a placeholder: want the text, which prepare_data.py`},
+		{Questions{Format: SpecBench, Category: "q"}, `{"turns": ["a"]}`, `spec-bench: line 1: record 0: there is no "category": want a string`},
+		{Questions{Format: SpecBench, Category: "q"}, `{"category": "b", "turns": ["a"]}{"category": "a", "turns": ["a"]}`, `spec-bench: no record has the category "q": want one of ["a" "b"]`},
+		{Questions{Format: OpenQA, Category: "q"}, `{"question": "a"}`, `openqa: field Category is "q" for format openqa: want it for spec-bench only`},
 		{Questions{Format: "csv"}, "a", `questions: field Format is "csv"`},
 		{Questions{Format: Lines, Output: -1}, "a", "lines: field Output is -1 tokens"},
 		{Questions{Format: Lines, MinPrompt: 3, MaxPrompt: 2}, "a", "fields MinPrompt and MaxPrompt are 3 and 2 tokens"},

@@ -163,6 +163,18 @@ func (o item) text(name string) (string, error) {
 	return text, nil
 }
 
+// texts returns the named member, which must be an array of strings.
+func (o item) texts(name string) (texts []string, err error) {
+	v, err := o.value(name, '[')
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(v, &texts, jsontext.AllowInvalidUTF8(true)); err != nil {
+		return nil, fmt.Errorf("%q: want an array of strings: %w", name, err)
+	}
+	return texts, nil
+}
+
 // number returns the named member, which must be a number.
 func (o item) number(name string) (float64, error) {
 	v, err := o.value(name, '0')
