@@ -465,7 +465,7 @@ func TestVerdictPrice(t *testing.T) {
 	verdict, err := gate.Compare(gate.File{}, gate.File{Name: old, Data: strings.NewReader(text(1000))}, gate.File{Name: now, Data: strings.NewReader(text(500))}, gate.Options{})
 	assert.NilError(t, err)
 	r, _ := pageOf(t, Options{Verdict: verdict, Prices: map[string]float64{"": 3.6}}, old, now)
-	assert.Assert(t, strings.HasPrefix(r.Text(), "Regression in 1 of 2 figures: new.txt is worse than old.txt\nLargest change: -50.00% (concurrency=8 output; 2% worse is allowed)\nHow sure: p < 0.001 (6 and 6 runs)\nA million output tokens: old.txt 1, new.txt 2 (at 8 users)\n"), "%s", r.Text())
+	assert.Assert(t, strings.HasPrefix(r.Text(), "Regression in 1 of 2 figures: new.txt is worse than old.txt\nLargest change: -50.00% (output tokens per second at 8 users; 2% worse is allowed)\nHow sure: p < 0.001 (6 and 6 runs)\nA million output tokens: old.txt 1, new.txt 2 (at 8 users)\n"), "%s", r.Text())
 }
 
 // TestUnknown checks that each reason is listed once, with all the values that it explains.

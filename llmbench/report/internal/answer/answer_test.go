@@ -148,7 +148,7 @@ func TestVerdict(t *testing.T) {
 	}{
 		{100, 6, "Pass: new.txt is not shown to be worse than old.txt in any of 2 figures", []string{"Pass: in none of 2 figures with a margin is new.txt shown to be worse than old.txt by more than is allowed; in 2 it is shown not to be."}},
 		{80, 6, "Regression in 1 of 2 figures: new.txt is worse than old.txt", []string{"Regression: in 1 of 2 figures with a margin, new.txt is worse than old.txt by more than is allowed.",
-			"concurrency=8 output: regression, changed by -20.00%, 2% worse is allowed, p < 0.001."}},
+			"output tokens per second at 8 users: regression, changed by -20.00%, 2% worse is allowed, p < 0.001."}},
 		{80, 2, "Cannot judge new.txt against old.txt: 2 old and 2 new samples: want at least 6 of each at alpha 0.025", []string{"Cannot judge whether new.txt is worse than old.txt."}},
 	} {
 		r, err := gate.Compare(gate.File{}, file("old.txt", 100, c.runs), file("new.txt", c.tokens, c.runs), gate.Options{})
@@ -173,8 +173,8 @@ func TestVerdictOrder(t *testing.T) {
 	assert.DeepEqual(t, VerdictOrder(r), []int{3, 1, 0, 2})
 	assert.DeepEqual(t, judged(r), []string{
 		"Cannot judge whether new is worse than old.",
-		"c=4 y: cannot judge, changed by +20.00%, 5% worse is allowed.",
-		"c=2 x/s: cannot judge, changed by -5.00%, 2% worse is allowed.",
+		"A/c=4 y-ns: cannot judge, changed by +20.00%, 5% worse is allowed.",
+		"A/c=2 x/s: cannot judge, changed by -5.00%, 2% worse is allowed.",
 		"In 1 such figure the median is not worse by more than is allowed.",
 	})
 	r.Rows[0].Verdict = gate.Regression

@@ -9,11 +9,9 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/gate"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/rowname"
 )
 
 // maxNamed is the largest number of rows of a verdict that are named.
@@ -170,19 +168,17 @@ func VerdictOrder(r *gate.Report) []int {
 	return order
 }
 
-// VerdictLabels returns a label for each row of a verdict. A label is the keys in which the
-// benchmarks of the rows differ, and the name of the unit.
+// VerdictLabels returns the name of each row of a verdict, such as "time per output token, mean, at 8 users", as the reports
+// of package gate name rows.
 func VerdictLabels(r *gate.Report) []string {
-	var rows []*results.Row
-	for _, row := range r.Rows {
-		rows = append(rows, results.Named(row.Name))
-	}
-	labels := systems.Labels(rows)
+	all := make([]rowname.Benchmark, len(r.Rows))
 	for i, row := range r.Rows {
-		if labels[i] != "" {
-			labels[i] += " "
-		}
-		labels[i] += columns.Name(row.Unit)
+		all[i] = rowname.Benchmark{Package: row.Pkg, Name: row.Name}
+	}
+	names := rowname.Of(all)
+	labels := make([]string, len(all))
+	for i, row := range r.Rows {
+		labels[i] = names.Row(all[i], row.Unit)
 	}
 	return labels
 }

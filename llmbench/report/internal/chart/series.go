@@ -25,13 +25,17 @@ func (f *frame) series(c draw.Canvas, s *Series) {
 		return
 	}
 	up := vg.Point{Y: f.shift(s)}
-	look := s.Look
-	if s.Kind == Bars { // a mark in the colour of the bar would be invisible
-		look.Color, look.Size = Ink, 2.5
+	looks := []Look{s.Look}
+	if s.Kind == Bars { // a mark in the colour of the bar would be invisible, and one in ink hides a narrow bar
+		looks = []Look{s.Look, s.Look}
+		looks[0].Size = 4.5
+		looks[1].Color, looks[1].Size = Ink, 2
 	}
 	for _, p := range points {
-		if !f.off(&p) {
-			look.mark(c, f.point(p.X, p.Value).Add(up), p.Doubt != "")
+		for _, look := range looks {
+			if !f.off(&p) {
+				look.mark(c, f.point(p.X, p.Value).Add(up), p.Doubt != "")
+			}
 		}
 	}
 }

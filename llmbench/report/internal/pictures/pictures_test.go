@@ -118,8 +118,8 @@ func TestVerdict(t *testing.T) {
 	r, err := gate.Compare(gate.File{}, gate.File{Name: "old", Data: strings.NewReader(text(100))}, gate.File{Name: "new", Data: strings.NewReader(text(80))}, gate.Options{})
 	assert.NilError(t, err)
 	p := Verdict(r)
-	assert.DeepEqual(t, p.panels[0].Lanes, []string{"gateway output", "direct output"}) // the regression comes first
-	assert.Equal(t, strings.Join(p.Table.Rows[0][:4], "; "), "gateway output; regression; -20.00%; 2%")
+	assert.DeepEqual(t, p.panels[0].Lanes, []string{"output tokens per second, via=gateway", "output tokens per second, via=direct"}) // the regression comes first
+	assert.Equal(t, strings.Join(p.Table.Rows[0][:4], "; "), "output tokens per second, via=gateway; regression; -20.00%; 2%")
 }
 
 // TestOffered checks that the sweep of an open loop has a line for the offered rate, and that the

@@ -223,7 +223,7 @@ func TestAbout(t *testing.T) {
 // TestAdd checks that reported figures are added to the rows of records, which keep their own, and that a benchmark without
 // records gets a row.
 func TestAdd(t *testing.T) {
-	row := Named("A/c=1")
+	row := newRow(benchfile.ParseName("A/c=1"))
 	row.count = 1
 	row.add("x", 1)
 	d := &Data{Rows: []*Row{row}}

@@ -47,9 +47,6 @@ func newRow(name benchfile.Name) *Row {
 	return row
 }
 
-// Named returns a row without values for the name of a benchmark.
-func Named(name string) *Row { return newRow(benchfile.ParseName(name)) }
-
 // add adds a value of the last sample.
 func (r *Row) add(unit string, v float64) {
 	if r.Values[unit] == nil {
