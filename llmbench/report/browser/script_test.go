@@ -200,7 +200,7 @@ func TestBars(t *testing.T) {
 	})()`)
 	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at.X, at.Y))
 	said := eval[string](p, tip)
-	assert.Check(t, strings.HasPrefix(said, "old\n") && strings.Contains(said, "TPOT mean") && strings.Contains(said, "change: 0 %") && strings.Contains(said, "-0.348 % to 0.348 %"), "%q", said)
+	assert.Check(t, strings.HasPrefix(said, "old\n") && strings.Contains(said, "time per output token, mean") && strings.Contains(said, "change: 0 %") && strings.Contains(said, "-0.348 % to 0.348 %"), "%q", said)
 }
 
 // TestLegend checks that the legend hides and shows a series in all panels of its picture, with the
