@@ -157,6 +157,14 @@ func TestVerdict(t *testing.T) {
 		assert.DeepEqual(t, a.Sentences[:len(c.want)], c.want)
 		assert.Equal(t, a.Short, c.short)
 	}
+	// A reason that is too long for the first sentence is in a tile.
+	line := "BenchmarkA 1 100 ns/op\n"
+	old := "Unit ns/op better=lower gate=5%\n" + strings.Repeat(line, 3) + "PASS\n"
+	r, err := gate.Compare(gate.File{}, gate.File{Name: "old.txt", Data: strings.NewReader(old)}, gate.File{Name: "new.txt", Data: strings.NewReader(old)}, gate.Options{})
+	assert.NilError(t, err)
+	short, tiles := verdictShort(r)
+	assert.Equal(t, short, "Cannot judge new.txt against old.txt")
+	assert.DeepEqual(t, tiles[0], tile("Why not", "2 problems", "3 results of one process are one observation: want each sample from a fresh process (benchgate -one-start counts them all)"))
 }
 
 // TestVerdictOrder checks that regressions come first, and then the metrics that are worse by a

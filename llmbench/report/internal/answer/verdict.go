@@ -37,6 +37,8 @@ func verdictShort(r *gate.Report) (short string, tiles []Tile) {
 		if len(r.Problems) > 0 {
 			if with := short + ": " + r.Problems[0].Message; len(strings.Fields(with)) <= compare.MaxWords {
 				short = with
+			} else {
+				tiles = append(tiles, tile("Why not", numbers.Count(len(messages(r)), "problem"), r.Problems[0].Message))
 			}
 		}
 	}
@@ -87,12 +89,9 @@ func judged(r *gate.Report) (all []string) {
 	default:
 		all = append(all, fmt.Sprintf("Cannot judge whether %s is worse than %s.", r.New, r.Old))
 	}
-	seen := map[string]bool{}
-	for _, p := range r.Problems {
-		if !seen[p.Message] && len(seen) < maxNamed {
-			all = append(all, "Reason: "+p.Message+".")
-		}
-		seen[p.Message] = true
+	why := messages(r)
+	for _, message := range why[:min(len(why), maxNamed)] {
+		all = append(all, "Reason: "+message+".")
 	}
 	labels := VerdictLabels(r)
 	named, left, within := 0, 0, 0
@@ -131,6 +130,16 @@ func judged(r *gate.Report) (all []string) {
 	}
 	if within > 0 {
 		all = append(all, fmt.Sprintf("In %s the median is not worse by more than is allowed.", numbers.Count(within, "such figure")))
+	}
+	return all
+}
+
+// messages returns the different messages of the problems of a verdict.
+func messages(r *gate.Report) (all []string) {
+	for _, p := range r.Problems {
+		if !slices.Contains(all, p.Message) {
+			all = append(all, p.Message)
+		}
 	}
 	return all
 }
