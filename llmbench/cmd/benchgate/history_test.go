@@ -146,8 +146,8 @@ func TestHistoryCheckRerunsByName(t *testing.T) {
 		summary        string
 	}{
 		"no rerun":         {"", 2, 0, "cannot judge: 1 series out of line, to be rerun\n"},
-		"reruns disagree":  {`test "$BENCH" = '^BenchmarkX$/^n=1$' && echo BenchmarkX/n=1 1 100$(ls "$DIR" | wc -l) ns/op`, 0, 1, "nothing: 2 series in line with what came before\n"},
-		"reruns agree":     {`echo BenchmarkX/n=1 1 150$(ls "$DIR" | wc -l) ns/op`, 1, 1, "alarm: X/n=1 ns/op +47"},
+		"reruns disagree":  {`test "$BENCH" = '^BenchmarkX$/^n=1$' && echo BenchmarkX/n=1 1 100$(ls "$DIR" | wc -l) ns/op`, 0, 2, "nothing: 2 series in line with what came before\n"},
+		"reruns agree":     {`echo BenchmarkX/n=1 1 150$(ls "$DIR" | wc -l) ns/op`, 1, 2, "alarm: X/n=1 ns/op +47"},
 		"the rerun fails":  {"exit 3", 2, 0, ""},
 		"no result":        {"true", 2, 0, ""},
 		"another command ": {"echo BenchmarkY 1 1 ns/op", 2, 1, "cannot judge: 1 series out of line, to be rerun\n"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
 	"gotest.tools/v3/golden"
 )
 
@@ -100,6 +101,22 @@ func TestNothing(t *testing.T) {
 	p = project{nights: 47, rows: 4, noise: 0.02, step: slower(40, 1.3*r.Detectable, 1)}
 	night, _ := firstAlarm(t, &p)
 	assert.Assert(t, night >= 40, "night %d", night)
+}
+
+// TestFewNoisyRuns checks that a summary says which changes the runs so far hide.
+func TestFewNoisyRuns(t *testing.T) {
+	for _, c := range []struct {
+		nights int // before two nights with a change of 10 %
+		noise  float64
+		want   string
+	}{
+		{7, 0.03, `nothing: 18 series in line with what came before \(a change of less than [23][0-9]\.[0-9]% does not show at once, and of less than [12][0-9]\.[0-9]% not within seven runs\)`},
+		{40, 0.05, `nothing: 18 series in line with what came before \(a change of less than 2[0-9]\.[0-9]% does not show at once, and of less than 1[0-4]\.[0-9]% not within seven runs\)`},
+		{40, 0.01, `alarm: .*|cannot judge: . series out of line, to be rerun`},
+	} {
+		p := project{nights: c.nights + 2, rows: 6, noise: c.noise, step: slower(c.nights, 0.1, 2)}
+		assert.Assert(t, cmp.Regexp("^("+c.want+")$", p.check(t).Summary))
+	}
 }
 
 // slower returns a step that makes the given rows slower by share, from the night from on.

@@ -8,6 +8,10 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 )
 
+// large is a change, as a share, that readers expect to see in its first run. Few or noisy earlier runs hide it, which the
+// summary then says.
+const large = 0.1
+
 // conclude sets the verdict and the summary.
 func (c *checker) conclude() {
 	r := c.report
@@ -59,6 +63,9 @@ func (c *checker) conclude() {
 		}
 	default:
 		r.Verdict, r.Summary = Nothing, fmt.Sprintf("nothing: %s in line with what came before", numbers.Count(judged, "series"))
+		if r.AtOnce > large {
+			r.Summary += fmt.Sprintf(" (a change of less than %.1f%% does not show at once, and of less than %.1f%% not within seven runs)", 100*r.AtOnce, 100*r.Detectable)
+		}
 	}
 	if len(rest) > 0 {
 		r.Summary += ": " + strings.Join(rest, "; ")

@@ -67,19 +67,22 @@ func (c *checker) finish(night int, result watch.Result) {
 			r.Known = append(r.Known, cause)
 		}
 	}
-	if len(result.Detectable) > 0 {
-		r.Detectable = numbers.Rounded(math.Expm1(robust.Median(result.Detectable)), 6)
-	}
 	moved := map[int]bool{}
 	for _, f := range result.Findings {
 		if !f.Shared {
 			moved[f.Series] = true
 		}
 	}
+	var atOnce, inSeven []float64
 	for _, id := range result.Judged {
 		if !moved[id] {
 			r.Same = append(r.Same, c.named(id))
+			a, b := c.watch.Detectable(id)
+			atOnce, inSeven = append(atOnce, a), append(inSeven, b)
 		}
+	}
+	if len(r.Same) > 0 {
+		r.AtOnce, r.Detectable = numbers.Rounded(math.Expm1(robust.Median(atOnce)), 6), numbers.Rounded(math.Expm1(robust.Median(inSeven)), 6)
 	}
 	if r.SlowOnce != nil && r.SlowOnce.Reruns > 0 || result.Slow && len(r.Suspects) > 0 {
 		r.Controls = c.controls(result.Judged, moved)

@@ -37,8 +37,10 @@ type Report struct {
 	Nights float64 `json:"nights"`
 	Min    float64 `json:"min"` // smaller changes are ignored; a share: 0.01 is 1 %
 	// Detectable is the size of a change that seven runs would reveal in a typical series with a probability of
-	// 80 %, as a share. It assumes normal noise. It is 0 if no series was judged.
+	// 80 %, as a share. It assumes normal noise. It is 0 if Same is empty. AtOnce is the same for one run, which such a
+	// change puts out of line.
 	Detectable float64  `json:"detectable"`
+	AtOnce     float64  `json:"at_once"`
 	Causes     []Cause  `json:"causes"`              // regressions that this run revealed
 	Improved   []Cause  `json:"improved"`            // improvements
 	Suspects   []Move   `json:"suspects"`            // values out of line that only reruns can confirm, or later runs if they need no reruns

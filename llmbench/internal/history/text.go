@@ -162,7 +162,7 @@ func (p printer) body(r *Report) {
 	}
 	p.b.WriteString(p.head("confidence"))
 	if r.Detectable > 0 {
-		p.line("a change of %.1f%% in a typical series is found within seven runs in four of five cases", 100*r.Detectable)
+		p.line("a change of %.1f%% in a typical series is found within seven runs in four of five cases, and one of %.1f%% puts its first run out of line", 100*r.Detectable, 100*r.AtOnce)
 	}
 	p.line("at most one run in %.0f has a false alarm on average, whatever the number of series; changes of less than %.3g%% do not count", r.Nights, 100*r.Min)
 }

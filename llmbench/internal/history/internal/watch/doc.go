@@ -10,7 +10,7 @@
 //
 // The baseline of a series is its last 60 nights without outliers. It does not reach back beyond the series'
 // last change. A t-test compares the last k nights with the nights before them, for several values of k. A
-// night counts as at most three standard deviations from the baseline, and the test allows for outliers among
+// night counts as at most about three standard deviations from the baseline, and the test allows for outliers among
 // the k nights; their frequency is estimated from the past of all series. A single night is therefore never
 // enough for an alarm. The night is reported as suspect instead, and reruns are requested, which count as
 // further nights. Five suspect nights in a row are a change. After a slow night it is unknown whether the machine is

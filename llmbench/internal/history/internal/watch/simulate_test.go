@@ -22,17 +22,15 @@ type world struct {
 	slow     float64 // probability that the machine is slow in a night, by 1 to 10 %
 	outliers float64 // probability that a value is 30 % worse
 	drift    float64 // drift of the machine over all nights
-	step     float64 // size of the change at night stepAt
-	stepped  int     // number of series that change
-	reruns   bool    // suspect series get as many reruns as they ask for
-	recovers bool    // the machine is no longer slow when series are measured again
-	controls bool    // after a slow night, further series are measured again, as Result.Slow asks for
+	step     float64 // size of the change at night at
+	at       int
+	stepped  int  // number of series that change
+	reruns   bool // suspect series get as many reruns as they ask for
+	recovers bool // the machine is no longer slow when series are measured again
+	controls bool // after a slow night, further series are measured again, as Result.Slow asks for
 }
 
-const (
-	worldNights = 90
-	stepAt      = 45
-)
+const worldNights = 90
 
 // An outcome counts the findings in simulated histories. It counts the findings of a Watch and, for comparison,
 // the findings of a fixed rule.
@@ -70,7 +68,7 @@ func (w world) simulate(seed uint64, o *outcome) {
 			if rng.Float64() < w.outliers {
 				x += math.Log(1.3)
 			}
-			if i < w.stepped && night >= stepAt {
+			if i < w.stepped && night >= w.at {
 				x += w.step
 			}
 			return x
@@ -84,7 +82,7 @@ func (w world) simulate(seed uint64, o *outcome) {
 			if night == 0 {
 				first[i] = v.X
 			} else if v.X-first[i] > math.Log(1.1) {
-				if i < w.stepped && night >= stepAt {
+				if i < w.stepped && night >= w.at {
 					if foundFixed < 0 {
 						foundFixed = night
 					}
@@ -118,10 +116,10 @@ func (w world) simulate(seed uint64, o *outcome) {
 		alarm, extreme := false, false
 		for _, f := range r.Findings {
 			switch {
-			case f.Shared && f.Kind == Worse && w.stepped == w.series && night >= stepAt:
+			case f.Shared && f.Kind == Worse && w.stepped == w.series && night >= w.at:
 				if found < 0 {
 					found = night
-					if f.First <= stepAt && stepAt <= f.Last {
+					if f.First <= w.at && w.at <= f.Last {
 						o.located++
 					}
 				}
@@ -131,13 +129,13 @@ func (w world) simulate(seed uint64, o *outcome) {
 				o.slow++
 			case f.Shared:
 			case f.Kind == Suspect || f.Kind == Cleared:
-				if !(f.Series < w.stepped && night >= stepAt) {
+				if !(f.Series < w.stepped && night >= w.at) {
 					o.suspects++
 				}
-			case f.Kind == Worse && f.Series < w.stepped && night >= stepAt:
+			case f.Kind == Worse && f.Series < w.stepped && night >= w.at:
 				if found < 0 {
 					found = night
-					if f.First <= stepAt && stepAt <= f.Last {
+					if f.First <= w.at && w.at <= f.Last {
 						o.located++
 					}
 				}
@@ -163,17 +161,17 @@ func (w world) simulate(seed uint64, o *outcome) {
 		}
 	}
 	if w.stepped > 0 {
-		o.delays = append(o.delays, delay(found))
-		o.fixedDelays = append(o.fixedDelays, delay(foundFixed))
+		o.delays = append(o.delays, w.delay(found))
+		o.fixedDelays = append(o.fixedDelays, w.delay(foundFixed))
 	}
 }
 
 // delay returns how many nights it took to find the step. It is 1 if the first night with the step revealed it.
-func delay(found int) int {
+func (w world) delay(found int) int {
 	if found < 0 {
 		return worldNights
 	}
-	return found - stepAt + 1
+	return found - w.at + 1
 }
 
 // peek returns the findings of suspect series that the next night would have, whether it would be slow, and how many
@@ -230,7 +228,7 @@ func firstNight(delays []int) string {
 func worlds() []world {
 	var all []world
 	for _, n := range []int{20, 200} {
-		base := world{series: n, low: 0.01, up: 0.05}
+		base := world{series: n, low: 0.01, up: 0.05, at: 45}
 		add := func(name string, change func(*world)) {
 			w := base
 			w.name = name
@@ -250,6 +248,9 @@ func worlds() []world {
 		add("all, reruns", func(w *world) { hard(w); w.reruns = true })
 		for _, sd := range []float64{0.01, 0.02, 0.03, 0.05} {
 			add(fmt.Sprintf("1 by 5%%, noise %.0f%%", 100*sd), func(w *world) { w.low, w.up, w.step, w.stepped = sd, sd, 0.05, 1 })
+		}
+		for _, sd := range []float64{0.01, 0.02, 0.03} {
+			add(fmt.Sprintf("1 by 10%% after 7 nights, noise %.0f%%", 100*sd), func(w *world) { w.low, w.up, w.step, w.stepped, w.at = sd, sd, 0.1, 1, 7 })
 		}
 		add("1 by 5%, noise 2%, all, reruns", func(w *world) { hard(w); w.reruns, w.low, w.up, w.step, w.stepped = true, 0.02, 0.02, 0.05, 1 })
 		recovers := func(w *world) {

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"math"
+	"slices"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/student"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
@@ -26,7 +27,7 @@ func (t test) each() float64 { return t.alpha * overlap / float64(len(windows)+1
 // overlap is the factor by which each comparison may exceed its Bonferroni share. A factor above 1 is safe
 // because the windows overlap and so raise an alarm together, and because an alarm is not raised again in the
 // following nights. With this value, the rate of false alarms in TestSimulate stays below the promised rate.
-const overlap = 3.0
+const overlap = 2.6
 
 // overall corrects the p-value of one comparison for the number of comparisons of a series in a night.
 func overall(p float64) float64 { return p * float64(len(windows)+1) / overlap }
@@ -51,7 +52,7 @@ func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 			}
 		}
 	}
-	b := tr.base(1)
+	b := tr.base(1 + suspects)
 	last := tr.xs[len(tr.xs)-1]
 	if b.n < fewest || last-b.mean < t.min || last-b.mean < student.Quantile(t.each(), float64(b.n-1))*b.sd*math.Sqrt(1+1/float64(b.n)) {
 		return Finding{}, false
@@ -95,17 +96,36 @@ func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 // enough is the number of suspect nights in a row that are a change.
 const enough = 5
 
-// detectable returns the size of a change that seven nights would reveal with a probability of 80 %.
+// atOnce returns the size of a change that makes its first night suspect with a probability of 80 %.
+func (t test) atOnce(b base) float64 { return t.size(b, 1) }
+
+// detectable returns the size of a change that is found in at most seven nights with a probability of 80 %: by the test, or
+// because each night is suspect.
 func (t test) detectable(b base) float64 {
-	quantile := student.Quantile(t.each(), float64(b.n-1)) + student.Quantile(0.2, float64(b.n-1))
-	return max(t.min, quantile*b.sd*math.Sqrt(1.0/7+1/float64(b.n)))
+	const k = 6 // the largest window of at most seven nights
+	most := t.atOnce(b)
+	rest := student.Quantile(0.2, float64(b.n-1)) * b.sd * math.Sqrt(1.0/k+1/float64(b.n))
+	for d := t.size(b, k); d < most; d *= 1.05 {
+		if _, ok := t.moved(b, slices.Repeat([]float64{b.mean + max(t.min, d-rest)}, k), +1); ok {
+			return d
+		}
+	}
+	return most
 }
 
-// clip is the limit, in standard deviations from the baseline, to which the value of a night is clipped.
-const clip = 3
+// size returns the size of a change that k nights show with a probability of 80 %, if none of them is an outlier.
+func (t test) size(b base, k float64) float64 {
+	quantile := student.Quantile(t.each(), float64(b.n-1)) + student.Quantile(0.2, float64(b.n-1))
+	return max(t.min, quantile*b.sd*math.Sqrt(1/k+1/float64(b.n)))
+}
+
+// clip returns the limit, in standard deviations from the baseline, to which the value of a night is clipped. Normal
+// noise exceeds it as rarely as three standard deviations. The standard deviation of a young baseline is uncertain, so
+// a smaller limit would hide changes of any size.
+func (b base) clip() float64 { return student.Quantile(0.00135, float64(b.n-1)) }
 
 // moved reports whether the values lie significantly above a baseline, or below it if sign is -1, and returns
-// the p-value. Each of the k values is clipped to clip standard deviations. If o of them are outliers, the
+// the p-value. Each of the k values is clipped to base.clip standard deviations. If o of them are outliers, the
 // outliers add at most o*clip to the sum, and the others add a sum of k-o normal values. The p-value is
 // averaged over the binomial distribution of o.
 func (t test) moved(b base, values []float64, sign float64) (p float64, ok bool) {
@@ -113,6 +133,7 @@ func (t test) moved(b base, values []float64, sign float64) (p float64, ok bool)
 		return 0, false
 	}
 	k := len(values)
+	clip := b.clip()
 	var sum, mean float64
 	for _, x := range values {
 		z := sign * (x - b.mean) / b.sd

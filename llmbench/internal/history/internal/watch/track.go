@@ -53,6 +53,12 @@ func (tr *track) add(night int, x float64) {
 	tr.xs, tr.nights, tr.outlier, tr.bases = append(tr.xs, x), append(tr.nights, night), append(tr.outlier, out), tr.bases[:0]
 }
 
+// outliers estimates the share of the series' nights that are outliers. usual is the share over all series, which counts
+// the more, the fewer values the series has.
+func (tr *track) outliers(usual float64) float64 {
+	return (float64(tr.apart) + 0.5) / (float64(tr.seen) + 0.5/usual)
+}
+
 // replace replaces the track's last value by x.
 func (tr *track) replace(x float64) {
 	tr.xs[len(tr.xs)-1], tr.bases, tr.sorted = x, nil, nil

@@ -54,9 +54,6 @@ type Result struct {
 	Findings []Finding
 	Judged   []int // series with enough earlier nights
 	Young    []int // series with too few earlier nights
-	// Detectable has, for each series in Judged, the size of a change that seven nights would reveal with a
-	// probability of 80 %. It assumes normal noise without outliers.
-	Detectable []float64
 	// Slow says that the night was slow or fast, so that the whole part that the series share was taken out, and that
 	// there are no reruns of enough other series. Reruns of suspects then need reruns of Controls other series, too.
 	// They show whether the machine is still slow.
@@ -73,8 +70,10 @@ type Watch struct {
 	night        int
 	series       map[int]*track
 	machine      *track
-	slow, slowed int // the newest slow night, and the newest one before its row of slow nights; never if there is none
-	seen, apart  int // over all series: number of values that had a baseline, and how many of them were outliers
+	family       int     // the comparisons of the newest night: its series, and what they share
+	slow, slowed int     // the newest slow night, and the newest one before its row of slow nights; never if there is none
+	usual        float64 // the share of outliers over all series before the newest night
+	seen, apart  int     // over all series: number of values that had a baseline, and how many of them were outliers
 }
 
 // never stands for a night that has not been.
@@ -98,19 +97,19 @@ func (w *Watch) Night(values []Value) Result {
 	var r Result
 	shared, ok := w.shared(values)
 	again := w.sharedByReruns(values, shared)
-	family := len(values)
+	w.family = len(values)
 	if ok {
-		family++
+		w.family++
 	}
-	t := test{alpha: 1 / w.options.Nights / float64(family), min: math.Log1p(w.options.Min)}
+	t := w.test()
+	w.usual = (float64(w.apart) + 1) / (float64(w.seen) + 2)
 	if ok {
 		r.Slow = shared.whole && len(again) == 0
 		if f, ok := w.lookAtAll(t, shared.raw, again); ok {
-			f.Shared, f.P = true, f.P*float64(family)
+			f.Shared, f.P = true, f.P*float64(w.family)
 			r.Findings = append(r.Findings, f)
 		}
 	}
-	usual := (float64(w.apart) + 1) / (float64(w.seen) + 2)
 	for _, v := range values {
 		tr := w.of(v.Series)
 		part := shared.of(tr, v.X)
@@ -131,17 +130,29 @@ func (w *Watch) Night(values []Value) Result {
 			r.Young = append(r.Young, v.Series)
 		} else {
 			r.Judged = append(r.Judged, v.Series)
-			r.Detectable = append(r.Detectable, t.detectable(tr.base(1)))
 		}
-		t.outliers = (float64(tr.apart) + 0.5) / (float64(tr.seen) + 0.5/usual)
+		t.outliers = tr.outliers(w.usual)
 		if f, ok := t.look(tr, reruns); ok {
-			f.Series, f.P = v.Series, f.P*float64(family)
+			f.Series, f.P = v.Series, f.P*float64(w.family)
 			r.Findings = append(r.Findings, f)
 		}
 		w.seen, w.apart = w.seen+tr.seen-seen, w.apart+tr.apart-apart
 	}
 	w.night++
 	return r
+}
+
+// test returns the test of the newest night's series.
+func (w *Watch) test() test {
+	return test{alpha: 1 / w.options.Nights / float64(w.family), min: math.Log1p(w.options.Min)}
+}
+
+// Detectable returns, for a series that the newest night judged without a finding, the size of a change that makes its first night suspect,
+// and of one that is found in at most seven nights, both with a probability of 80 %. It assumes normal noise.
+func (w *Watch) Detectable(series int) (atOnce, inSeven float64) {
+	t, tr := w.test(), w.of(series)
+	t.outliers = tr.outliers(w.usual)
+	return t.atOnce(tr.base(1)), t.detectable(tr.base(1))
 }
 
 // lookAtAll judges the part that all series share. Reruns in the same night cannot tell a slow night from a change,

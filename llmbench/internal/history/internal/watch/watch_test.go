@@ -57,6 +57,66 @@ func TestYoungBaseline(t *testing.T) {
 	}
 }
 
+// A change of many times the noise is found in at most five nights, also among many series, which make the limit of each
+// one strict.
+func TestYoungBaselineOfManySeries(t *testing.T) {
+	const series = 20
+	for before := fewest + 1; before <= 20; before++ {
+		rng := rand.New(rand.NewPCG(uint64(before), 6))
+		w := New(Options{Nights: 100, Min: 0.01})
+		found := -1
+		for night := range before + enough {
+			values := make([]Value, series)
+			for i := range values {
+				values[i] = Value{Series: i, X: 0.01 * rng.NormFloat64()}
+			}
+			if night >= before {
+				values[3].X += 0.2
+			}
+			for _, f := range w.Night(values).Findings {
+				if f.Kind == Worse && f.Series == 3 {
+					found = night
+				}
+			}
+		}
+		assert.Assert(t, found >= before, "%d nights before", before)
+	}
+}
+
+// TestDetectable checks that four of five changes of the promised size are found in seven nights.
+func TestDetectable(t *testing.T) {
+	const series, repeat = 20, 40
+	for _, before := range []int{7, 10, 20, 40} {
+		found := 0
+		for seed := range repeat {
+			rng := rand.New(rand.NewPCG(uint64(seed), 7))
+			w := New(Options{Nights: 100, Min: 0.01})
+			night := func(step float64) (worse bool) {
+				values := make([]Value, series)
+				for i := range values {
+					values[i] = Value{Series: i, X: 0.02 * rng.NormFloat64()}
+				}
+				values[3].X += step
+				for _, f := range w.Night(values).Findings {
+					worse = worse || f.Kind == Worse && f.Series == 3
+				}
+				return worse
+			}
+			for range before {
+				night(0)
+			}
+			_, step := w.Detectable(3)
+			for range 7 {
+				if night(step) {
+					found++
+					break
+				}
+			}
+		}
+		assert.Check(t, found >= repeat*7/10, "%d of %d after %d nights", found, repeat, before)
+	}
+}
+
 // TestAllSeries checks nights in which all series are worse.
 func TestAllSeries(t *testing.T) {
 	const series = 12
