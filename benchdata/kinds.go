@@ -122,7 +122,7 @@ var kinds = []kind{
 
 // openRandom opens [Prompts], or a [Drawn] unless all prompts have the same length, and all answers, too.
 func openRandom(_ string, o Options, p *params) Workload {
-	d := Drawn{Path: p.text("lengths"), SharedPrefix: p.count("prefix"), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
+	d := Drawn{Path: p.text(lengthsParam), SharedPrefix: p.count("prefix"), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
 	d.Input, d.Output = p.drawn("input", o.Input, 512), p.drawn("output", o.Output, 128)
 	if p.err != nil {
 		return d
@@ -130,7 +130,7 @@ func openRandom(_ string, o Options, p *params) Workload {
 	input, oneInput := d.Input.Constant()
 	output, oneOutput := d.Output.Constant()
 	switch {
-	case d.Path == "" && p.values.Has("lengths"):
+	case d.Path == "" && p.values.Has(lengthsParam):
 		p.errorf("parameter lengths=: want a file, as in lengths=lengths.csv")
 	case d.Path != "" && (o.Input > 0 || o.Output > 0 || p.values.Has("input") || p.values.Has("output")):
 		p.errorf("parameter lengths=%s and other lengths: want the lengths in the file alone", d.Path)
@@ -227,47 +227,91 @@ func (k kind) workload(path string, o Options, p *params) Workload {
 	return k.open(path, o, p)
 }
 
-// split divides a spec into the part before the parameters, and the parameters in the format of a URL query.
-func split(spec string) (first, query string, err error) {
+// A param is a parameter of a spec.
+type param struct{ name, value string }
+
+// split divides a spec into the part before the parameters, and the parameters. Those after a question mark are decoded, as
+// in the query of a URL, and those after a colon mean what they say.
+func split(spec string) (first string, params []param, err error) {
 	name, list, _ := strings.Cut(spec, ":")
 	if list == "" || !slices.ContainsFunc(kinds, func(k kind) bool { return k.name == name && k.path == "" }) {
-		if i := strings.LastIndex(spec, "?"); i >= 0 {
-			return spec[:i], spec[i+1:], nil
+		i := strings.LastIndex(spec, "?")
+		if i < 0 {
+			return spec, nil, nil
 		}
-		return spec, "", nil
+		params, err = decode(spec[i+1:])
+		if err != nil {
+			return "", nil, fmt.Errorf("dataset %q: %w", spec, err)
+		}
+		return spec[:i], params, nil
 	}
 	parts, err := SplitList(list)
 	if err != nil {
-		return "", "", fmt.Errorf("dataset %q: %w", spec, err)
+		return "", nil, fmt.Errorf("dataset %q: %w", spec, err)
 	}
 	for _, part := range parts {
+		before, value, ok := strings.Cut(part, "=")
 		switch {
-		case strings.Contains(part, "?") || query == "" && !strings.Contains(part, "="):
-			return "", "", fmt.Errorf("dataset %q: %s reads no file: want parameters like %s:output=100", spec, name, name)
-		case strings.Contains(part, "="):
-			query += "&" + part
+		case strings.Contains(part, "?") || len(params) == 0 && !ok:
+			return "", nil, fmt.Errorf("dataset %q: %s reads no file: want parameters like %s:output=100", spec, name, name)
+		case ok:
+			params = append(params, param{before, value})
 		default: // the value before is a list
-			query += "," + part
+			params[len(params)-1].value += "," + part
 		}
 	}
-	return name, query[1:], nil
+	return name, params, nil
 }
+
+// decode returns the parameters of a URL query. A plus sign is a space, except in the path of a file.
+func decode(query string) (params []param, err error) {
+	for part := range strings.SplitSeq(query, "&") {
+		if part == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(part, "=")
+		unescape := url.QueryUnescape
+		if name == lengthsParam {
+			unescape = url.PathUnescape
+		}
+		value, err = unescape(value)
+		if err == nil {
+			name, err = url.QueryUnescape(name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		params = append(params, param{name, value})
+	}
+	return params, nil
+}
+
+// encoded returns the parameter as decode reads it, with as few escapes as possible, because results show it.
+func (p param) encoded() string {
+	escapes := []string{"%", "%25", "&", "%26"}
+	if p.name != lengthsParam {
+		escapes = append(escapes, "+", "%2B", " ", "+")
+	}
+	return p.name + "=" + strings.NewReplacer(escapes...).Replace(p.value)
+}
+
+// lengthsParam is the parameter of random that is the path of a file.
+const lengthsParam = "lengths"
 
 // Separate returns a spec of [Open] without the parameters that are called names, and the values of these
 // parameters. The returned spec has its other parameters after a question mark.
 func Separate(spec string, names ...string) (rest string, values map[string]string, err error) {
-	rest, query, err := split(spec)
+	rest, params, err := split(spec)
 	values = map[string]string{}
 	var others []string
-	for part := range strings.SplitSeq(query, "&") {
-		name, value, _ := strings.Cut(part, "=")
-		if _, again := values[name]; again {
-			return "", nil, fmt.Errorf("dataset %q: parameter %s is given twice", spec, name)
+	for _, p := range params {
+		if _, again := values[p.name]; again {
+			return "", nil, fmt.Errorf("dataset %q: parameter %s is given twice", spec, p.name)
 		}
-		if slices.Contains(names, name) {
-			values[name] = value
-		} else if part != "" {
-			others = append(others, part)
+		if slices.Contains(names, p.name) {
+			values[p.name] = p.value
+		} else {
+			others = append(others, p.encoded())
 		}
 	}
 	if len(others) > 0 {
@@ -278,8 +322,9 @@ func Separate(spec string, names ...string) (rest string, values map[string]stri
 
 // Open returns the data set that a spec describes. A spec begins with the name of one of
 // [Kinds]. If the data set is a file, a colon and the file's path follow. If there are
-// parameters, a question mark and the parameters follow, in the format of a URL query. The
-// parameters of a data set without a file may also follow a colon, separated by commas:
+// parameters, a question mark and the parameters follow, in the format of a URL query, except
+// that a plus sign in a path is no space. The parameters of a data set without a file may also
+// follow a colon, separated by commas, and then mean what they say, without escapes:
 //
 //	random
 //	random:input=512,output=128
@@ -300,7 +345,7 @@ func Separate(spec string, names ...string) (rest string, values map[string]stri
 // not read the file; the methods of the data set read it. An error names the invalid part of the
 // spec and says what is allowed.
 func Open(spec string, o Options) (Workload, error) {
-	first, query, err := split(spec)
+	first, given, err := split(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -314,12 +359,12 @@ func Open(spec string, o Options) (Workload, error) {
 		return nil, fmt.Errorf("dataset %q: want one of %s", spec, strings.Join(specs, ", "))
 	}
 	k := kinds[i]
-	values, err := url.ParseQuery(query)
+	values := url.Values{}
+	for _, g := range given {
+		values.Add(g.name, g.value)
+	}
 	p := &params{values: values}
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("dataset %q: %w", spec, err)
-	case k.path == "PATH" && path == "":
+	if k.path == "PATH" && path == "" {
 		return nil, fmt.Errorf("dataset %q: want the path of a file, %s:PATH", spec, name)
 	}
 	w := k.workload(path, o, p)

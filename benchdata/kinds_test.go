@@ -207,6 +207,9 @@ func TestOpen(t *testing.T) {
 		"random?input=9":               Prompts{Input: 9, Output: 128, Seed: 7},
 		"random:input=9..9":            Prompts{Input: 9, Output: 128, Seed: 7},
 		"random:lengths=a=b,c.csv":     Drawn{Path: "a=b,c.csv", Seed: 7},
+		"random:lengths=c++ %2B&d.csv": Drawn{Path: "c++ %2B&d.csv", Seed: 7},
+		"random?lengths=c++%20%26.csv": Drawn{Path: "c++ &.csv", Seed: 7},
+		"mmlu:c++.csv?subject=a+b%2B":  Answered{Set: SetMMLU, Path: "c++.csv", Subject: "a b+", Seed: 7},
 		"random: prefix=9, output=4":   Prompts{Input: 512, Output: 4, SharedPrefix: 9, Seed: 7},
 		"lines:a,output=4?output=5":    Questions{Format: Lines, Path: "a,output=4", Output: 5, FixedOutput: true, Seed: 7},
 		"random-vllm?ratio=0.5":        Random{Rules: VLLM, Ratio: 0.5, Seed: 7},
@@ -287,6 +290,8 @@ func TestSeparate(t *testing.T) {
 		{"mooncake:a,b?from=1m&input=5&speed=2", "mooncake:a,b?from=1m&speed=2", "map[input:5]"},
 		{"mooncake:a?from=10m&for=5m", "mooncake:a?from=10m&for=5m", "map[]"},
 		{"sharegpt:", "sharegpt:", "map[]"},
+		{"mmlu:c++.csv?subject=a+b%2B%26%25&input=5", "mmlu:c++.csv?subject=a+b%2B%26%25", "map[input:5]"},
+		{"random:lengths=c++ %2B&d.csv", "random?lengths=c++ %252B%26d.csv", "map[]"},
 		{"nothing:input=5", "nothing:input=5", "map[]"},
 		{"random:input=mix(3*64,1*normal(9,2)),prefix=3,output=gamma(5,2,1..9)", "random?prefix=3", "map[input:mix(3*64,1*normal(9,2)) output:gamma(5,2,1..9)]"},
 	} {
