@@ -463,7 +463,7 @@ func TestProcessFromConfig(t *testing.T) {
 		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a\nLLMBENCH_TEMPLATES=no/such": "LLMBENCH_TEMPLATES=no/such: want a comma list of files, like nginx.conf or {out}/nginx.conf",
 		"LLMBENCH_BACKEND=process":                                                 "LLMBENCH_BACKEND=process: want the command to start in LLMBENCH_COMMAND",
 		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a &":                           "LLMBENCH_COMMAND=[not shown]: no command before or after an &",
-		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a | b":                         "LLMBENCH_COMMAND=[not shown]: the word |; no shell reads the command",
+		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a | b":                         "LLMBENCH_COMMAND=[not shown]: | outside of quotation marks, and no shell reads the command: want sh -c '…'",
 		"LLMBENCH_BACKEND=process\nLLMBENCH_COMMAND=a\nLLMBENCH_READY=sometime":    "LLMBENCH_READY=sometime: want a path like /health, a time like 5m, or both",
 	} {
 		_, err := backends.ParseConfig(strings.Split(environ, "\n"))

@@ -40,13 +40,13 @@ func readProcess(r *env.Reader, c *Config) {
 // assignment matches the assignment of an environment variable before a command.
 var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
-// shellOnly are words that only a shell understands.
-var shellOnly = []string{"&&", "||", "|", ";", ">", ">>", "<", "2>&1"}
-
 // parseCommand parses commands in a subset of shell syntax: words, assignments of environment variables
 // before a command, and & between programs that run at the same time. The last program is the server.
 func parseCommand(v string) ([]Program, error) {
 	words, err := shellquote.Split(v)
+	if err == nil {
+		err = env.NoShell(v, "&")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +56,6 @@ func parseCommand(v string) ([]Program, error) {
 		switch {
 		case word == "&":
 			all = append(all, Program{})
-		case slices.Contains(shellOnly, word):
-			return nil, env.Reason("the word " + word + "; no shell reads the command: want sh -c '…'")
 		case len(p.Command) == 0 && assignment.MatchString(word):
 			name, value, _ := strings.Cut(word, "=")
 			if p.Env == nil {

@@ -74,6 +74,32 @@ func Full(v string) (string, error) {
 	return Text(strings.TrimSpace(v))
 }
 
+// shellOperators are what only a shell understands, the longer ones first.
+var shellOperators = []string{"&&", "||", "$(", "|", ";", "&", ">", "<", "`"}
+
+// NoShell returns a [Reason] if a command has an operator of a shell outside of quotation marks, such as &&, because no
+// shell reads the command. Operators in allowed have another meaning.
+func NoShell(command string, allowed ...string) error {
+	var quote byte // the quotation mark that began, or 0
+	for i := 0; i < len(command); i++ {
+		switch c := command[i]; {
+		case c == '\\' && quote != '\'':
+			i++
+		case quote == c:
+			quote = 0
+		case quote != 0:
+		case c == '\'' || c == '"':
+			quote = c
+		default:
+			at := slices.IndexFunc(shellOperators, func(o string) bool { return strings.HasPrefix(command[i:], o) })
+			if at >= 0 && !slices.Contains(allowed, shellOperators[at]) {
+				return Reason(shellOperators[at] + " outside of quotation marks, and no shell reads the command: want sh -c '…'")
+			}
+		}
+	}
+	return nil
+}
+
 // Folder accepts the path of an existing folder, and returns the path as an absolute path.
 func Folder(v string) (string, error) {
 	info, err := os.Stat(v)

@@ -121,3 +121,35 @@ func FuzzParsers(f *testing.F) {
 		}
 	})
 }
+
+func TestNoShell(t *testing.T) {
+	for command, operator := range map[string]string{
+		"x -a=b {port} 'c d'":         "",
+		`sh -c 'x && y | z >a 2>&1'`:  "",
+		`sh -c "x; y" "it's" a\;b \&`: "",
+		`a "\";"`:                     "",
+		"x && y":                      "&&",
+		"x&&y":                        "&&",
+		"x || y":                      "||",
+		"x 'a' | y":                   "|",
+		"x; y":                        ";",
+		"x >a":                        ">",
+		"x <a":                        "<",
+		"x 2>&1":                      ">",
+		"x & y":                       "&",
+		"x $(y)":                      "$(",
+		"x `y`":                       "`",
+		`x 'a\' && y`:                 "&&",
+		`x "a\\" && y`:                "&&",
+		`x\`:                          "",
+	} {
+		err := NoShell(command)
+		if operator == "" {
+			assert.NilError(t, err, command)
+			continue
+		}
+		assert.Error(t, err, operator+" outside of quotation marks, and no shell reads the command: want sh -c '…'")
+	}
+	assert.NilError(t, NoShell("x & y", "&"))
+	assert.ErrorContains(t, NoShell("x && y", "&"), "&& outside")
+}

@@ -77,7 +77,7 @@ func parse(variable string) func(text string) (Hook, error) {
 		}
 		h := Hook{variable: variable, command: text}
 		if !slices.Contains(methods, words[0]) {
-			return h, nil
+			return h, env.NoShell(text)
 		}
 		if len(words) < 2 || len(words) > 3 || !strings.HasPrefix(words[1], "/") {
 			return Hook{}, errRequest

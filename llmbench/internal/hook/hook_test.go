@@ -17,6 +17,7 @@ func TestRead(t *testing.T) {
 		"POST /start_profile":                 "POST /start_profile",
 		`POST /v1/reset?key=secret '{"a":1}'`: "POST /v1/reset",
 		"POSTER /x":                           "POSTER",
+		"POST /x?a=1&b=2":                     "POST /x",
 	} {
 		r := env.NewReader([]string{"LLMBENCH_AFTER_PASS=" + value})
 		p := ReadFrom(r)
@@ -32,6 +33,7 @@ func TestRead(t *testing.T) {
 		"POST":          string(errRequest),
 		"POST x":        string(errRequest),
 		"POST /x {} {}": string(errRequest),
+		"x && y":        "LLMBENCH_AFTER_PASS=x && y: && outside of quotation marks, and no shell reads the command: want sh -c '…'",
 	} {
 		r := env.NewReader([]string{"LLMBENCH_AFTER_PASS=" + value})
 		ReadFrom(r)
