@@ -92,7 +92,7 @@ func ReadFrom(r *env.Reader) Config {
 	env.Read(r, &c.ModelsDir, "LLMBENCH_MODELS_DIR", env.Folder, "a folder of this machine")
 	env.Read(r, &c.Quant, "LLMBENCH_QUANT", env.Text, "a quantization in the server's words, like awq or Q4_K_M")
 	env.Read(r, &c.Revision, "LLMBENCH_REVISION", env.Text, "a branch, a tag or a commit of the model on the Hugging Face Hub")
-	env.Read(r, &c.Template, "LLMBENCH_CHAT_TEMPLATE", env.Text, "a file of this machine with a chat template")
+	env.Read(r, &c.Template, "LLMBENCH_CHAT_TEMPLATE", env.File, "a file of this machine with a chat template")
 	env.Read(r, &c.TrustCode, "LLMBENCH_TRUST_REMOTE_CODE", strconv.ParseBool, "true or false")
 	env.Read(r, &c.Offline, "LLMBENCH_OFFLINE", strconv.ParseBool, "true or false")
 	env.Read(r, &c.Mock, "LLMBENCH_MOCK", parseMock, "a profile's name or a JSON file, a speed above 0 like speed=4, or both: default,speed=4")

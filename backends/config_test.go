@@ -2,6 +2,8 @@ package backends
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,6 +17,8 @@ import (
 
 func TestParseConfig(t *testing.T) {
 	folder := t.TempDir()
+	template := filepath.Join(folder, "a.jinja")
+	assert.NilError(t, os.WriteFile(template, nil, 0o600))
 	for _, tt := range []struct {
 		environ []string
 		want    Config
@@ -29,9 +33,9 @@ func TestParseConfig(t *testing.T) {
 		{
 			[]string{"LLMBENCH_BACKEND=vllm, tgi", "LLMBENCH_IMAGE=a/b:1", `LLMBENCH_ARGS=--seed 0 --x '{"a": 1}'`, "LLMBENCH_GPUS=0,1",
 				"LLMBENCH_MODELS_DIR=" + folder, "LLMBENCH_QUANT=awq", "LLMBENCH_API_KEY=k",
-				"LLMBENCH_REVISION=v1", "LLMBENCH_CHAT_TEMPLATE=a.jinja", "LLMBENCH_TRUST_REMOTE_CODE=1", "LLMBENCH_OFFLINE=true"},
+				"LLMBENCH_REVISION=v1", "LLMBENCH_CHAT_TEMPLATE=" + template, "LLMBENCH_TRUST_REMOTE_CODE=1", "LLMBENCH_OFFLINE=true"},
 			Config{Backends: []string{"vllm", "tgi"}, Name: "url", Dialect: dialect.OpenAIChat{}, Image: "a/b:1",
-				Args: []string{"--seed", "0", "--x", `{"a": 1}`}, GPUs: "0,1", ModelsDir: folder, Quant: "awq", Revision: "v1", Template: "a.jinja", TrustCode: true, Offline: true, APIKey: env.NewSecret("k")},
+				Args: []string{"--seed", "0", "--x", `{"a": 1}`}, GPUs: "0,1", ModelsDir: folder, Quant: "awq", Revision: "v1", Template: template, TrustCode: true, Offline: true, APIKey: env.NewSecret("k")},
 		},
 		{
 			[]string{"LLMBENCH_MOCK=a.json,speed=2.5", "LLMBENCH_BACKEND=mock", "LLMBENCH_HTTP=2"},
@@ -141,6 +145,13 @@ func TestParseConfigErrors(t *testing.T) {
 		assert.ErrorContains(t, err, tt.want)
 		assert.Assert(t, !strings.Contains(err.Error(), "secret"), "%v", err)
 	}
+}
+
+// TestMissingProgram checks that a missing program is told before another server is measured.
+func TestMissingProgram(t *testing.T) {
+	c := Config{Backends: []string{"mock", processName}, Command: []Program{{Command: []string{"no-such-program-anywhere"}}}}
+	_, err := FromConfig(c, nil)
+	assert.ErrorContains(t, err, `LLMBENCH_COMMAND: process: exec: "no-such-program-anywhere": executable file not found in `)
 }
 
 // TestList checks what is printed for LLMBENCH_BACKEND=list and for an unknown name.

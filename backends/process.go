@@ -17,6 +17,7 @@ import (
 
 	"github.com/kballard/go-shellquote"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/program"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
@@ -143,7 +144,7 @@ func (p Process) Start(tb testing.TB) llmbench.Target {
 			return reached{}, fmt.Errorf("%s: only this machine can reach it, and these shards are %w; start the server, and set LLMBENCH_URL in all shards", p.name(), err)
 		}
 		p, err := p.withTemplates()
-		if err != nil {
+		if err = cmp.Or(err, p.find()); err != nil {
 			return reached{}, err
 		}
 		r = newStarted(p, tb)
@@ -216,6 +217,22 @@ func (p Process) check() error {
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%s: %w", p.name(), err)
+	}
+	return nil
+}
+
+// find returns an error if this machine lacks one of the programs, so that it is missed before the first one is started.
+// Programs whose path has a placeholder other than {out} are looked for when they start.
+func (p Process) find() error {
+	for _, one := range p.programs() {
+		command := slices.Clone(one.Command)
+		command[0] = strings.ReplaceAll(command[0], "{out}", p.Out)
+		if strings.Contains(command[0], "{") {
+			continue
+		}
+		if err := program.Find(program.Command{Args: command, Dir: one.Dir}); err != nil {
+			return fmt.Errorf("%s: %w", p.name(), err)
+		}
 	}
 	return nil
 }

@@ -326,12 +326,13 @@ func TestProcessErrors(t *testing.T) {
 		want    []string
 	}{
 		"no command":         {backends.Process{}, []string{"process: program 1 has no Command"}},
-		"no such program":    {backends.Process{Program: backends.Program{Command: []string{"no-such-program-anywhere"}}}, []string{"process: running: exec: ", "not found"}},
+		"no such program":    {backends.Process{Program: backends.Program{Command: []string{"no-such-program-anywhere"}}}, []string{"process: exec: ", "not found"}},
+		"no second program":  {backends.Process{Program: backends.Program{Command: []string{"no-such-program-anywhere"}}, Beside: []backends.Program{secret}}, []string{"process: exec: ", "not found"}},
 		"dies at start":      {backends.Process{Program: secret}, []string{"the program ended: exit status 3", "last lines of its log:\n    error loading model: no such file, with key [redacted]"}},
 		"wrong port":         {backends.Process{Program: program(t, "wrong port"), Ready: backends.Deadlines{Port: soon}}, []string{"process: port: not within 5s: nothing listens on port ", "which {port} stands for: connection refused"}},
 		"what stands first":  {backends.Process{Program: program(t, "gateway", "{upstream}"), Beside: []backends.Program{secret}}, []string{"process: program 1: port: program 1 ended: exit status 3", "program 1: error loading model"}},
 		"no folder":          {backends.Process{Program: backends.Program{Command: []string{"{out}/server"}}}, []string{"process: program 1 names {out}, and no folder is set (Process.Out, LLMBENCH_BUILD)"}},
-		"no upstream":        {backends.Process{Program: backends.Program{Command: []string{"a"}, Files: map[string]string{"x": "{upstream-url}"}}}, []string{"process: program 1 names {upstream}, and there is none: no program is started before it (Process.Beside), and no server is named (Process.Upstream, LLMBENCH_DIRECT)"}},
+		"no upstream":        {backends.Process{Program: backends.Program{Command: []string{"true"}, Files: map[string]string{"x": "{upstream-url}"}}}, []string{"process: program 1 names {upstream}, and there is none: no program is started before it (Process.Beside), and no server is named (Process.Upstream, LLMBENCH_DIRECT)"}},
 		"a wrong upstream":   {backends.Process{Program: backends.Program{Command: []string{"a"}}, Upstream: "127.0.0.1:8000"}, []string{"process: Upstream: want a base URL like http://127.0.0.1:8000"}},
 		"a file outside":     {backends.Process{Program: backends.Program{Command: []string{"a"}, Files: map[string]string{"../a": ""}}}, []string{`process: program 1: file "../a": want a path in {dir}, like proxy.conf`}},
 		"no template":        {backends.Process{Program: backends.Program{Command: []string{"a"}, Templates: []string{"no/such.cfg"}}}, []string{"process: template: open no/such.cfg: no such file or directory"}},

@@ -2,8 +2,6 @@ package backends
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -77,14 +75,7 @@ func parseTemplate(v string) (string, error) {
 	if strings.Contains(v, "{out}") {
 		return v, nil
 	}
-	info, err := os.Stat(v)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", errors.New("not a file")
-	}
-	return filepath.Abs(v)
+	return env.File(v)
 }
 
 // parseReady reads a path, a time, or both.

@@ -30,7 +30,11 @@ func FromConfig(c Config, launch func(Server) Backend) ([]Named, error) {
 			m.Model, m.Dialect, m.Body, m.HTTP = c.Model, c.Dialect, []byte(c.Body.Reveal()), c.HTTP
 			all = append(all, Named{name, m})
 		case name == processName:
-			all = append(all, Named{c.Name, processFrom(c)})
+			p := processFrom(c)
+			if err := p.find(); err != nil && len(c.Backends) > 1 { // otherwise Start says so before it starts anything
+				return nil, fmt.Errorf("LLMBENCH_COMMAND: %w", err)
+			}
+			all = append(all, Named{c.Name, p})
 		case name == "list":
 			return nil, fmt.Errorf("LLMBENCH_BACKEND=%s: nothing is measured; the servers are:\n%s", selected, List())
 		case !known:

@@ -32,7 +32,7 @@ func TestHooks(t *testing.T) {
 		{name: "it fails before", before: "sh -c 'echo no such profiler; exit 3'", after: "POST /stop_profile",
 			asked: "/v1/chat/completions", failed: "before it: LLMBENCH_BEFORE_PASS: exit status 3: no such profiler"},
 		{name: "it fails after", after: "POST /nothing", asked: "/v1/chat/completions /nothing", failed: "LLMBENCH_AFTER_PASS: POST /nothing: HTTP status 404: not here"},
-		{name: "no such program", before: "/no/such/program", asked: "/v1/chat/completions", failed: "LLMBENCH_BEFORE_PASS: fork/exec /no/such/program: no such file or directory"},
+		{name: "no such program", before: "/no/such/program{pass}", asked: "/v1/chat/completions", failed: "LLMBENCH_BEFORE_PASS: fork/exec /no/such/program0: no such file or directory"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			mock, err := mockserver.New(mockserver.Config{})

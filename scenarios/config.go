@@ -51,7 +51,7 @@ func parseOwn(r *env.Reader) config {
 		Seed:        1,
 	}}
 	stream := true
-	env.Read(r, &c.TokenizerFile, "LLMBENCH_TOKENIZER", env.Text, "a tokenizer.json file, or the URL of a server with /tokenize")
+	env.Read(r, &c.TokenizerFile, "LLMBENCH_TOKENIZER", parseTokenizer, "a tokenizer.json file, or the URL of a server with /tokenize")
 	env.Read(r, &c.Full, "LLMBENCH_FULL", env.Full, "1, 0 or the name of a published experiment")
 	env.Read(r, &c.Data, "LLMBENCH_DATA", env.Folder, "a folder of this machine")
 	env.Read(r, &c.Answers, "LLMBENCH_ANSWERS", env.Text, "a file of answers, or a new file in a folder of this machine")
@@ -100,6 +100,14 @@ func parseOwn(r *env.Reader) config {
 		r.Errorf("LLMBENCH_CANCEL=%v: with LLMBENCH_STREAM=false there are no deltas: want a time", c.Cancel)
 	}
 	return c
+}
+
+// parseTokenizer accepts the path of an existing file, or the URL of a server.
+func parseTokenizer(v string) (string, error) {
+	if isServer(v) {
+		return v, nil
+	}
+	return env.File(v)
 }
 
 // withRate returns o with what LLMBENCH_RATE has: rates or stages, and at most the burstiness after them.

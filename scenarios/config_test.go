@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -69,17 +71,20 @@ func TestParseConfig(t *testing.T) {
 // TestParseFull checks LLMBENCH_FULL, LLMBENCH_DATA and LLMBENCH_TOKENIZER.
 func TestParseFull(t *testing.T) {
 	folder := t.TempDir()
+	file := filepath.Join(folder, "t.json")
+	assert.NilError(t, os.WriteFile(file, nil, 0o600))
 	for value, want := range map[string]string{"": "", "1": "1", "true": "1", "0": "", "D11": "D11", " D11 ": "D11"} {
-		c, err := parseConfig([]string{"LLMBENCH_FULL=" + value, "LLMBENCH_DATA=" + folder, "LLMBENCH_URL=http://x", "LLMBENCH_TOKENIZER=t.json"})
+		c, err := parseConfig([]string{"LLMBENCH_FULL=" + value, "LLMBENCH_DATA=" + folder, "LLMBENCH_URL=http://x", "LLMBENCH_TOKENIZER=" + file})
 		assert.NilError(t, err, "LLMBENCH_FULL=%s", value)
 		assert.Equal(t, c.Full, want, "LLMBENCH_FULL=%s", value)
 		assert.Equal(t, c.Data, folder)
-		assert.Equal(t, c.TokenizerFile, "t.json")
+		assert.Equal(t, c.TokenizerFile, file)
 	}
 }
 
 func TestParseConfigErrors(t *testing.T) {
 	for _, tt := range []struct{ environ, want string }{
+		{"LLMBENCH_TOKENIZER=/no/such/file", "LLMBENCH_TOKENIZER=/no/such/file: want a tokenizer.json file, or the URL of a server with /tokenize"},
 		{"LLMBENCH_CONCURENCY=8", "LLMBENCH_CONCURENCY: no such variable; the nearest is LLMBENCH_CONCURRENCY"},
 		{"LLMBENCH_CONCURRENCY=0", "LLMBENCH_CONCURRENCY=0: want a comma list of different whole numbers, at least 1"},
 		{"LLMBENCH_CONCURRENCY=1,x", "LLMBENCH_CONCURRENCY=1,x: want"},

@@ -194,3 +194,15 @@ func TestServeEnvironment(t *testing.T) {
 		assert.DeepEqual(t, tt.o.withEnvironment(c).withServeDefaults(), want)
 	}
 }
+
+// TestMissingDataset checks that a missing file is told before a server is started.
+func TestMissingDataset(t *testing.T) {
+	for spec, want := range map[string]string{
+		"sharegpt:no/such?output=5":    "LLMBENCH_DATASET: sharegpt: open no/such: ",
+		"random:lengths=no/such++.csv": "LLMBENCH_DATASET: random: open no/such++.csv: ",
+		"mooncake:no/such.jsonl":       "LLMBENCH_DATASET: mooncake: open no/such.jsonl: ",
+		"openqa:no/such?/file?min=3":   "LLMBENCH_DATASET: openqa: open no/such?/file: ",
+	} {
+		assert.ErrorContains(t, scenario("Serve").Check(Options{Dataset: spec}), want)
+	}
+}

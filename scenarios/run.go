@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -115,8 +116,28 @@ func (sc Scenario) checkDataset(o Options) error {
 	if o.Dataset == "" || !slices.Contains(sc.reads, "LLMBENCH_DATASET") {
 		return nil
 	}
-	_, err := (server{options: o}).dataset(0, 0)
-	return err
+	if _, err := (server{options: o}).dataset(0, 0); err != nil {
+		return err
+	}
+	return findDataset(o.Dataset)
+}
+
+// findDataset returns an error if the file of a data set cannot be opened, so that it is missed before a server is started.
+func findDataset(dataset string) error {
+	_, values, err := benchdata.Separate(dataset, "lengths")
+	path := pathOf(dataset)
+	if i := strings.LastIndexByte(path, '?'); i >= 0 {
+		path = path[:i]
+	}
+	path = cmp.Or(path, values["lengths"])
+	if err != nil || path == "" {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("LLMBENCH_DATASET: %s: %w", kindOf(dataset), err)
+	}
+	return f.Close()
 }
 
 // takesDataset returns an error if the scenario reads data sets, but not this one, or not one of its parameters.

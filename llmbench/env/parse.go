@@ -112,6 +112,18 @@ func Folder(v string) (string, error) {
 	return filepath.Abs(v)
 }
 
+// File accepts the path of an existing file that is no folder, and returns the path as an absolute path.
+func File(v string) (string, error) {
+	info, err := os.Stat(v)
+	if err != nil {
+		return "", err
+	}
+	if info.IsDir() {
+		return "", errors.New("a folder")
+	}
+	return filepath.Abs(v)
+}
+
 // AtLeast returns a parser of whole numbers that are at least the given number.
 func AtLeast(least int) func(string) (int, error) {
 	return func(v string) (int, error) {

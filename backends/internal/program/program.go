@@ -61,6 +61,12 @@ func Start(c Command) (*Program, error) {
 	return p, nil
 }
 
+// Find returns an error if the program's executable is not found, as [Start] would.
+func Find(c Command) error {
+	_, err := find(c)
+	return err
+}
+
 // find returns the path of the program's executable. A name without a separator is searched for in PATH,
 // and a relative path is relative to the working directory of the command.
 func find(c Command) (string, error) {

@@ -37,6 +37,23 @@ func ReadFrom(r *env.Reader) (p Pair) {
 	return p
 }
 
+// Find returns an error if this machine lacks the program of a command. A path with {benchmark} or {pass} is looked for when
+// the command runs.
+func (p Pair) Find() error {
+	var errs []error
+	for _, h := range []Hook{p.Before, p.After} {
+		if h.command == "" {
+			continue
+		}
+		if name := h.words()[0]; name == (Place{}).fill(name) {
+			if _, err := exec.LookPath(name); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", h.variable, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Settings returns the configuration lines of results with hooks: the request without its query, or the name of the program.
 func (p Pair) Settings() map[string]string {
 	all := map[string]string{}

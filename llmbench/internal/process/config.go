@@ -59,5 +59,10 @@ func parseConfig(r *env.Reader) Config {
 	env.Read(r, &c.Report, "LLMBENCH_REPORT", env.Text, "a file for the page, or an address at which it is shown")
 	c.Hooks = hook.ReadFrom(r)
 	c.Shards = shard.ReadFrom(r)
+	if c.Shards.Index == 0 { // which alone runs them
+		if err := c.Hooks.Find(); err != nil {
+			r.Errorf("%v", err)
+		}
+	}
 	return c
 }

@@ -29,13 +29,15 @@ func TestParseConfig(t *testing.T) {
 
 func TestParseConfigErrors(t *testing.T) {
 	for entry, want := range map[string]string{
-		"LLMBENCH_OUT= ":              "LLMBENCH_OUT= : want a folder",
-		"LLMBENCH_UNITS=some":         "LLMBENCH_UNITS=some: want core or all",
-		"LLMBENCH_PROGRESS=stderr":    "LLMBENCH_PROGRESS=stderr: want auto, tty or none",
-		"LLMBENCH_CLIENT_BOUND=maybe": "LLMBENCH_CLIENT_BOUND=maybe: want fail, withhold or report",
-		"LLMBENCH_PRICE=2.49":         "LLMBENCH_PRICE=2.49: want a price of an hour of the server, such as 2.49/h",
-		"LLMBENCH_BEFORE_PASS=POST x": `LLMBENCH_BEFORE_PASS=POST x: want a path of the server behind the method, and at most a body behind it, as in POST /path '{"a":1}'`,
-		"LLMBENCH_UNIT=all":           "LLMBENCH_UNIT: no such variable; the nearest is LLMBENCH_UNITS",
+		"LLMBENCH_OUT= ":                                   "LLMBENCH_OUT= : want a folder",
+		"LLMBENCH_UNITS=some":                              "LLMBENCH_UNITS=some: want core or all",
+		"LLMBENCH_PROGRESS=stderr":                         "LLMBENCH_PROGRESS=stderr: want auto, tty or none",
+		"LLMBENCH_CLIENT_BOUND=maybe":                      "LLMBENCH_CLIENT_BOUND=maybe: want fail, withhold or report",
+		"LLMBENCH_PRICE=2.49":                              "LLMBENCH_PRICE=2.49: want a price of an hour of the server, such as 2.49/h",
+		"LLMBENCH_BEFORE_PASS=POST x":                      `LLMBENCH_BEFORE_PASS=POST x: want a path of the server behind the method, and at most a body behind it, as in POST /path '{"a":1}'`,
+		"LLMBENCH_AFTER_PASS=no-such-program-anywhere":     `LLMBENCH_AFTER_PASS: exec: "no-such-program-anywhere": executable file not found in $PATH`,
+		"LLMBENCH_AFTER_PASS=/no/such/program {benchmark}": "LLMBENCH_AFTER_PASS: exec: \"/no/such/program\": stat /no/such/program: no such file or directory",
+		"LLMBENCH_UNIT=all":                                "LLMBENCH_UNIT: no such variable; the nearest is LLMBENCH_UNITS",
 	} {
 		assert.Error(t, env.Check([]string{entry}), want)
 	}
