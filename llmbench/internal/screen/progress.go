@@ -15,6 +15,7 @@ type Canvas interface {
 	io.Writer
 	Width() int  // in columns
 	Draws() bool // a line can be drawn again
+	Logs() bool  // it is no terminal, so that lines stay
 }
 
 // A Pass describes a pass whose progress is shown.
@@ -40,8 +41,8 @@ func (p Pass) what() string {
 	return fmt.Sprintf("pass %d", p.Number)
 }
 
-// Show shows the progress of p on a screen until stop is called. If on is nil, it shows nothing. If verbose
-// is true, it logs the progress every ten seconds instead.
+// Show shows the progress of p on a screen until stop is called: as a bar, or in a line now and then if the screen is no
+// terminal. If on is nil, it shows nothing. If verbose is true, it logs the progress every ten seconds instead.
 func (p Pass) Show(on Canvas, verbose bool, logf func(format string, args ...any)) (stop func()) {
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
@@ -57,6 +58,8 @@ func (p Pass) Show(on Canvas, verbose bool, logf func(format string, args ...any
 				}
 			})
 		})
+	case on != nil && on.Logs():
+		wg.Go(func() { p.log(on, quit) })
 	case on != nil:
 		wg.Go(func() { p.draw(on, quit) })
 	}
@@ -165,6 +168,32 @@ func (p Pass) drawTime(on Canvas, quit <-chan struct{}) {
 	})
 	if on.Draws() {
 		clear()
+	}
+}
+
+// firstLine is after which time log writes its first line.
+const firstLine = 30 * time.Second
+
+// log writes how many requests have ended after firstLine, and again each time that the pass has taken twice as long. It
+// says so if none has ended since the line before.
+func (p Pass) log(on io.Writer, quit <-chan struct{}) {
+	began, last, since := time.Now(), 0, time.Duration(0)
+	for at := firstLine; ; at *= 2 {
+		select {
+		case <-quit:
+			return
+		case <-time.After(time.Until(began.Add(at))):
+		}
+		ended, of := p.Ended(), fmt.Sprintf(" of %d", p.Requests)
+		text := fmt.Sprintf(" requests have ended after %v", at)
+		if p.For > 0 {
+			of, text = "", text+fmt.Sprintf(" of %v", p.For)
+		}
+		if ended == last {
+			text += fmt.Sprintf(", none in the last %v: LLMBENCH_TIMEOUT limits the time of a request", at-since)
+		}
+		fmt.Fprintf(on, "%s %s: %d%s%s\n", Short(p.Benchmark), p.what(), ended, of, text)
+		last, since = ended, at
 	}
 }
 

@@ -27,6 +27,33 @@ type canvas struct {
 
 func (s *canvas) Width() int  { return s.width }
 func (s *canvas) Draws() bool { return !s.background }
+func (s *canvas) Logs() bool  { return s.width == 0 }
+
+// TestLog checks what a screen that is no terminal says of a pass that takes long.
+func TestLog(t *testing.T) {
+	for _, c := range []struct {
+		pass Pass
+		want string
+	}{
+		{Pass{Benchmark: "BenchmarkA/concurrency=8", Number: Warmup, Requests: 90}, "A concurrency=8 warm-up: 30 of 90 requests have ended after 30s\n" +
+			"A concurrency=8 warm-up: 60 of 90 requests have ended after 1m0s\n" +
+			"A concurrency=8 warm-up: 63 of 90 requests have ended after 2m0s\n" +
+			"A concurrency=8 warm-up: 63 of 90 requests have ended after 4m0s, none in the last 2m0s: LLMBENCH_TIMEOUT limits the time of a request\n"},
+		{Pass{Benchmark: "BenchmarkA", Requests: 90, For: time.Hour}, "A pass 0: 30 requests have ended after 30s of 1h0m0s\n" +
+			"A pass 0: 60 requests have ended after 1m0s of 1h0m0s\n" +
+			"A pass 0: 63 requests have ended after 2m0s of 1h0m0s\n" +
+			"A pass 0: 63 requests have ended after 4m0s of 1h0m0s, none in the last 2m0s: LLMBENCH_TIMEOUT limits the time of a request\n"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began, out := time.Now(), &canvas{}
+			c.pass.Ended = func() int { return min(63, int(time.Since(began)/time.Second)) }
+			stop := c.pass.Show(out, false, nil)
+			time.Sleep(5 * time.Minute)
+			stop()
+			assert.Equal(t, out.String(), c.want)
+		})
+	}
+}
 
 // TestDraw draws a bar for 40 requests, of which ten end each second.
 func TestDraw(t *testing.T) {

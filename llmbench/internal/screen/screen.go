@@ -91,6 +91,9 @@ func (s *Screen) Draws() bool {
 	return s.terminal && os.Getenv("TERM") != "dumb" && foreground(s.file)
 }
 
+// Logs reports whether the screen is no terminal.
+func (s *Screen) Logs() bool { return !s.terminal }
+
 // SharesStdout reports whether standard output is the same terminal.
 func (s *Screen) SharesStdout() bool { return s.terminal && isTerminal(os.Stdout) }
 
