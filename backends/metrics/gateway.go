@@ -53,16 +53,6 @@ func KnownGateways() (names []string) {
 	return names
 }
 
-// gateways returns the kinds of gateways whose metrics these are.
-func (f families) gateways() (kinds []gateway) {
-	for _, k := range gateways {
-		if f.has(k.mark) {
-			kinds = append(kinds, k)
-		}
-	}
-	return kinds
-}
-
 // Observe returns a new [GatewayObserver]. It is the value of [llmbench.Target.ObserveGateway].
 func (g Gateway) Observe() llmbench.Observer { return &GatewayObserver{gateway: g, sum: tally{}} }
 

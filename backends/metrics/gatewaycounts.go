@@ -119,19 +119,6 @@ func (t tally) imbalance(known map[string]int) (greatest float64, ok bool) {
 	return greatest, ok
 }
 
-// imbalanceOf returns the requests for the busiest of n servers / the mean of the n servers. Servers that are not in
-// requests have none. It returns false if there was no request.
-func imbalanceOf(requests []float64, n int) (imbalance float64, ok bool) {
-	all := 0.0
-	for _, r := range requests {
-		all += r
-	}
-	if all == 0 {
-		return 0, false
-	}
-	return slices.Max(requests) * float64(n) / all, true
-}
-
 // Limits of the counters of a pass in the records: their number, and the length of the name of each in bytes.
 const (
 	maxSeries     = 1000

@@ -93,3 +93,13 @@ var gateways = []gateway{
 		},
 	},
 }
+
+// gateways returns the kinds of gateways whose metrics these are.
+func (f families) gateways() (kinds []gateway) {
+	for _, k := range gateways {
+		if f.has(k.mark) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}

@@ -6,9 +6,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
-// retriesUnit is the name of the unit for how often a gateway sent requests again.
-const retriesUnit = "retries/req"
-
 // FiguresOf returns the unit retries/req if the server counts the requests that reach it. If a gateway refused
 // requests itself, fewer may have reached the server than were sent, and the gateway's retries are then unknown.
 func (o *Observer) FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float64 {

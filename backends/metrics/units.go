@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"slices"
+
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -32,4 +34,20 @@ var units = []sample.Unit{
 	{Name: shedUnit, Better: "lower", Core: true, Means: "Requests that a gateway refused because of a limit of their rate, or of overload / requests, by the gateway's counters."},
 	{Name: gatewayHitUnit, Better: "higher", Core: true, Same: "5", Means: "Decisions in which a router chose the server at which it expects the beginning of the prompt in the cache / its decisions, by the router's counters."},
 	{Name: gatewayImbalanceUnit, Better: "lower", Core: true, Means: "Requests for the busiest server behind a gateway / mean requests for a server, by the gateway's counters. 1 is even."},
+}
+
+// retriesUnit is the name of the unit for how often a gateway sent requests again.
+const retriesUnit = "retries/req"
+
+// imbalanceOf returns the requests for the busiest of n servers / the mean of the n servers. Servers that are not in
+// requests have none. It returns false if there was no request.
+func imbalanceOf(requests []float64, n int) (imbalance float64, ok bool) {
+	all := 0.0
+	for _, r := range requests {
+		all += r
+	}
+	if all == 0 {
+		return 0, false
+	}
+	return slices.Max(requests) * float64(n) / all, true
 }

@@ -2,10 +2,8 @@ package chart
 
 import (
 	"encoding/csv"
-	"encoding/xml"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -14,9 +12,6 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
-
-// A group marks the elements that a function draws as a series of an SVG.
-type group func(index int, of func())
 
 // ungrouped draws a series of a picture that has no groups.
 func ungrouped(_ int, of func()) { of() }
@@ -30,11 +25,6 @@ func (p *Panel) draw(c draw.Canvas, s size, log bool, all []*Series, g group) *f
 	f.labels(c)
 	f.notes(c, all, g)
 	return f
-}
-
-// indexOf returns the index of a series in the legend, or -1 if the series has no name.
-func indexOf(all []*Series, s *Series) int {
-	return slices.IndexFunc(all, func(o *Series) bool { return o.Name == s.Name })
 }
 
 // A sheet is the layout of a picture file: a title, rows of panels, and a legend.
@@ -214,11 +204,4 @@ func (p *Panel) name(c *Chart) string {
 		return p.Y.Label
 	}
 	return c.Title
-}
-
-// escape escapes a text for XML and HTML.
-func escape(text string) string {
-	var b strings.Builder
-	xml.EscapeText(&b, []byte(text)) // writing to a Builder never fails
-	return b.String()
 }

@@ -2,8 +2,10 @@ package chart
 
 import (
 	"cmp"
+	"encoding/xml"
 	"image/color"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -115,3 +117,18 @@ func (a *Axis) named() string {
 func (a *Axis) base() string { return cmp.Or(a.Base, a.Unit) }
 
 func (a *Axis) scale() float64 { return cmp.Or(a.Scale, 1) }
+
+// escape escapes a text for XML and HTML.
+func escape(text string) string {
+	var b strings.Builder
+	xml.EscapeText(&b, []byte(text)) // writing to a Builder never fails
+	return b.String()
+}
+
+// A group marks the elements that a function draws as a series of an SVG.
+type group func(index int, of func())
+
+// indexOf returns the index of a series in the legend, or -1 if the series has no name.
+func indexOf(all []*Series, s *Series) int {
+	return slices.IndexFunc(all, func(o *Series) bool { return o.Name == s.Name })
+}
