@@ -354,8 +354,8 @@
 //     of a benchmark, unless its key is in [Ignored] or Options.Ignore;
 //   - the medians of a unit with same= differ by more than its tolerance;
 //   - ignored keys put several benchmarks into one row;
-//   - a value is NaN or infinite, or a gated value is negative, or the median of the old
-//     values is 0 and higher is better;
+//   - a value is NaN or infinite, or, unless the margin is an amount, a gated value is negative, or the median of the
+//     old values is 0 and higher is better;
 //   - Unit lines contradict each other, or a margin, direction or tolerance is invalid;
 //   - there are too few samples;
 //   - no unit is gated, and the results have no unit with a default margin;

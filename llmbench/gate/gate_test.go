@@ -175,7 +175,7 @@ func TestProblems(t *testing.T) {
 			[]string{"A-2 ns/op: cannot judge: the unit is in all 6 old and 5 of 6 new samples, and too few are left: want more samples"}},
 		{gateOp, good, runs(6, "BenchmarkA-2 1 1 B/op"), []string{"old:3: A-2 ns/op: missing in new (benchgate -removed=allow accepts that)"}},
 		{"Unit tok/s better=higher gate=5%", runs(6, "BenchmarkA 1 0 tok/s"), runs(6, "BenchmarkA 1 1 tok/s"),
-			[]string{"old:3: A tok/s: the median is 0, and higher is better: want more; a budget, min=, needs no old values"}},
+			[]string{"old:3: A tok/s: the median is 0, and higher is better: want more, or a margin that is an amount, such as gate=3; a budget, min=, needs no old values"}},
 		{gateOp, run("BenchmarkA-2 1 1 ns/op", "BenchmarkA-2 1 1 ns/op 1 B/op") + good, good,
 			[]string{"old:3: A-2: 2 results of one process are one observation: want each sample from a fresh process (benchgate -one-start counts them all)"}},
 		{gateOp, runs(3, "BenchmarkA 1 1 ns/op"), runs(3, "BenchmarkA 1 1 ns/op"),
@@ -323,7 +323,7 @@ func TestMoves(t *testing.T) {
 		{"large", side(4, 1), side(4, 2), []string{"A x: +100.00%, changed: 1.002k to 2.003k"}},
 		{"small", side(6, 1), side(6, 1.09), nil},
 		{"to 0", side(6, 1), side(6, 0), []string{"A x: -100.00%, changed: 1.002k to 0"}},
-		{"below 0", side(6, -2), side(6, -1), []string{"A x: changed: -2.005k to -1.002k"}},
+		{"below 0", side(6, -2), side(6, -1), []string{"A x: +1.002k, changed: -2.005k to -1.002k"}},
 		{"noise", side(2, 1) + side(2, 2) + side(2, 4), side(2, 4) + side(2, 2) + side(2, 4), nil},
 		{"too few", side(3, 1), side(3, 2), nil},
 	} {

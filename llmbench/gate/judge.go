@@ -231,16 +231,19 @@ func (p pair) cell(unit string, rule rule, o Options) decide.Cell {
 	case o.NewFirst != nil && p.has(unit) && p.paired(len(o.NewFirst)):
 		c.Old, c.New, c.Rounds = p.complete(unit)
 	}
-	c.Margin, c.Amounts = rule.margin.of(summarize(c.Old).Median, p.negative(unit), unit)
+	negative := p.negative(unit)
+	if c.Margin, c.Amounts = rule.margin.of(summarize(c.Old).Median, negative, unit); !rule.gated {
+		c.Amounts = negative // no change is a share of such values
+	}
 	return c
 }
 
 // row returns the row of a unit of p, without the result of the test.
 func (p pair) row(unit string, rule rule, c decide.Cell) Row {
 	row := Row{Pkg: p.either().pkg, Name: p.either().name, Unit: unit, Better: rule.direction(),
-		Old: p.old.summary(unit), New: p.new.summary(unit), Verdict: NotGated}
+		Old: p.old.summary(unit), New: p.new.summary(unit), Verdict: NotGated, Amounts: c.Amounts}
 	if rule.gated {
-		row.Margin, row.Points, row.Amounts, row.Verdict = &c.Margin, rule.margin.points, c.Amounts, CannotJudge
+		row.Margin, row.Points, row.Verdict = &c.Margin, rule.margin.points, CannotJudge
 		row.Gate = rule.margin.text(unit)
 		switch {
 		case row.Old.N == 0:

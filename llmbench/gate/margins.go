@@ -23,17 +23,20 @@ type UnitNoise struct {
 	Margin float64
 	// AmountNoise is the largest Row.Noise of rows with Row.Amounts, in Unit.
 	AmountNoise float64
-	// Amount is 1.5 times AmountNoise, rounded up to two digits, or the margin of these rows if they have no noise; 0 if
-	// there are none.
+	// Amount is 1.5 times AmountNoise, rounded up to two digits; 0 if there are no such rows. If they have no noise, it is
+	// their margin, or half a percent of the largest median.
 	Amount float64
+	// None says why no margin is recommended: the noise is not known, or so large that the margin would be 100 % or more. ""
+	// if one is.
+	None string
 }
 
-// Noise returns the noise of all units with a direction, in the order of the rows. It omits units whose
-// noise is not known, and units whose noise is so large that the margin would be 100 % or more.
+// Noise returns the noise of all units with a direction, in the order of the rows, except those whose values are
+// proportions, whose noise follows from their counts.
 func (r *Report) Noise() []UnitNoise {
 	var all []UnitNoise
 	for _, row := range r.Rows {
-		if row.Noise == nil || row.Points { // the noise of proportions follows from their counts
+		if row.Better == "" || row.Points {
 			continue
 		}
 		i := slices.IndexFunc(all, func(u UnitNoise) bool { return u.Unit == row.Unit })
@@ -41,17 +44,32 @@ func (r *Report) Noise() []UnitNoise {
 			i = len(all)
 			all = append(all, UnitNoise{Unit: row.Unit, Better: row.Better})
 		}
-		u := &all[i]
-		u.Rows++
-		if row.Amounts {
-			u.AmountNoise = max(u.AmountNoise, *row.Noise)
-			u.Amount = cmp.Or(roundedUp(1.5*u.AmountNoise), *row.Margin)
-			continue
-		}
-		u.Noise = max(u.Noise, *row.Noise)
-		u.Margin = margin(u.Noise)
+		all[i].add(row)
 	}
-	return slices.DeleteFunc(all, func(u UnitNoise) bool { return u.Margin >= 1 })
+	return all
+}
+
+// add adds a row of the unit.
+func (u *UnitNoise) add(row Row) {
+	u.Rows++
+	switch {
+	case row.Noise == nil:
+		u.None = cmp.Or(u.None, "its noise is not known")
+	case row.Amounts:
+		u.AmountNoise = max(u.AmountNoise, *row.Noise)
+		given := max(math.Abs(*row.Old.Median), math.Abs(*row.New.Median)) / 200
+		if row.Margin != nil {
+			given = *row.Margin
+		}
+		if u.Amount = cmp.Or(roundedUp(1.5*u.AmountNoise), max(u.Amount, roundedUp(given))); u.Amount == 0 {
+			u.None = cmp.Or(u.None, "the medians are 0, and the noise is, too")
+		}
+	default:
+		u.Noise = max(u.Noise, *row.Noise)
+		if u.Margin = margin(u.Noise); u.Margin >= 1 {
+			u.None = cmp.Or(u.None, "the noise is too large for a margin of less than 100 %")
+		}
+	}
 }
 
 // margin returns the recommended margin for a unit with the given noise.

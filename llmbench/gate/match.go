@@ -194,8 +194,8 @@ func (m *matcher) checkGated(p pair, unit string) {
 	}
 	switch {
 	case r.margin.points || old == nil || len(p.old.values[unit]) < m.options.Planned:
-	case *old == 0 && r.better > 0:
-		m.problemf(m.old, p.old, unit, "the median is 0, and higher is better: want more; a budget, min=, needs no old values")
+	case *old == 0 && r.better > 0 && !amounts:
+		m.problemf(m.old, p.old, unit, "the median is 0, and higher is better: want more, or a margin that is an amount, such as gate=%s; a budget, min=, needs no old values", exampleOf(unit))
 	case r.better > 0 && amounts && *old > 0 && margin >= *old:
 		m.problemf(m.old, p.old, unit, "the median is %s, and gate= allows %s less: want a margin that is less than the median", amount(*old, unit), r.margin.text(unit))
 	}

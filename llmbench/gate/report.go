@@ -109,7 +109,7 @@ type Row struct {
 	Margin *float64 `json:"margin"`           // the share of the old value by which new may be worse; nil if the row is not gated
 	// Gate is the margin as the Unit line states it, such as "5%" or "5% or 500.0µs".
 	Gate string `json:"gate,omitempty"`
-	// Amounts says that the margin is an amount. Margin, Change, Bound, Detectable and Noise are then differences of
+	// Amounts says that the margin is an amount, or that the row is not gated and has negative values. Margin, Change, Bound, Detectable and Noise are then differences of
 	// values, in Unit.
 	Amounts bool `json:"amounts,omitempty"`
 	// Points says that values are percentages of observations, and that counts of observations are

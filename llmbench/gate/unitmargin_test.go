@@ -45,6 +45,10 @@ func TestAmounts(t *testing.T) {
 		{"10", "output-tok/s", "higher", 500, 480, "regression: output tokens per second, A: -20.00 (margin 10.00)", "may be 10.00 worse"},
 		{"600", "output-tok/s", "higher", 500, 480, "cannot judge: old:3: A output-tok/s: the median is 500.0, and gate= allows 600.0 less: want a margin that is less than the median", ""},
 		{"2ms", "added-ttft-ms", "lower", 0, 2.6, "regression: added to the first token, A: +2.600ms (margin 2.000ms)", ""},
+		{"2", "x", "higher", 0, -3, "regression: A x: -3.000 (margin 2.000)", ""},
+		{"2", "x", "higher", 0, -1, "pass", ""},
+		{"2%,2", "x", "higher", 0, 1, "pass", ""},
+		{"2%", "x", "higher", 0, 1, "cannot judge: old:3: A x: the median is 0, and higher is better: want more, or a margin that is an amount, such as gate=3", ""},
 		{"2ms", "x", "lower", 1, 1, "cannot judge: units:1: unit x: gate=2ms: want a percentage from 0% to less than 100%, percentage points such as 2pp, an amount such as 3, 5%,3 for the larger of both, or none", ""},
 		{"2ms,3ms", "x-ns", "lower", 1, 1, "cannot judge: units:1: unit x-ns: gate=2ms,3ms: want a percentage from 0% to less than 100%, percentage points such as 2pp, an amount such as 0.5ms, 5%,0.5ms for the larger of both, or none", ""},
 		{"2%,3%", "x-ns", "lower", 1, 1, "gate=2%,3%: want a percentage", ""},
@@ -82,4 +86,26 @@ func TestUngated(t *testing.T) {
 		r := judge(t, units, samples(100), samples(150), Options{})
 		assert.Check(t, cmp.Contains(r.headline(), headline), units)
 	}
+}
+
+// TestNoiseBelow0 checks the margins that benchgate aa recommends for units whose values are negative, also if they have no
+// margin yet, and that units without one say why.
+func TestNoiseBelow0(t *testing.T) {
+	side := func(sign float64) (text string) {
+		for i := range 10 {
+			text += run(fmt.Sprintf("BenchmarkA 1 100 y/op %v x/op %v zero/op %v wild/op", 0.01*float64(i%5-2)-1, sign*0.01*float64(i%2), []int{1, 1, 1, 900, 5000}[i%5]))
+		}
+		return text
+	}
+	r := judge(t, "Unit y/op better=lower gate=5%\nUnit x/op better=lower\nUnit zero/op better=higher\nUnit wild/op better=lower", side(1), side(-1), Options{})
+	var got []string
+	for _, u := range r.Noise() {
+		got = append(got, strings.Join([]string{u.Unit, u.Text(), u.Gate(), u.None}, "; "))
+	}
+	assert.DeepEqual(t, got, []string{
+		"y/op; 0.00%; 0.5%; ",
+		"x/op; 0.01912; 0.029; ",
+		"zero/op; 0.006759; 0.011; ",
+		"wild/op; 308.51%; 463%; the noise is too large for a margin of less than 100 %",
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
@@ -32,7 +33,7 @@ func AA(args []string, stdout, stderr io.Writer) int {
 	}
 	c.show = func(r *gate.Report, stdout io.Writer) int {
 		noise := r.Noise()
-		if len(noise) == 0 {
+		if !slices.ContainsFunc(noise, func(u gate.UnitNoise) bool { return u.None == "" }) {
 			return c.Print(r, stdout, stderr) // nothing could be compared; the report says why
 		}
 		units := noiseText(noise, r.Rows[0].Old.N)
@@ -64,10 +65,17 @@ func noiseText(noise []gate.UnitNoise, samples int) string {
 	fmt.Fprintf(&b, "# With %d samples a side, two equal versions differ by more than the noise in one of 20 comparisons.\n", samples)
 	b.WriteString("#   noise  rows  unit\n")
 	for _, u := range noise {
-		fmt.Fprintf(&b, "# %7s %5d  %s\n", u.Text(), u.Rows, u.Unit)
+		if u.None == "" {
+			fmt.Fprintf(&b, "# %7s %5d  %s\n", u.Text(), u.Rows, u.Unit)
+		} else {
+			fmt.Fprintf(&b, "# %7s %5d  %s: no margin, because %s\n", "-", u.Rows, u.Unit, u.None)
+		}
 	}
 	b.WriteString("# The margins are wider than the noise. Gate few units: each further unit reduces the power of the others.\n")
 	for _, u := range noise {
+		if u.None != "" {
+			continue
+		}
 		fmt.Fprintf(&b, "Unit %s better=%s gate=%s\n", u.Unit, u.Better, u.Gate())
 	}
 	return b.String()
