@@ -70,7 +70,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/dialect", "llmbench/dialect/internal/jsonwalk llmbench/internal/frames llmbench/redact llmbench/sse", "llmbench/testkit/extracases"},
 	{"llmbench/dialect/internal/jsonwalk", "github.com/go-json-experiment/json", ""},
 	{"llmbench/env", "", ""},
-	{"llmbench/gate", "llmbench/internal/rowname llmbench/internal/markdown llmbench/internal/numbers llmbench/redact llmbench/internal/benchline llmbench/gate/internal/decide golang.org/x/perf", ""},
+	{"llmbench/gate", "llmbench/internal/rowname llmbench/internal/markdown llmbench/internal/numbers llmbench/redact llmbench/internal/benchline llmbench/gate/internal/decide golang.org/x/perf", "llmbench/internal/compare"},
 	{"llmbench/gate/internal/decide", "llmbench/internal/student", ""},
 	{"llmbench/harness", "llmbench/internal/process", ""},
 	{"llmbench/internal/audit", "llmbench/sample", ""},

@@ -115,7 +115,7 @@ func TestCommandMeasures(t *testing.T) {
 		assert.NilError(t, err, "%s", out)
 		assert.Equal(t, strings.Contains(string(out), "# LLMBENCH_REPORT=page.html: no page: no benchmark wrote records"), len(args) == 1, "%s", out)
 	}
-	for path, want := range map[string]string{"page.txt": `LLMBENCH_REPORT=page.txt: "page.txt": want the path of a file whose name ends in .html or in .json, host:port, or one of each`, "a.html,b.html": `"b.html": want the path of a file`, "no/page.html": "no such file or directory"} {
+	for path, want := range map[string]string{"page.txt": `LLMBENCH_REPORT=page.txt: "page.txt": want the path of a file whose name ends in .html or in .json, host:port, or one of each`, "a.html,b.html": `"b.html": want the path of a file`, "a,b.html": `"a": want the path of a file whose name ends in .html or in .json, host:port, or one of each with commas between them; a path has no comma`, "no/page.html": "no such file or directory"} {
 		cmd := exec.CommandContext(ctx, name, "-bench=Serve")
 		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "LLMBENCH_URL="+url, "LLMBENCH_REPORT="+path)
 		out, err := cmd.CombinedOutput()

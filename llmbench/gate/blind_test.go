@@ -7,7 +7,12 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
 )
+
+// TestFewest checks that pages advise as many runs as the gate wants.
+func TestFewest(t *testing.T) { assert.Equal(t, MinSamples(DefaultAlpha), compare.Fewest) }
 
 // lone returns the results of n processes with three gated rows, whose throughput and TTFT are equal on both sides.
 func lone(n int, tpot float64) string {

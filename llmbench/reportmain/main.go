@@ -39,7 +39,7 @@ const variable = "LLMBENCH_REPORT"
 //
 // If LLMBENCH_REPORT is host:port, such as 127.0.0.1:0, a page there shows the runs in LLMBENCH_OUT until the program
 // ends; port 0 is any free one. The page costs this process the reading of its own records, once a second. The variable may
-// have one of each, with commas between them.
+// have one of each, with commas between them, so that a path has no comma.
 //
 // The records of the page are written to LLMBENCH_OUT, or to a temporary folder, which stays if a benchmark failed. Main says
 // which file it wrote. If it cannot write the page, it says why and returns at least 1. If no benchmark wrote records, there is
@@ -120,7 +120,7 @@ func newPage(value string) (p *runPage, err error) {
 		case notAddr == nil && addr == "":
 			addr = part
 		default:
-			return nil, fmt.Errorf("%q: want the path of a file whose name ends in .html or in .json, host:port, or one of each", part)
+			return nil, fmt.Errorf("%q: want the path of a file whose name ends in .html or in .json, host:port, or one of each with commas between them; a path has no comma", part)
 		}
 	}
 	if p.out == "" {

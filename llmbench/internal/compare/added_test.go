@@ -46,5 +46,5 @@ func TestAdded(t *testing.T) {
 	cores := Of("concurrency", []System{gateway("direct", two, nil), one16}, 0.95).Says
 	assert.DeepEqual(t, cores, []string{"reference-proxy adds 1 ms to the first token at 1 user and 1 ms at 16 users. One core of it serves 812 requests a second at 1 user and 1550 at 16 users. An interval needs six rounds, as with -benchtime=8x."})
 	says := Of("", []System{gateway("old", []float64{0}, whole), gateway("new", []float64{0}, whole)}, 0.95).Says
-	assert.Equal(t, says[0], "old and new are about equally fast: the ratio is 1.000. Preliminary after 1 run of each: 4 are needed.")
+	assert.Equal(t, says[0], "old and new are about equally fast: the ratio is 1.000. Preliminary after 1 run of each: 6 are needed.")
 }

@@ -67,7 +67,7 @@ func TestOf(t *testing.T) {
 		{"one load", "streams", server("a", 4, []float64{8}, []float64{106}, nil), server("b", 4, []float64{8}, []float64{100}, nil),
 			"a is 6 % faster than b at 8 streams. Ahead in 16 of 16 pairs of runs, p = 0.029 if each run is a fresh start of the server."},
 		{"equal", "", server("b", 2, []float64{0}, []float64{100}, nil), server("a", 2, []float64{0}, []float64{100}, nil),
-			"a and b are about equally fast: the ratio is 1.000. Preliminary after 2 runs of each: 4 are needed."},
+			"a and b are about equally fast: the ratio is 1.000. Preliminary after 2 runs of each: 6 are needed."},
 		{"islands", "concurrency", server("a", 1, four, []float64{120, 100, 120, 100}, []float64{10, 20, 10, 30}), server("b", 1, four, []float64{100, 100, 100, 100}, []float64{10, 10, 10, 20}),
 			"a is faster than b at 1 and 16 users: 1.20 times. At 4 and 64 users both are about equal. The first token of a takes 1.50 to 2.00 times as long at 4 and 64 users. Preliminary after 1 run of each: 6 are needed."},
 	} {
@@ -112,7 +112,7 @@ func TestLost(t *testing.T) {
 		s.Points[0].Lost = share
 		return s
 	}
-	assert.Equal(t, Of("", []System{one("a", 20, 0.4), one("b", 10, 0)}, 0.95).Says[0], "a is 2.00 times as fast as b. a did not answer 40 % of the requests. Preliminary after 1 run of each: 4 are needed.")
+	assert.Equal(t, Of("", []System{one("a", 20, 0.4), one("b", 10, 0)}, 0.95).Says[0], "a is 2.00 times as fast as b. a did not answer 40 % of the requests. Preliminary after 1 run of each: 6 are needed.")
 }
 
 // TestDoubtful checks that loads with a value in doubt are left out, and that the paragraph says so.

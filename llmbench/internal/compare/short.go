@@ -42,8 +42,8 @@ func (p *pair) short(family int, all []*System) (s Short) {
 	if p.doubts == p.all {
 		s.Sure, s.Why = Doubtful, "see the warnings"
 	}
-	if needed := p.needed(family); s.Sure == Preliminary {
-		s.Next = fmt.Sprintf("make %d fresh runs of each", needed)
+	if s.Sure == Preliminary {
+		s.Next = fmt.Sprintf("make %d fresh runs of each", max(p.needed(family), Fewest))
 	}
 	ahead, even, behind := p.split()
 	if s.Sure == Chance && len(ahead)+len(behind) == 0 {

@@ -27,7 +27,7 @@ func (p *pair) sure(family int) (says string, sure Sure, why string) {
 		number = fmt.Sprintf("%d to %s", least, runs(most))
 	}
 	needed := p.needed(family)
-	short := fmt.Sprintf("after %s of each: %d are needed", number, needed)
+	short := fmt.Sprintf("after %s of each: %d are needed", number, max(needed, Fewest))
 	preliminary := ""
 	if least < needed {
 		preliminary = "preliminary " + short
@@ -96,6 +96,10 @@ func (p *pair) runs() (least, most int) {
 	}
 	return least, most
 }
+
+// Fewest is the smallest number of runs of each system that readers are advised to make: as many as the gate wants of each
+// side (gate.MinSamples of gate.DefaultAlpha), so that the same runs serve both.
+const Fewest = 6
 
 // needed returns with how many runs of each system the test of each load can show a difference.
 func (p *pair) needed(family int) int {

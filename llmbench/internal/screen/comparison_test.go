@@ -48,9 +48,9 @@ func TestComparisons(t *testing.T) {
 	o.Add(Entry{Benchmark: "BenchmarkB/cache=on/rate=2", Figures: map[string]float64{"p50-e2e-ns": 1}})
 	o.Add(Entry{Benchmark: "BenchmarkC/x=1/workload=a", Figures: map[string]float64{"output-tok/s": 1}})
 	o.Add(Entry{Benchmark: "BenchmarkC/x=2/workload=b", Figures: map[string]float64{"output-tok/s": 2}})
-	assert.DeepEqual(t, o.comparisons(), []string{"A: direct is 2.00 times as fast as gateway. Preliminary after 1 run of each: 4 are needed.",
-		"S: x=1 is 2.00 times as fast as x=2. x=1 did not answer 40 % of the requests. Preliminary after 1 run of each: 4 are needed.",
-		"B: cache=on answers in 0.50 times the latency of without cache at 2 req/s. Preliminary after 1 run of each: 4 are needed."})
+	assert.DeepEqual(t, o.comparisons(), []string{"A: direct is 2.00 times as fast as gateway. Preliminary after 1 run of each: 6 are needed.",
+		"S: x=1 is 2.00 times as fast as x=2. x=1 did not answer 40 % of the requests. Preliminary after 1 run of each: 6 are needed.",
+		"B: cache=on answers in 0.50 times the latency of without cache at 2 req/s. Preliminary after 1 run of each: 6 are needed."})
 }
 
 // TestGateway checks that the report about a gateway ends with what the gateway adds.
@@ -77,5 +77,5 @@ func TestSoundRuns(t *testing.T) {
 			o.Add(e)
 		}
 	}
-	assert.DeepEqual(t, o.comparisons(), []string{"Serve: vllm is 1.98 times as fast as tgi at 64 users. Preliminary after 3 to 4 runs of each: 4 are needed."})
+	assert.DeepEqual(t, o.comparisons(), []string{"Serve: vllm is 1.98 times as fast as tgi at 64 users. Preliminary after 3 to 4 runs of each: 6 are needed."})
 }
