@@ -101,16 +101,18 @@ func (t conversation) short() (llmbench.Request, error) {
 	return all[0], nil
 }
 
-// sessions returns n conversations of random words.
+// sessions returns n conversations of random words. The turns and the times to think of a session depend on the seed and on
+// the place of the session, and not on n.
 func (t conversation) sessions(n int, seed uint64) ([]llmbench.Request, error) {
 	all, err := t.opening(n, seed)
 	if err != nil {
 		return nil, err
 	}
-	random := rand.New(rand.NewPCG(t.seed, 0x7475726e73))
+	drawn := make([]*rand.Rand, n) // a session's own draws, so that they do not depend on n
 	counts, sum := make([]int, n), 0
 	for i := range counts {
-		counts[i] = int(t.turns.Draw(random)) - 1
+		drawn[i] = rand.New(rand.NewPCG(t.seed, 0x7475726e73+uint64(i)))
+		counts[i] = int(t.turns.Draw(drawn[i])) - 1
 		sum += counts[i]
 	}
 	if sum == 0 {
@@ -122,7 +124,7 @@ func (t conversation) sessions(n int, seed uint64) ([]llmbench.Request, error) {
 	}
 	for i, count := range counts {
 		for _, r := range others[:count] {
-			think := time.Duration(t.think.Draw(random)) * time.Microsecond
+			think := time.Duration(t.think.Draw(drawn[i])) * time.Microsecond
 			all[i].Then = append(all[i].Then, llmbench.Turn{Prompt: r.Prompt, MaxTokens: r.MaxTokens, FixedOutput: true, Think: think})
 		}
 		others = others[count:]

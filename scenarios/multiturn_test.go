@@ -36,7 +36,7 @@ func TestConversation(t *testing.T) {
 		{Options{}, "turns-5x256-64x32", nil, []string{"256x32 0s 64x32 0s 64x32 0s 64x32 0s 64x32", "256x32 0s 64x32 0s 64x32 0s 64x32 0s 64x32"}},
 		{Options{Turns: "1", Input: 9, Output: 4}, "turns-1x9-9x4", nil, []string{"9x4", "9x4"}},
 		{Options{Turns: "2", Think: "1s", Input: 9}, "turns-2x9-9x32", map[string]string{"think": "1s"}, []string{"9x32 1s 9x32", "9x32 1s 9x32"}},
-		{Options{Turns: "1..4", Think: "exponential(1s)", Output: 4}, "turns-256-64x4", map[string]string{"turns": "1..4", "think": "exponential(1s)"}, []string{"256x4 361ms 64x4", "256x4 30ms 64x4 1.026s 64x4"}},
+		{Options{Turns: "1..4", Think: "exponential(1s)", Output: 4}, "turns-256-64x4", map[string]string{"turns": "1..4", "think": "exponential(1s)"}, []string{"256x4 1.317s 64x4", "256x4 212ms 64x4 796ms 64x4"}},
 		{Options{Turns: "3", Dataset: "random?input=8..12&output=lognormal(20,0.5)"}, "turns-3", map[string]string{"dataset": "input=8..12&output=lognormal(20,0.5)"}, []string{"11x29 0s 10x19 0s 11x16", "11x14 0s 10x11 0s 8x25"}},
 	} {
 		tt.o.Seed = 1
@@ -54,6 +54,9 @@ func TestConversation(t *testing.T) {
 		assert.NilError(t, err)
 		assert.DeepEqual(t, shapeOf(again), tt.want)
 		assert.Assert(t, again[0].Prompt != sessions[0].Prompt)
+		more, err := c.sessions(9, 6) // a session is the same in a load with more of them
+		assert.NilError(t, err)
+		assert.DeepEqual(t, shapeOf(more)[:2], tt.want)
 		short, err := c.short()
 		assert.NilError(t, err)
 		assert.Equal(t, len(short.Then), 1)

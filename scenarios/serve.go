@@ -167,7 +167,11 @@ func (s server) dataset(seed, salt uint64) (benchdata.Workload, error) {
 		})
 	}
 	w, err := open(o.Input, o.Output)
-	if d, drawn := w.(benchdata.Drawn); drawn { // the same lengths in all loads and passes, with other words
+	switch d := w.(type) { // the same drawn lengths in all loads and passes, with other words
+	case benchdata.Drawn:
+		d.Seed, d.Salt = o.Seed, salt^seed
+		w = d
+	case benchdata.Random:
 		d.Seed, d.Salt = o.Seed, salt^seed
 		w = d
 	}
