@@ -123,6 +123,10 @@ func TestDurationOfSessions(t *testing.T) {
 // More, and by requests that all fail.
 func TestDurationEnds(t *testing.T) {
 	dead := func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusInternalServerError) }
+	full := func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(time.Second / 2)
+		http.Error(w, "no", http.StatusTooManyRequests)
+	}
 	srv := func() http.Handler {
 		s, err := mockserver.New(mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms})
 		assert.NilError(t, err)
@@ -142,6 +146,7 @@ func TestDurationEnds(t *testing.T) {
 		more     func(pass, part int) ([]Request, error)
 		server   http.Handler
 		maxFail  float64
+		maxShed  float64
 		after    time.Duration // when the context ends
 		min, max int           // number of samples
 		err      string
@@ -154,13 +159,16 @@ func TestDurationEnds(t *testing.T) {
 		{name: "invalid", more: func(_, part int) ([]Request, error) { return []Request{{}}, nil }, server: srv(), max: 10, err: "request 10: "},
 		{name: "dead", more: parts(math.MaxInt), server: http.HandlerFunc(dead), min: 100, max: 102},
 		{name: "half may fail", more: parts(math.MaxInt), server: http.HandlerFunc(dead), maxFail: 0.5, min: 100, max: 102},
+		{name: "full", more: parts(math.MaxInt), server: http.HandlerFunc(full), min: 100, max: 102},
+		{name: "half may be shed", more: parts(math.MaxInt), server: http.HandlerFunc(full), maxShed: 0.5, min: 100, max: 102},
+		{name: "all may be shed", more: parts(math.MaxInt), server: http.HandlerFunc(full), maxShed: 1, min: 240, max: 240},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				target, stop := inMemory(t, c.server)
 				defer stop()
 				l := endless(10, func(int) int { return 11 })
-				l.More, l.Concurrency, l.Duration, l.MaxFail = c.more, 2, time.Minute, c.maxFail
+				l.More, l.Concurrency, l.Duration, l.MaxFail, l.MaxShed = c.more, 2, time.Minute, c.maxFail, c.maxShed
 				ctx := t.Context()
 				if c.after > 0 {
 					var cancel context.CancelFunc

@@ -158,6 +158,7 @@ func (pl *plan) pass(part shard.Part, l *Load) (*send.Pass, error) {
 		MostFailed:  int(l.MaxFail * float64(pl.samples)),
 		For:         pl.duration,
 		MaxFail:     l.MaxFail,
+		MaxShed:     l.MaxShed,
 		Workers:     part.Workers(l.Concurrency),
 		MaxInFlight: part.Workers(l.MaxInFlight),
 		Offset:      time.Duration(part.Worker(0)) * max(0, l.Stagger),

@@ -155,6 +155,7 @@ func TestVariablesMeasured(t *testing.T) {
 		{"Serve", "LLMBENCH_DURATION=300ms LLMBENCH_RATE=100 LLMBENCH_OUTPUT=2", 0, []string{"/rate=100", "duration: 300ms\n", " 100.0 offered-req/s"}},
 		{"Embeddings", "LLMBENCH_DURATION=300ms LLMBENCH_BATCH=2 LLMBENCH_CONCURRENCY=2", 0, []string{"/batch=2/concurrency=2", "duration: 300ms\n"}},
 		{"Sweep", "LLMBENCH_DURATION=1s", 1, []string{"LLMBENCH_DURATION=1s: Sweep does not read it; it is for all scenarios but "}},
+		{"Trace", "LLMBENCH_DURATION=1s", 1, []string{"LLMBENCH_DURATION=1s: Trace does not read it; it is for all scenarios but "}},
 		{"Decode", "LLMBENCH_FULL=1 LLMBENCH_DURATION=1s", 1, []string{"LLMBENCH_DURATION=1s: Decode sends published loads as they are, because LLMBENCH_FULL is 1\n"}},
 		{"Decode", "LLMBENCH_FULL=1 LLMBENCH_REQUESTS=4", 1, []string{"LLMBENCH_REQUESTS=4: Decode sends published loads as they are, because LLMBENCH_FULL is 1\n"}},
 		{"(Decode|Prefill|Serve)", "LLMBENCH_RATE=500 LLMBENCH_REQUESTS=4", 0, []string{"LLMBENCH_RATE=500 is read by Serve, and not by Decode, Prefill, which run without it\n", "BenchmarkDecode/", "/rate=500"}},

@@ -95,18 +95,22 @@ func (lp *loop) draw(ctx context.Context) *Post {
 	return p
 }
 
-// hopelessly is the least number of successive failed requests after which a loop for a time ends early. It is more
+// hopelessly is the least number of successive failed or shed requests after which a loop for a time ends early. It is more
 // with many workers: each of them has then failed several times.
 const hopelessly = 100
 
-// failing returns a text that says why a loop for a time should end early, or "": more requests have failed than are
-// tolerated, and so many in a row that the others would fail, too. They may fail at once, and would be many.
+// failing returns a text that says why a loop for a time should end early, or "": more requests have failed, or were shed,
+// than are tolerated, and so many in a row that the others would fail, too. They may fail at once, and would be many.
 func (lp *loop) failing() string {
-	row := int(lp.recorder.row.Load())
-	if row < max(hopelessly, 10*lp.pass.Workers) || lp.pass.MostFailed >= 0 && int(lp.recorder.failed.Load()) <= lp.mostFailed() {
+	many := max(hopelessly, 10*lp.pass.Workers)
+	row, lost := int(lp.recorder.row.Load()), int(lp.recorder.lost.Load())
+	switch failed, shed := int(lp.recorder.failed.Load()), int(lp.recorder.shed.Load()); {
+	case row >= many && (lp.pass.MostFailed < 0 || failed > lp.mostFailed()):
+	case lost >= many && shed > int(lp.pass.MaxShed*float64(lp.flight.Sent())):
+	default:
 		return ""
 	}
-	return fmt.Sprintf("no requests were sent after %v, because the last %d had failed", lp.clock.Now().Round(time.Millisecond), row)
+	return fmt.Sprintf("no requests were sent after %v, because the last %d had failed or been shed", lp.clock.Now().Round(time.Millisecond), lost)
 }
 
 // mostFailed returns the number of failed requests that are tolerated, or -1 if all are and the pass goes on until its

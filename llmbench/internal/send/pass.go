@@ -23,9 +23,10 @@ type Pass struct {
 	// For, if not 0, is for how long a closed loop sends posts, from the start of the pass. Posts that are not sent by
 	// then have no samples. MaxFail is the share of failed requests that are tolerated: it takes the place of MostFailed,
 	// unless that is -1, because it is not known before how many requests there will be. The loop ends early, too, if
-	// more have failed and if the last ones all have; see failing.
-	For     time.Duration
-	MaxFail float64
+	// more have failed and if the last ones all have; see failing. MaxShed is the tolerated share of shed requests; if it is
+	// 0, they count as failed.
+	For              time.Duration
+	MaxFail, MaxShed float64
 
 	// A closed loop has Workers workers. The first one begins at Offset, and each further one begins
 	// Stagger later than the one before it. For an open loop, Workers is 0.

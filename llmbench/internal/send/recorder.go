@@ -33,7 +33,9 @@ type recorder struct {
 
 	ended  chan Finished
 	failed atomic.Int64 // number of samples that fail; see fails
-	row    atomic.Int64 // number of samples that fail since the last one that did not
+	shed   atomic.Int64 // number of shed samples that do not fail
+	row    atomic.Int64 // number of samples that fail since the last one that does not
+	lost   atomic.Int64 // number of samples that fail or are shed since the last one with an answer
 	waited atomic.Int64 // sum of the nanoseconds for which requests waited in add
 	lateMu sync.Mutex
 	late   map[int]time.Duration // guarded by lateMu; see addLate
@@ -62,11 +64,18 @@ func newRecorder(p *Pass, clock conn.Clock, secrets redact.Secrets, giveUp conte
 // answer, or nil. If too many samples are waiting, add waits, and returns for how long.
 func (r *recorder) add(s *sample.Sample, check func(Answer) error) (waited time.Duration) {
 	s.Shard, s.Until = r.pass.Shard, r.pass.For
-	if fails(s) {
+	switch {
+	case r.pass.fails(s):
 		r.failed.Add(1)
 		r.row.Add(1)
-	} else {
+		r.lost.Add(1)
+	case s.Outcome == sample.Shed:
+		r.shed.Add(1)
 		r.row.Store(0)
+		r.lost.Add(1)
+	default:
+		r.row.Store(0)
+		r.lost.Store(0)
 	}
 	a := Finished{s, check}
 	select {
@@ -81,9 +90,13 @@ func (r *recorder) add(s *sample.Sample, check func(Answer) error) (waited time.
 	return waited
 }
 
-// fails reports whether a sample counts as failed for the decision to end a pass early.
-func fails(s *sample.Sample) bool {
-	return s.Outcome != sample.OK && s.Outcome != sample.Left && s.Outcome != sample.Shed
+// fails reports whether a sample counts as failed for the decision to end the pass early. In a pass for a time a shed one
+// does, too, if none is tolerated: all others may be shed at once, and would be many.
+func (p *Pass) fails(s *sample.Sample) bool {
+	if s.Outcome == sample.Shed {
+		return p.For > 0 && p.MaxShed == 0
+	}
+	return s.Outcome != sample.OK && s.Outcome != sample.Left
 }
 
 // take adds the sample of another process. No request of this process waits for take.
