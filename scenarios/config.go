@@ -57,6 +57,7 @@ func parseOwn(r *env.Reader) config {
 	env.Read(r, &c.Answers, "LLMBENCH_ANSWERS", env.Text, "a file of answers, or a new file in a folder of this machine")
 	env.Read(r, &c.Concurrencies, "LLMBENCH_CONCURRENCY", env.List(env.AtLeast(1)), "a comma list of different whole numbers, at least 1")
 	env.Read(r, &c.Options, "LLMBENCH_RATE", c.withRate, "a comma list of different rates in requests per second, above 0, or stages like 10:1m,10..50:2m,50..5:1m:exp (a rate, or a ramp from one to another, and a time); burstiness=NUMBER, above 0, may follow")
+	env.Read(r, &c.MaxInFlight, "LLMBENCH_MAX_IN_FLIGHT", env.AtLeast(1), "a whole number, at least 1")
 	env.Read(r, &c.Requests, "LLMBENCH_REQUESTS", env.AtLeast(1), "a whole number, at least 1")
 	env.Read(r, &c.Duration, "LLMBENCH_DURATION", env.Duration, "a duration like 60s, above 0")
 	env.Read(r, &c.Options, "LLMBENCH_INPUT", c.withLength("input"), "")

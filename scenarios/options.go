@@ -119,6 +119,9 @@ type Options struct {
 	// Warmup is the number of requests that are sent before the measurement: LLMBENCH_WARMUP, by default
 	// twice the concurrency, or 2 in an open loop. A negative number means none.
 	Warmup int
+	// MaxInFlight is the maximum number of requests of an open loop that are in flight at once, as in [llmbench.Load]:
+	// LLMBENCH_MAX_IN_FLIGHT. 0 means no maximum.
+	MaxInFlight int
 	// Cancel makes a share of the clients leave early: LLMBENCH_CANCEL.
 	Cancel llmbench.Cancel
 }
@@ -306,6 +309,7 @@ func (o Options) withEnvironment(c config) Options {
 	}
 	o.NoStream = o.NoStream || c.NoStream
 	o.Warmup = cmp.Or(o.Warmup, c.Warmup)
+	o.MaxInFlight = cmp.Or(o.MaxInFlight, c.MaxInFlight)
 	o.Cancel = cmp.Or(o.Cancel, c.Cancel)
 	return o
 }

@@ -14,5 +14,5 @@ var (
 	items     = []string{"LLMBENCH_BATCH", "LLMBENCH_DATASET"}
 	prompts   = slices.Concat(lengths, []string{"LLMBENCH_DATASET"})
 	prefixed  = []string{"LLMBENCH_DATASET", "LLMBENCH_OUTPUT"}
-	serveOnly = []string{"LLMBENCH_RATE", "LLMBENCH_MIX", "LLMBENCH_STREAM", "LLMBENCH_WARMUP", "LLMBENCH_CANCEL"}
+	serveOnly = []string{"LLMBENCH_RATE", "LLMBENCH_MAX_IN_FLIGHT", "LLMBENCH_MIX", "LLMBENCH_STREAM", "LLMBENCH_WARMUP", "LLMBENCH_CANCEL"}
 )

@@ -26,6 +26,9 @@ func prepareServe(o Options, _ config) (Options, error) {
 	if err != nil {
 		return o, err
 	}
+	if o.MaxInFlight < 0 || o.MaxInFlight > 0 && o.closedLoop(data) {
+		return o, fmt.Errorf("LLMBENCH_MAX_IN_FLIGHT=%d: want at least 1, with LLMBENCH_RATE or a trace: a closed loop keeps LLMBENCH_CONCURRENCY requests in flight", o.MaxInFlight)
+	}
 	if most := slices.Max(o.serveUsers()); o.closedLoop(data) && o.Requests > 0 && o.Requests < most {
 		return o, fmt.Errorf("LLMBENCH_REQUESTS=%d: want at least %d, the largest concurrency", o.Requests, most)
 	}
@@ -201,6 +204,7 @@ func (s server) serveLoad(b *testing.B, l llmbench.Load, n, warmup int) llmbench
 	}
 	l.NoStream, l.SLO, l.Cancel, l.Models = o.NoStream, o.Limits, o.Cancel, modelsOf(o.Mix)
 	l.Cancel.Seed = o.Seed
+	l.MaxInFlight = o.MaxInFlight // 0 in a closed loop; see prepareServe
 	seed, err := s.datasetSeed(b.Name())
 	if err != nil {
 		b.Fatal(err)
@@ -289,6 +293,7 @@ func configLines(o Options) map[string]string {
 		set("dataset-output", strconv.Itoa(o.Output))
 	}
 	set("mix", mixText(o.Mix))
+	set("max-in-flight", strconv.Itoa(o.MaxInFlight))
 	set("cancel", o.Cancel.String())
 	if o.Burstiness != 1 {
 		config["burstiness"] = strconv.FormatFloat(o.Burstiness, 'g', -1, 64)

@@ -25,7 +25,7 @@ var valuesOf = map[string]string{
 	"LLMBENCH_ANSWERS": "answers", "LLMBENCH_BATCH": "2", "LLMBENCH_CANCEL": "0.1:2s", "LLMBENCH_CONCURRENCY": "3",
 	"LLMBENCH_DATASET": "random-vllm", "LLMBENCH_DURATION": "1s", "LLMBENCH_INPUT": "33", "LLMBENCH_MAX_FAIL": "0.5",
 	"LLMBENCH_MAX_SHED": "0.5", "LLMBENCH_MIX": "a=1", "LLMBENCH_OUTPUT": "7", "LLMBENCH_RATE": "2", "LLMBENCH_REQUESTS": "64", "LLMBENCH_SLO": "e2e=1s",
-	"LLMBENCH_STREAM": "false", "LLMBENCH_THINK": "1ms", "LLMBENCH_TURNS": "3", "LLMBENCH_WARMUP": "1",
+	"LLMBENCH_STREAM": "false", "LLMBENCH_THINK": "1ms", "LLMBENCH_TURNS": "3", "LLMBENCH_WARMUP": "1", "LLMBENCH_MAX_IN_FLIGHT": "8",
 }
 
 // datasetsOf has the data sets of scenarios that do not read the one in valuesOf.
@@ -153,6 +153,9 @@ func TestVariablesMeasured(t *testing.T) {
 		{"MultiTurn", "LLMBENCH_DURATION=300ms LLMBENCH_INPUT=10 LLMBENCH_OUTPUT=2 LLMBENCH_CONCURRENCY=2", 0, []string{"/stream=true/concurrency=2", "duration: 300ms\n"}},
 		{"Serve", "LLMBENCH_DURATION=300ms LLMBENCH_REQUESTS=9 LLMBENCH_OUTPUT=2 LLMBENCH_CONCURRENCY=2", 0, []string{"/concurrency=2", "duration: 300ms\n", "pass 0: there were no requests after the first 9, of which the last was sent after "}},
 		{"Serve", "LLMBENCH_DURATION=300ms LLMBENCH_RATE=100 LLMBENCH_OUTPUT=2", 0, []string{"/rate=100", "duration: 300ms\n", " 100.0 offered-req/s"}},
+		{"Serve", "LLMBENCH_RATE=100 LLMBENCH_MAX_IN_FLIGHT=2 LLMBENCH_OUTPUT=2 LLMBENCH_REQUESTS=20", 0, []string{"/rate=100", "max-in-flight: 2\n"}},
+		{"Serve", "LLMBENCH_CONCURRENCY=4 LLMBENCH_MAX_IN_FLIGHT=2", 1, []string{"LLMBENCH_MAX_IN_FLIGHT=2: want at least 1, with LLMBENCH_RATE or a trace"}},
+		{"Sweep", "LLMBENCH_MAX_IN_FLIGHT=2", 1, []string{"LLMBENCH_MAX_IN_FLIGHT=2: Sweep does not read it; it is for Serve"}},
 		{"Embeddings", "LLMBENCH_DURATION=300ms LLMBENCH_BATCH=2 LLMBENCH_CONCURRENCY=2", 0, []string{"/batch=2/concurrency=2", "duration: 300ms\n"}},
 		{"Sweep", "LLMBENCH_DURATION=1s", 1, []string{"LLMBENCH_DURATION=1s: Sweep does not read it; it is for all scenarios but "}},
 		{"Trace", "LLMBENCH_DURATION=1s", 1, []string{"LLMBENCH_DURATION=1s: Trace does not read it; it is for all scenarios but "}},
