@@ -25,7 +25,7 @@ type Stages struct {
 	Seed  uint64
 }
 
-// A Stage is a part of [Stages].
+// A Stage is a part of [Stages], or of [Users], where its rates are numbers of users.
 type Stage struct {
 	For  time.Duration // duration of the stage, above 0
 	Rate float64       // requests per second at the beginning; 0 is a pause, or the start of a linear ramp
@@ -126,11 +126,7 @@ func (Stages) Name() string { return "stages" }
 
 // Parameters returns stages (in the form that [ParseStages] reads), shape (1 if s.Shape is 0) and seed.
 func (s Stages) Parameters() map[string]string {
-	parts := make([]string, len(s.Stages))
-	for i, g := range s.Stages {
-		parts[i] = g.String()
-	}
-	return map[string]string{"stages": strings.Join(parts, ","), "shape": number(cmp.Or(s.Shape, 1)), "seed": whole(s.Seed)}
+	return map[string]string{"stages": textOf(s.Stages), "shape": number(cmp.Or(s.Shape, 1)), "seed": whole(s.Seed)}
 }
 
 // CheckCount returns an error unless the first n requests reach the last stage. Without this check, a pass
@@ -166,6 +162,15 @@ func (g Stage) check() error {
 		return fmt.Errorf("exponential ramp from rate %v to %v: want both above 0", g.Rate, g.To)
 	}
 	return nil
+}
+
+// textOf returns stages in the form that [ParseStages] reads.
+func textOf(stages []Stage) string {
+	parts := make([]string, len(stages))
+	for i, g := range stages {
+		parts[i] = g.String()
+	}
+	return strings.Join(parts, ",")
 }
 
 // String returns g in the form that [ParseStages] reads.
@@ -216,7 +221,15 @@ func (g Stage) when(n float64) float64 {
 // constant rate, FROM..TO:TIME with a linear ramp, or FROM..TO:TIME:exp with an exponential ramp. Rates are
 // in requests per second. A TIME is in the form of [time.ParseDuration].
 func ParseStages(text string) ([]Stage, error) {
-	var all []Stage
+	all, err := parseStages(text)
+	if err == nil {
+		_, err = Stages{Stages: all}.Requests()
+	}
+	return all, err
+}
+
+// parseStages reads stages without checking their values.
+func parseStages(text string) (all []Stage, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		g, err := parseStage(strings.TrimSpace(part))
 		if err != nil {
@@ -224,8 +237,7 @@ func ParseStages(text string) ([]Stage, error) {
 		}
 		all = append(all, g)
 	}
-	_, err := Stages{Stages: all}.Requests()
-	return all, err
+	return all, nil
 }
 
 // parseStage reads one stage.
