@@ -47,7 +47,7 @@ func TestWrite(t *testing.T) {
 			zero = append(zero, v.Type().Field(i).Name)
 		}
 	}
-	assert.DeepEqual(t, zero, []string{"Shard", "Until", "Blank", "Err", "Checked", "Correct", "Wrong"}) // give a new field a value here
+	assert.DeepEqual(t, zero, []string{"Shard", "From", "Until", "Blank", "Err", "Checked", "Correct", "Wrong"}) // give a new field a value here
 	failed := sample.Sample{ID: "c", Epoch: time.Unix(1, 0), Outcome: sample.Connect, Err: errors.New("refused"), Clock: sample.UserClock}
 	queued := sample.Sample{ID: "d", Epoch: time.Unix(1, 0), Outcome: sample.OK, TokenSource: sample.FromNothing, Server: sample.ServerTimings{Queue: 3e6, PromptTokens: 5}}
 	got := written(t, []sample.Sample{full, failed, queued}, End{Outcome: EndedFailed, Why: "x"})

@@ -54,18 +54,21 @@ func offered(schedules map[int]*span) (requests float64, due time.Duration) {
 	return requests, due
 }
 
-// Elapsed returns the duration of a pass: from the first t0 to the end of the last response, or to [Sample.Until] if that
-// is earlier.
-func Elapsed(samples iter.Seq[*Sample]) time.Duration {
-	var all span
-	until := time.Duration(0)
+// Elapsed returns the sum of the durations of the passes of samples. A pass lasts from the first t0, or [Sample.From] if that is
+// later, to the end of the last response, or to [Sample.Until] if that is earlier.
+func Elapsed(samples iter.Seq[*Sample]) (sum time.Duration) {
+	passes := map[int]*span{}
 	for s := range samples {
-		all.add(s.Due)
-		all.add(s.End)
-		until = s.Until
+		p := passes[s.Pass]
+		if p == nil {
+			p = new(span)
+			passes[s.Pass] = p
+		}
+		p.add(s.clamp(s.Due))
+		p.add(s.clamp(s.End))
 	}
-	if until > 0 {
-		all.last = min(all.last, until)
+	for _, p := range passes {
+		sum += p.length()
 	}
-	return all.length()
+	return sum
 }

@@ -18,6 +18,9 @@ type Sample struct {
 	Model string
 	// Epoch is the start of the pass on the wall clock, accurate to about a microsecond.
 	Epoch time.Time
+	// From is the instant at which the warm-up that is part of the pass was over, or 0 if the pass has none. See
+	// [Sample.IsWarmup].
+	From time.Duration
 	// Until is the instant at which the time of the pass was over. From then on the load drew no request, so that only
 	// later turns of sessions were sent. It is 0 if the pass has no such time.
 	Until time.Duration

@@ -74,6 +74,9 @@ func SteadyStates(samples iter.Seq[*Sample]) []Steady {
 type passes struct{ batches map[int]*batches }
 
 func (p *passes) extend(s *Sample) {
+	if s.End < s.From {
+		return
+	}
 	if p.batches == nil {
 		p.batches = map[int]*batches{}
 	}
@@ -96,7 +99,7 @@ func (p *passes) divide() (needs bool) {
 }
 
 func (p *passes) add(s *Sample) {
-	if b := p.batches[s.Pass]; b.Why == "" && s.Outcome == OK {
+	if b := p.batches[s.Pass]; s.End >= s.From && b.Why == "" && s.Outcome == OK {
 		b.add(s)
 	}
 }
@@ -143,14 +146,11 @@ type batches struct {
 
 // extend extends the pass by a request. It must not be called after divide.
 func (b *batches) extend(s *Sample) {
-	sent := s.Start
-	if s.Until > 0 { // later turns of sessions may be sent later
-		sent = min(sent, s.Until)
-	}
+	sent := s.clamp(s.Start) // later turns of sessions may be sent later
 	if !b.begun {
-		b.begun, b.from, b.to = true, s.Due, sent
+		b.begun, b.from, b.to = true, s.clamp(s.Due), sent
 	}
-	b.from, b.to = min(b.from, s.Due), max(b.to, sent)
+	b.from, b.to = min(b.from, s.clamp(s.Due)), max(b.to, sent)
 	if s.Outcome != OK {
 		return
 	}

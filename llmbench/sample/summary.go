@@ -12,7 +12,7 @@ import (
 
 // A Summary is the result of one or more passes.
 type Summary struct {
-	Requests  int                 // number of requests
+	Requests  int                 // number of requests, without those of a warm-up that is part of the pass
 	Outcomes  map[Outcome]int     // number of requests by outcome
 	Sources   map[TokenSource]int // number of successful requests by token source
 	Clocks    map[Clock]int       // number of successful requests by clock
@@ -82,15 +82,19 @@ func Summarize(samples iter.Seq[*Sample], elapsed time.Duration, slo SLO) Summar
 	t := newTotals(slo)
 	var p passes
 	for r := range samples {
+		p.extend(r)
+		if r.IsWarmup() {
+			t.carry(r)
+			continue
+		}
 		s.count(r)
 		t.add(r)
-		p.extend(r)
 	}
 	// This loop reads the requests again: as often as the quantiles need, and once for the steady parts.
 	wants := t.wants()
 	for steady := p.divide(); wants || steady; steady = false {
 		for r := range samples {
-			if wants {
+			if wants && !r.IsWarmup() {
 				t.again(r)
 			}
 			if steady {

@@ -35,7 +35,7 @@ type totals struct {
 	turns                    [maxTurns]Distribution // TTFT of each turn
 	late                     Distribution           // how late the requests of an open loop were sent
 	schedules                map[int]*span          // the due instants of an open loop, by pass
-	after                    after
+	outside                  outside
 	failed                   int // requests that are neither successful nor left, as [Summary.Failed] counts them
 }
 
@@ -60,7 +60,7 @@ func (t *totals) add(r *Sample) {
 	if good {
 		t.good++
 	}
-	t.after.add(r, good)
+	t.outside.add(r, good)
 	if r.Checked {
 		t.checked++
 	}
@@ -75,6 +75,16 @@ func (t *totals) add(r *Sample) {
 		t.perUser.add(float64(r.OutputTokens) / d.Seconds())
 		t.users++
 	}
+}
+
+// carry adds a request of a warm-up that is part of the pass.
+func (t *totals) carry(r *Sample) {
+	if r.Outcome != OK || r.Within() == 0 {
+		return
+	}
+	t.outside.add(r, t.slo.Met(r))
+	t.promptKnown = t.promptKnown && r.PromptTokens > 0
+	t.outputKnown = t.outputKnown && r.OutputTokens > 0
 }
 
 // eachDuration calls add with each duration of a request and the distribution to which the duration
@@ -163,10 +173,10 @@ func (t *totals) addTokens(r *Sample) {
 func (t *totals) setRates(s *Summary) {
 	seconds := s.Elapsed.Seconds()
 	timed := t.n > 0 && seconds > 0
-	rate := func(unit string, all float64, after *sum, known bool) {
-		s.set(unit, (all-after.value())/seconds, timed && known)
+	rate := func(unit string, all float64, outside *sum, known bool) {
+		s.set(unit, (all-outside.value())/seconds, timed && known)
 	}
-	a := &t.after
+	a := &t.outside
 	rate(OutputRate, t.output, &a.output, t.outputKnown)
 	rate(PromptRate, t.prompt, &a.prompt, t.promptKnown)
 	s.set(TotalRate, (t.prompt-a.prompt.value()+t.output-a.output.value())/seconds, timed && t.promptKnown && t.outputKnown)

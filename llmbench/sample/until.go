@@ -5,27 +5,66 @@ import (
 	"time"
 )
 
-// Within returns the share of the answer that came before Until, in [0,1]: the share of the output tokens of a stream,
-// and the share of the E2E latency of another request. It is 1 if the pass has no such instant. Only this share of a
-// request counts in rates, because the load decreases from Until on: the requests that were in flight end, and no
-// others take their places.
+// IsWarmup reports whether the request began in the warm-up that is part of its pass: its t0 is before From. Such a request
+// counts in rates, by [Sample.Within], and in no latency, share or number of requests.
+func (s *Sample) IsWarmup() bool { return s.Due < s.From }
+
+// Measured returns the samples without those of a warm-up that is part of their pass.
+func Measured(samples iter.Seq[*Sample]) iter.Seq[*Sample] {
+	return func(yield func(*Sample) bool) {
+		for s := range samples {
+			if !s.IsWarmup() && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// During returns the samples as if their passes had been measured from the instant from until before the instant to, as a
+// stage of a load is. Samples of requests that were not in flight in that time are left out. The others are copies.
+func During(samples iter.Seq[*Sample], from, to time.Duration) iter.Seq[*Sample] {
+	return func(yield func(*Sample) bool) {
+		for s := range samples {
+			if s.Due >= to || s.End <= from && s.Due < from {
+				continue
+			}
+			one := *s
+			if one.From, one.Until = from, to; !yield(&one) {
+				return
+			}
+		}
+	}
+}
+
+// Within returns the share of the answer that came from From until before Until, in [0,1]: the share of the output tokens of
+// a stream, and the share of the E2E latency of another request. It is 1 if the pass has no such instants. Only this share
+// of a request counts in rates. Before From the load had not yet reached its state, and from Until on it decreases: the
+// requests that were in flight end, and no others take their places.
 func (s *Sample) Within() float64 {
 	switch {
-	case s.Until == 0 || s.End <= s.Until:
+	case s.Due >= s.From && (s.Until == 0 || s.End <= s.Until):
 		return 1
-	case s.Due >= s.Until:
+	case s.clamp(s.Due) == s.clamp(s.End):
 		return 0
 	}
-	before, all := 0.0, 0.0
+	within, all := 0.0, 0.0
 	for at, tokens := range s.tokens() {
-		if all += tokens; at < s.Until {
-			before += tokens
+		if all += tokens; at >= s.From && (s.Until == 0 || at < s.Until) {
+			within += tokens
 		}
 	}
 	if all == 0 { // no stream, or one whose tokens came before the delta that counts as the first
-		return float64(s.Until-s.Due) / float64(s.End-s.Due)
+		return float64(s.clamp(s.End)-s.clamp(s.Due)) / float64(s.End-s.Due)
 	}
-	return before / all
+	return within / all
+}
+
+// clamp returns the instant from From to Until that is nearest to at.
+func (s *Sample) clamp(at time.Duration) time.Duration {
+	if s.Until > 0 {
+		at = min(at, s.Until)
+	}
+	return max(at, s.From)
 }
 
 // tokens returns an iterator over the deltas from [Sample.Seen] on: the instant of each, and its weight, which is the
@@ -48,23 +87,26 @@ func (s *Sample) tokens() iter.Seq2[time.Duration, float64] {
 	}
 }
 
-// An after sums up what came after [Sample.Until]. No rate counts it.
-type after struct{ n, good, prompt, output, promptChars, outputChars, inputs sum }
+// An outside sums up what rates do not count of the measured requests, because it came after [Sample.Until], less what they
+// count of the requests of a warm-up, because it came from [Sample.From] on.
+type outside struct{ n, good, prompt, output, promptChars, outputChars, inputs sum }
 
-// add adds the part of a successful request that came after Until.
-func (a *after) add(r *Sample, good bool) {
-	within := r.Within()
-	if within == 1 {
+// add adds a successful request.
+func (o *outside) add(r *Sample, good bool) {
+	share := -r.Within()
+	if !r.IsWarmup() {
+		share++
+	}
+	if share == 0 {
 		return
 	}
-	late := 1 - within
-	a.n.add(late)
+	o.n.add(share)
 	if good {
-		a.good.add(late)
+		o.good.add(share)
 	}
-	a.prompt.add(late * float64(r.PromptTokens))
-	a.output.add(late * float64(r.OutputTokens))
-	a.promptChars.add(late * float64(r.PromptChars))
-	a.outputChars.add(late * float64(r.OutputChars))
-	a.inputs.add(late * float64(r.Inputs))
+	o.prompt.add(share * float64(r.PromptTokens))
+	o.output.add(share * float64(r.OutputTokens))
+	o.promptChars.add(share * float64(r.PromptChars))
+	o.outputChars.add(share * float64(r.OutputChars))
+	o.inputs.add(share * float64(r.Inputs))
 }

@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestWithin checks which share of a request came before the time of its pass was over.
+// TestWithin checks which share of a request came after the warm-up and before the time of its pass was over.
 func TestWithin(t *testing.T) {
 	stream := Sample{Due: 100, Streamed: true, Deltas: 4, First: 150, Gaps: []time.Duration{10, 10, 30}, Last: 200, End: 210}
 	blank := stream
@@ -20,6 +20,16 @@ func TestWithin(t *testing.T) {
 		until  time.Duration
 		want   float64
 	}{
+		{after(stream, 100), 0, 1},
+		{after(stream, 101), 0, 1},
+		{after(stream, 150), 0, 1},
+		{after(stream, 151), 0, 0.75},
+		{after(stream, 151), 171, 0.5},
+		{after(stream, 201), 0, 0},
+		{after(stream, 210), 0, 0},
+		{after(tokens, 161), 171, 0.4},
+		{after(Sample{Due: 100, End: 200}, 120), 170, 0.5},
+		{after(Sample{Due: 100, End: 200}, 120), 0, 0.8},
 		{stream, 0, 1},
 		{stream, 210, 1},
 		{stream, 205, 1},
@@ -39,6 +49,61 @@ func TestWithin(t *testing.T) {
 		c.sample.Until = c.until
 		assert.Equal(t, c.sample.Within(), c.want, "%+v", c.sample)
 	}
+}
+
+// after returns a sample of a pass with a warm-up until from.
+func after(s Sample, from time.Duration) Sample {
+	s.From = from
+	return s
+}
+
+// TestRatesFrom checks the units of a pass with a warm-up: the tokens that come after the warm-up count in rates, and its
+// requests in nothing else.
+func TestRatesFrom(t *testing.T) {
+	before := answer(0, 100, 300, 3)
+	into := answer(0, 100, 900, 9)
+	failed := answer(0, 100, 900, 9)
+	failed.Outcome = Timeout
+	whole := answer(500, 600, 1400, 9)
+	all := []Sample{before, into, failed, whole}
+	for i := range all {
+		all[i].End, all[i].From, all[i].Until = all[i].Last, 450*time.Millisecond, 2*time.Second
+		all[i].PromptTokens = 9
+	}
+	elapsed := Elapsed(All(all...))
+	assert.Equal(t, elapsed, 950*time.Millisecond)
+	s := Summarize(All(all...), elapsed, SLO{})
+	share := 5. / 9 // the deltas at 500, 600, 700, 800 and 900 ms
+	for unit, want := range map[string]float64{
+		"output-tok/s": (9 + 5) / 0.95, "req/s": (1 + share) / 0.95, "prompt-tok/s": (9 + 9*share) / 0.95, "out-tok/req": 9, "mean-ttft-ns": 100e6, "fail-%": 0,
+	} {
+		assert.Assert(t, math.Abs(s.Metrics[unit]-want) < 1e-6, "%s is %v: want %v", unit, s.Metrics[unit], want)
+	}
+	assert.Equal(t, s.Requests, 1)
+	n := 0
+	for s := range Measured(All(all...)) {
+		assert.Equal(t, s.Due, whole.Due)
+		n++
+	}
+	assert.Equal(t, n, 1)
+}
+
+// TestDuring checks that two halves of a pass have what the whole has.
+func TestDuring(t *testing.T) {
+	all := []Sample{answer(0, 100, 300, 3), answer(0, 100, 900, 9), answer(450, 600, 1400, 9), answer(700, 800, 900, 2)}
+	for i := range all {
+		all[i].End = all[i].Last
+	}
+	const middle, end = 450 * time.Millisecond, 1400 * time.Millisecond
+	tokens, requests := 0.0, 0
+	for _, half := range [][2]time.Duration{{0, middle}, {middle, end}} {
+		s := Summarize(During(All(all...), half[0], half[1]), half[1]-half[0], SLO{})
+		tokens += s.Metrics[OutputRate] * (half[1] - half[0]).Seconds()
+		requests += s.Requests
+	}
+	assert.Assert(t, math.Abs(tokens-23) < 1e-9, "%v", tokens)
+	assert.Equal(t, requests, 4)
+	assert.Equal(t, all[0].Until, time.Duration(0))
 }
 
 // TestRatesUntil checks the units of a pass whose time is over before its last answers end: rates are of the time alone,

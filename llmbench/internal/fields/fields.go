@@ -78,6 +78,7 @@ func visitSend(s *sample.Sample, v Visitor) {
 	v.Flag("", &s.Scheduled, Never)
 	v.Duration("due_ns", &s.Due, Always)
 	v.Wall("epoch_unix_ns", &s.Epoch, Always)
+	v.Duration("", &s.From, Never)
 	v.Duration("", &s.Until, Never)
 	v.Duration("granted_ns", &s.Granted, IfCame)
 	v.Duration("start_ns", &s.Start, Always)
