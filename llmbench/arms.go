@@ -242,7 +242,7 @@ func (c *contest) measure(b *testing.B) *trial {
 	for i, one := range t.arms {
 		if compare := c.arms[i].Compare; compare != nil && one.err == nil && t.arms[0].err == nil {
 			runs[i].load.addFigures(func(own iter.Seq[*sample.Sample]) map[string]float64 {
-				return compare(runs[0].all(), own, max(runs[0].estimate.Late(), runs[i].estimate.Late()))
+				return compare(sample.Measured(runs[0].all()), sample.Measured(own), max(runs[0].estimate.Late(), runs[i].estimate.Late()))
 			})
 			runs[i].load.PartsWithheld = append(slices.Clip(runs[i].load.PartsWithheld), runs[0].withheld)
 		}

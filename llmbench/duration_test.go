@@ -14,6 +14,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
@@ -242,9 +243,19 @@ func TestDurationCheck(t *testing.T) {
 		err  string
 	}{
 		{Load{Concurrency: 1, Duration: -1}, "load: duration -1ns: want 0 or more, and Concurrency: the arrivals of an open loop say how long it is"},
-		{Load{Arrivals: nil, Duration: time.Second}, "load: neither Concurrency nor Arrivals is set: want one"},
+		{Load{Arrivals: nil, Duration: time.Second}, "load: neither Concurrency nor Users nor Arrivals is set: want one"},
 		{Load{Concurrency: 1, More: more}, "load: More without a Duration: want both"},
 		{Load{Concurrency: 1, Duration: time.Minute, PassTimeout: time.Minute}, "load: pass timeout 1m0s, duration 1m0s: want a longer pass timeout"},
+		{Load{Concurrency: 1, Duration: time.Minute, WarmupFor: time.Second, PassTimeout: time.Minute}, "load: pass timeout 1m0s, duration 1m1s: want a longer pass timeout"},
+		{Load{Concurrency: 1, WarmupFor: time.Second}, "load: a warm-up of 1s: want 0 or more, and a Duration or Users"},
+		{Load{Concurrency: 1, Duration: time.Minute, WarmupFor: -1}, "load: a warm-up of -1ns: want 0 or more, and a Duration or Users"},
+		{Load{Arrivals: arrivals.Constant{Rate: 1}, WarmupFor: time.Second}, "load: a warm-up of 1s: want 0 or more, and a Duration or Users"},
+		{Load{Users: ramp("0..4:1s"), WarmupFor: time.Second}, "load: a warm-up of 1s before users 0..4:1s: want a first stage that begins with a user"},
+		{Load{Users: arrivals.Users{{Rate: 1}}}, "load: users 1:0s: stage 1: for 0s: want above 0"},
+		{Load{Users: ramp("2:1s"), Concurrency: 3}, "load: users 2:1s, concurrency 3, duration 0s: want only users, who are at most 2 for 1s"},
+		{Load{Users: ramp("1..2:1s"), Duration: time.Minute}, "load: users 1..2:1s, concurrency 0, duration 1m0s: want only users, who are at most 2 for 1s"},
+		{Load{Users: ramp("1..2:1s"), Arrivals: arrivals.Constant{Rate: 1}}, "load: Arrivals are set, and so is Concurrency or Users: want only one of them"},
+		{Load{Users: ramp("1..2:1s")}, "load: 1 requests at concurrency 2: want at least as many"},
 	} {
 		c.load.Requests = words(1, 1)
 		_, err := c.load.check()

@@ -126,7 +126,7 @@ func TestModels(t *testing.T) {
 		l, err := Load{Requests: requests, Concurrency: 1, MaxShed: 0.3, Models: []string{"mock", "sql", "Chat"}}.check()
 		assert.NilError(t, err)
 		samples := onePass(t, target, l)
-		l, err = l.withModels("mock")
+		l, err = l.withGroups("mock")
 		assert.NilError(t, err)
 		// Each of the six answers took 200 ms. The fourth and the eighth request were shed.
 		got := l.Figures(sample.All(samples...))
@@ -150,7 +150,7 @@ func TestModels(t *testing.T) {
 		assert.DeepEqual(t, adapters, []string{"", "sql", "", "sql", "Chat", "", "sql", ""})
 		assert.DeepEqual(t, models, []string{"", "sql", "mock", "sql", "Chat", "", "sql", ""})
 		for _, bad := range [][]string{{""}, {"a", "A"}} {
-			_, err := Load{Models: bad}.withModels("m")
+			_, err := Load{Models: bad}.withGroups("m")
 			assert.ErrorContains(t, err, "want names that differ")
 		}
 	})

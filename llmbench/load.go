@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -45,11 +47,27 @@ type Load struct {
 	// pass if these are too few.
 	More func(pass, part int) ([]Request, error)
 
-	// Exactly one of Concurrency and Arrivals must be set.
+	// WarmupFor, if not 0, is for how long a closed loop with a Duration or with Users runs before it is measured, in each
+	// pass. The users go on from the warm-up to the Duration without a pause, so that the server is in its usual state when
+	// the Duration begins: the burst of a start, of which each request waits for those before it, is not measured. In the
+	// warm-up there are as many users as at the beginning of the Duration. Its requests come from the same sequence. They
+	// have samples, for which [sample.Sample.IsWarmup] is true, and count for no latency, length, share or number of
+	// requests. Rates count what came within the Duration, whenever it was asked for (see [sample.Sample.Within]).
+	// Figures gets no samples of the warm-up. MaxFail and the server's own counters are about all requests of the pass.
+	WarmupFor time.Duration
+
+	// Exactly one of Concurrency, Users and Arrivals must be set.
 	//
 	// Concurrency is the number of requests that a closed loop keeps in flight. The loop has that many
 	// workers. Each worker sends its next request when its previous one has ended.
 	Concurrency int
+	// Users are numbers of users of a closed loop that change with time, in stages. The time of the stages is the Duration,
+	// which must then be 0, or equal to it, and Concurrency must be 0 or the largest number. Users who come
+	// draw requests from the same sequence as the others. Users who leave send no request after the one that is in flight.
+	// If there are several stages, some units of each are reported apart, as those of Models are: stage1-p50-ttft-ns,
+	// stage2-output-tok/s and so on. A request belongs to the stage in which its t0 is, and rates count what came within
+	// the stage. The same holds for the stages of [arrivals.Stages].
+	Users arrivals.Users
 	// Arrivals determines when the requests of an open loop are due. A request is sent when it is due,
 	// whether or not earlier requests have ended.
 	Arrivals arrivals.Process
@@ -74,7 +92,7 @@ type Load struct {
 	CommonTokens int
 
 	// Warmup holds requests that are sent once before the first pass, in the same way as a pass, and are
-	// not measured. It should contain no prompt of Requests. Every second request asks for two tokens less than
+	// not measured. They end before the pass begins; see also WarmupFor. It should contain no prompt of Requests. Every second request asks for two tokens less than
 	// it says, so that answers to the wrong requests are noticed by their lengths.
 	Warmup []Request
 
@@ -180,15 +198,18 @@ func (l Load) check() (Load, error) {
 	l.IdleTimeout = cmp.Or(l.IdleTimeout, DefaultIdleTimeout)
 	l.MaxDistortion = cmp.Or(l.MaxDistortion, DefaultMaxDistortion)
 	l.Stagger = cmp.Or(l.Stagger, DefaultStagger)
+	if err := l.setUsers(); err != nil {
+		return l, err
+	}
 	switch {
 	case len(l.Requests) == 0 && l.Fresh == nil:
 		return l, errors.New("load: no requests")
 	case len(l.Requests) > 0 && l.Fresh != nil:
 		return l, errors.New("load: both Requests and Fresh are set: want only one")
 	case l.Concurrency == 0 && l.Arrivals == nil:
-		return l, errors.New("load: neither Concurrency nor Arrivals is set: want one")
+		return l, errors.New("load: neither Concurrency nor Users nor Arrivals is set: want one")
 	case l.Concurrency != 0 && l.Arrivals != nil:
-		return l, errors.New("load: both Concurrency and Arrivals are set: want only one")
+		return l, errors.New("load: Arrivals are set, and so is Concurrency or Users: want only one of them")
 	case l.MaxInFlight < 0 || l.MaxInFlight > 0 && l.Arrivals == nil:
 		return l, fmt.Errorf("load: at most %d requests in flight: want 0 or more, and Arrivals", l.MaxInFlight)
 	case l.Concurrency < 0:
@@ -197,8 +218,12 @@ func (l Load) check() (Load, error) {
 		return l, fmt.Errorf("load: duration %v: want 0 or more, and Concurrency: the arrivals of an open loop say how long it is", l.Duration)
 	case l.More != nil && l.Duration == 0:
 		return l, errors.New("load: More without a Duration: want both")
-	case l.PassTimeout > 0 && l.PassTimeout <= l.Duration:
-		return l, fmt.Errorf("load: pass timeout %v, duration %v: want a longer pass timeout", l.PassTimeout, l.Duration)
+	case l.WarmupFor < 0 || l.WarmupFor > 0 && l.Duration == 0:
+		return l, fmt.Errorf("load: a warm-up of %v: want 0 or more, and a Duration or Users", l.WarmupFor)
+	case l.WarmupFor > 0 && len(l.Users) > 0 && l.Users[0].Rate == 0:
+		return l, fmt.Errorf("load: a warm-up of %v before users %v: want a first stage that begins with a user", l.WarmupFor, l.Users)
+	case l.PassTimeout > 0 && l.PassTimeout <= l.sends():
+		return l, fmt.Errorf("load: pass timeout %v, duration %v: want a longer pass timeout", l.PassTimeout, l.sends())
 	case l.Timeout < 0 || l.IdleTimeout < 0 || l.PassTimeout < 0:
 		return l, fmt.Errorf("load: timeout %v, idle timeout %v, pass timeout %v; none may be negative", l.Timeout, l.IdleTimeout, l.PassTimeout)
 	case l.Fresh == nil && l.checkCount(len(l.Requests)) != nil:
@@ -219,6 +244,49 @@ func (l Load) check() (Load, error) {
 		return l, fmt.Errorf("load: SLO %v; answers that are not streamed have no TTFT and no TPOT", l.SLO)
 	}
 	return l, nil
+}
+
+// setUsers sets Concurrency and Duration to those of l.Users, if there are any.
+func (l *Load) setUsers() error {
+	if len(l.Users) == 0 {
+		return nil
+	}
+	if err := l.Users.Check(); err != nil {
+		return fmt.Errorf("load: users %v: %w", l.Users, err)
+	}
+	most, duration := l.Users.Most(), l.Users.Duration()
+	if l.Concurrency != 0 && l.Concurrency != most || l.Duration != 0 && l.Duration != duration {
+		return fmt.Errorf("load: users %v, concurrency %d, duration %v: want only users, who are at most %d for %v", l.Users, l.Concurrency, l.Duration, most, duration)
+	}
+	l.Concurrency, l.Duration = most, duration
+	return nil
+}
+
+// sends returns for how long each pass sends requests, with the warm-up that is part of it; 0 means until none is left.
+func (l *Load) sends() time.Duration { return l.WarmupFor + l.Duration }
+
+// stays returns when the user with the given number, from 0, is there.
+func (l *Load) stays(k int) []arrivals.Stay {
+	stagger := max(0, l.Stagger)
+	if l.Duration == 0 {
+		return []arrivals.Stay{{From: time.Duration(k) * stagger, To: math.MaxInt64}}
+	}
+	users := l.Users
+	if len(users) == 0 {
+		users = arrivals.Users{{For: l.Duration, Rate: float64(l.Concurrency)}}
+	}
+	if l.WarmupFor > 0 {
+		users = slices.Concat(arrivals.Users{{For: l.WarmupFor, Rate: users[0].Rate}}, users)
+	}
+	return users.Stays(k, stagger)
+}
+
+// partStays returns the stays of the users of a part.
+func (l *Load) partStays(part shard.Part) (all [][]arrivals.Stay) {
+	for k := range part.Workers(l.Concurrency) {
+		all = append(all, l.stays(part.Worker(k)))
+	}
+	return all
 }
 
 // tolerated returns the shares of failed and of shed requests that are tolerated.

@@ -426,8 +426,8 @@ func TestLoadCheck(t *testing.T) {
 	}{
 		{Load{}, "no requests"},
 		{Load{Requests: one, Fresh: func(int) ([]Request, error) { return one, nil }, Concurrency: 1}, "both Requests and Fresh are set"},
-		{Load{Requests: one}, "neither Concurrency nor Arrivals"},
-		{Load{Requests: one, Concurrency: 1, Arrivals: arrivals.Constant{Rate: 1}}, "both Concurrency and Arrivals"},
+		{Load{Requests: one}, "neither Concurrency nor Users nor Arrivals"},
+		{Load{Requests: one, Concurrency: 1, Arrivals: arrivals.Constant{Rate: 1}}, "Arrivals are set, and so is Concurrency"},
 		{Load{Requests: one, Concurrency: -3}, "concurrency -3"},
 		{Load{Requests: one, Concurrency: 1, Timeout: -1}, "timeout -1ns"},
 		{Load{Requests: one, Concurrency: 1, MaxFail: 1.5}, "max fail 1.5"},

@@ -62,7 +62,7 @@ func setUp(p process.Party, t Target, l Load) (*measurement, error) {
 		return nil, err
 	}
 	if l, err = l.check(); err == nil {
-		l, err = l.withModels(t.Model)
+		l, err = l.withGroups(t.Model)
 	}
 	if err != nil {
 		return nil, err
@@ -135,7 +135,9 @@ func (m *measurement) facts() (facts []shard.Fact) {
 	}
 	slices.SortFunc(facts[2:], func(a, b shard.Fact) int { return cmp.Compare(a.Name, b.Name) })
 	add("concurrency", l.Concurrency)
+	add("users", l.Users)
 	add("duration", l.Duration)
+	add("time of the warm-up", l.WarmupFor)
 	if l.Arrivals != nil {
 		add("arrivals", l.Arrivals.Name())
 		add("parameters of arrivals", l.Arrivals.Parameters()) // fmt sorts the keys
@@ -362,7 +364,7 @@ func (m *measurement) add(r passResult) {
 		func(samples iter.Seq[*sample.Sample]) {
 			part := m.party.Part()
 			m.estimate.Add(distortion.Pass{
-				Samples: own(samples), Workers: part.Workers(m.load.Concurrency), Stagger: time.Duration(part.Stride()) * m.load.Stagger,
+				Samples: own(samples), Stays: m.load.partStays(part),
 				LateTurns: r.LateTurns, Errors: r.errors, Strain: r.Strain, ClockSet: r.ClockChange != 0,
 			})
 		})

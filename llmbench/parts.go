@@ -43,7 +43,7 @@ func timedPlan(l *Load, t Target, requests []Request, more func(part int) ([]Req
 	if err != nil || l.Duration == 0 {
 		return pl, err
 	}
-	pl.duration = l.Duration
+	pl.duration = l.sends()
 	if more == nil {
 		return pl, nil
 	}
@@ -113,5 +113,5 @@ func (l *Load) expectedRequests(took time.Duration) int {
 	if took <= 0 {
 		return 0
 	}
-	return int(min(1<<30, 2*float64(l.Concurrency)*float64(l.Duration)/float64(took)))
+	return int(min(1<<30, 2*float64(l.Concurrency)*float64(l.sends())/float64(took)))
 }

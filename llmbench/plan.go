@@ -28,7 +28,7 @@ import (
 type plan struct {
 	load     *Load
 	target   Target
-	duration time.Duration // for how long a closed loop sends requests; 0 means until none is left
+	duration time.Duration // for how long a closed loop sends requests, with its warm-up; 0 means until none is left
 
 	requests int                   // number of requests; if more can be drawn, of those that were drawn
 	samples  int                   // number of samples of these requests: one for each turn
@@ -156,13 +156,12 @@ func (pl *plan) pass(part shard.Part, l *Load) (*send.Pass, error) {
 		},
 		Limit:       l.PassTimeout,
 		MostFailed:  int(l.MaxFail * float64(pl.samples)),
+		From:        l.WarmupFor,
 		For:         pl.duration,
 		MaxFail:     l.MaxFail,
 		MaxShed:     l.MaxShed,
-		Workers:     part.Workers(l.Concurrency),
+		Stays:       l.partStays(part),
 		MaxInFlight: part.Workers(l.MaxInFlight),
-		Offset:      time.Duration(part.Worker(0)) * max(0, l.Stagger),
-		Stagger:     time.Duration(part.Stride()) * max(0, l.Stagger),
 	}
 	if pl.parts != nil && own > 0 {
 		p.Posts.More = func() (int, error) {

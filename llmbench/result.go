@@ -10,8 +10,8 @@ import (
 
 // A Result is the outcome of [Run] or [Pass].
 type Result struct {
-	// Elapsed is the total duration of the passes. A pass lasts from its first t0 to the end of its last
-	// response, or of its [Load].Duration if that is earlier.
+	// Elapsed is the total duration of the passes. A pass lasts from its first t0, or the end of its [Load].WarmupFor, to the end
+	// of its last response, or of its [Load].Duration if that is earlier.
 	Elapsed time.Duration
 	// Bounds holds, keyed by unit name, the interval that contains the true value of each metric that the
 	// client's delays can change. It includes withheld metrics. Bounds is nil if the client's delays are
@@ -26,7 +26,8 @@ type Result struct {
 	samples *store.Store
 }
 
-// All returns an iterator over the samples of all passes, in the order in which their requests ended. It
+// All returns an iterator over the samples of all passes, in the order in which their requests ended, with those of a
+// warm-up that is part of a pass ([Load].WarmupFor), which [sample.Measured] leaves out. It
 // may be used any number of times before Close. Each sample is a copy that the caller may keep and change.
 // The field Err of a [sample.Sample] keeps only its text, so [errors.Is] finds no other error in it.
 //

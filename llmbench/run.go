@@ -152,7 +152,7 @@ func (r *run) expected() time.Duration {
 		return times[len(times)-1] + r.warm
 	}
 	if r.load.Duration > 0 {
-		return r.load.Duration + r.warm
+		return r.load.sends() + r.warm
 	}
 	users := max(1, r.load.Concurrency)
 	return r.warm * time.Duration((r.first.samples+users-1)/users)

@@ -98,15 +98,17 @@ func helperShards(b *testing.B) {
 			Arms(b, loads["few"], Arm{Name: "arm=first", Target: target}, Arm{Name: "arm=second", Target: second})
 		})
 	}
-	if os.Getenv("TEST_LOADS") == "timed" {
-		b.Run("timed", func(b *testing.B) {
+	if name := os.Getenv("TEST_LOADS"); name == "timed" || name == "staged" {
+		b.Run(name, func(b *testing.B) {
 			l := endless(16, func(i int) int { return 2 + i%7 })
-			l.Concurrency, l.Duration = 7, time.Second
+			if l.Concurrency, l.Duration = 7, time.Second; name == "staged" {
+				l.Users, l.WarmupFor = ramp("4..7:500ms,7..3:500ms"), 300*ms
+			}
 			l.Fresh, l.Requests = func(pass int) ([]Request, error) { return l.More(pass, 0) }, nil
 			result := Run(b, target, l)
 			figures, err := json.Marshal(sample.Summarize(result.All(), result.Elapsed, l.SLO).Metrics)
 			assert.NilError(b, err)
-			writeFound(b, "figures-timed", figures)
+			writeFound(b, "figures-"+name, figures)
 		})
 	}
 	if regexp.MustCompile(os.Getenv("TEST_LOADS")).MatchString("search") {
@@ -328,7 +330,8 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestShardsForTime checks a load for a time, sent by one process and by three: they stop at the same instant, each has sent
+// TestShardsForTime checks loads for a time, sent by one process and by three, one with users who come and leave after a
+// warm-up: they stop at the same instant, each has sent
 // the first requests of its part of the sequence, and the server received exactly the requests that have records.
 func TestShardsForTime(t *testing.T) {
 	if testing.Short() {
@@ -336,10 +339,11 @@ func TestShardsForTime(t *testing.T) {
 	}
 	t.Parallel()
 	server := newBodyServer(t)
-	for _, count := range []int{1, 3} {
-		all := startShards(t, count, server.URL, "timed", func(i int, p *shardProcess) { p.Args = append(p.Args, "-test.benchtime=2x") })
+	for i, count := range []int{1, 3, 1, 3} {
+		name := []string{"timed", "timed", "staged", "staged"}[i]
+		all := startShards(t, count, server.URL, name, func(i int, p *shardProcess) { p.Args = append(p.Args, "-test.benchtime=2x") })
 		checkCodes(t, all, make([]int, count)...)
-		run, err := records.Open(filepath.Join(all[0].out, "BenchmarkHelper,Shards,timed.1.jsonl"))
+		run, err := records.Open(filepath.Join(all[0].out, "BenchmarkHelper,Shards,"+name+".1.jsonl"))
 		assert.NilError(t, err)
 		assert.Equal(t, run.Head.Duration, time.Second)
 		assert.Equal(t, run.Passes(), 2)
@@ -369,7 +373,9 @@ func TestShardsForTime(t *testing.T) {
 		}
 		assert.Equal(t, len(bodies), n)
 		rows, _ := results(t, all[0].stdout.String())
-		checkFigures(t, filepath.Join(all[0].out, "figures-timed"), run, rows)
+		checkFigures(t, filepath.Join(all[0].out, "figures-"+name), run, rows)
+		_, staged := rows[0].Value("stage2-output-tok/s")
+		assert.Equal(t, staged, name == "staged")
 	}
 }
 

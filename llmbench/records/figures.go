@@ -51,7 +51,7 @@ func (r *Run) samples(requests iter.Seq[*Request]) iter.Seq[*sample.Sample] {
 		for q := range requests {
 			gaps, lags := s.Gaps[:0], s.Lags[:0]
 			s = q.sample()
-			s.Until, s.DeltaTokens = r.Head.Duration, q.DeltaTokens
+			s.From, s.Until, s.DeltaTokens = r.Head.WarmupFor, r.Head.until(), q.DeltaTokens
 			s.Gaps, s.Lags = slices.AppendSeq(gaps, q.Gaps()), slices.AppendSeq(lags, q.lags.all())
 			if !yield(&s) {
 				return

@@ -21,6 +21,9 @@ func TestFigures(t *testing.T) {
 		if n%5 == 0 { // the time is over before some answers end
 			run.Head.Duration = 800 * time.Millisecond
 		}
+		if n%10 == 0 { // and the first requests are a warm-up
+			run.Head.WarmupFor = 300 * time.Millisecond
+		}
 		var samples []sample.Sample
 		var block []Request
 		for i := range n {
@@ -41,7 +44,8 @@ func TestFigures(t *testing.T) {
 				s.Gaps, s.Last, s.Deltas = append(s.Gaps, gap), s.Last+gap, s.Deltas+1
 			}
 			s.OutputTokens, s.End = s.Deltas, s.Last+time.Duration(rng.Int64N(1e6))
-			if s.Until = run.Head.Duration; rng.IntN(3) == 0 {
+			s.From, s.Until = run.Head.WarmupFor, run.Head.until()
+			if rng.IntN(3) == 0 {
 				for range s.Deltas {
 					s.DeltaTokens = append(s.DeltaTokens, 1+rng.Int32N(4))
 				}
@@ -64,6 +68,11 @@ func TestFigures(t *testing.T) {
 		if n > 0 {
 			assert.NilError(t, run.add(block))
 		}
+		measured := 0
+		for range run.Measured() {
+			measured++
+		}
+		assert.Equal(t, measured, run.Figures().Requests)
 		assert.Equal(t, run.Elapsed(), sample.Elapsed(sample.All(samples...)))
 		want := sample.Summarize(sample.All(samples...), run.Elapsed(), run.Head.Limits())
 		assert.DeepEqual(t, run.Figures(), want)

@@ -3,11 +3,13 @@ package records
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -26,9 +28,11 @@ type Head struct {
 	Stream      bool              `json:"stream"`
 	Concurrency int               `json:"concurrency,omitempty"` // 0 means an open loop
 	Arrivals    *Arrivals         `json:"arrivals,omitempty"`    // nil if the loop is closed
-	Duration    time.Duration     `json:"duration_ns,omitempty"` // for how long a pass of a closed loop sends requests; 0 means until none is left
+	Users       string            `json:"users,omitempty"`       // the numbers of users as arrivals.ParseUsers parses them, of whom Concurrency is the largest; "" if the number does not change
+	Duration    time.Duration     `json:"duration_ns,omitempty"` // for how long a pass of a closed loop is measured; 0 means until no request is left
 	Shards      int               `json:"shards,omitempty"`      // processes that measured together; 0 means one alone
-	Warmup      int               `json:"warmup"`                // number of warm-up requests
+	Warmup      int               `json:"warmup"`                // number of warm-up requests before the first pass
+	WarmupFor   time.Duration     `json:"warmup_ns,omitempty"`   // for how long a pass sends requests before it is measured; these have lines, too
 	Timeout     time.Duration     `json:"timeout_ns"`
 	IdleTimeout time.Duration     `json:"idle_timeout_ns"`
 	SLO         string            `json:"slo,omitempty"`    // as sample.ParseSLO parses it, or ""
@@ -57,6 +61,32 @@ func (h *Head) Limits() sample.SLO {
 	return slo
 }
 
+// Measures reports whether a request counts in latencies, shares and numbers of requests: whether it did not begin in the
+// warm-up that is part of its pass.
+func (h *Head) Measures(q *Request) bool { return q.Due >= h.WarmupFor }
+
+// Stages returns the stages of the load, whose rates are numbers of users if the loop is closed; nil if the load has none. A
+// warm-up that is part of a pass comes before them.
+func (h *Head) Stages() []arrivals.Stage {
+	if h.Arrivals == nil {
+		users, _ := arrivals.ParseUsers(h.Users) // parseHead has checked them
+		return users
+	}
+	stages, err := arrivals.ParseStages(h.Arrivals.Parameters["stages"])
+	if err != nil { // another process, or an old file
+		return nil
+	}
+	return stages
+}
+
+// until returns the instant at which a pass sends no more requests, or 0 if it sends them until none is left.
+func (h *Head) until() time.Duration {
+	if h.Duration == 0 {
+		return 0
+	}
+	return h.WarmupFor + h.Duration
+}
+
 // nanoseconds decodes a number of nanoseconds to a time.Duration.
 var nanoseconds = json.WithUnmarshalers(json.UnmarshalFunc(func(text []byte, d *time.Duration) error {
 	n, err := strconv.ParseInt(string(text), 10, 64)
@@ -82,6 +112,13 @@ func parseHead(line []byte) (h Head, err error) {
 		return h, fmt.Errorf("concurrency %d: want at least 1, or none", h.Concurrency)
 	case h.Duration < 0 || h.Duration > 0 && h.Concurrency == 0:
 		return h, fmt.Errorf("duration_ns %d: want above 0 and a concurrency, or none", h.Duration)
+	case h.WarmupFor < 0 || h.WarmupFor > 0 && h.Duration == 0 || h.WarmupFor > math.MaxInt64-h.Duration:
+		return h, fmt.Errorf("warmup_ns %d: want above 0 and a duration_ns, or none", h.WarmupFor)
+	}
+	if h.Users != "" {
+		if _, err := arrivals.ParseUsers(h.Users); err != nil {
+			return h, fmt.Errorf("users %q: %w", h.Users, err)
+		}
 	}
 	if h.SLO != "" {
 		if _, err := sample.ParseSLO(h.SLO); err != nil {

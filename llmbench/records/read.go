@@ -48,6 +48,17 @@ func (r *Run) All() iter.Seq[*Request] {
 	}
 }
 
+// Measured returns the requests without those of a warm-up that is part of their pass.
+func (r *Run) Measured() iter.Seq[*Request] {
+	return func(yield func(*Request) bool) {
+		for q := range r.All() {
+			if r.Head.Measures(q) && !yield(q) {
+				return
+			}
+		}
+	}
+}
+
 // Passes returns the number of passes.
 func (r *Run) Passes() int {
 	if r.n == 0 {
@@ -262,10 +273,10 @@ func (r *Run) elapsed() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		var from, to time.Duration
 		duration := func() time.Duration {
-			if r.Head.Duration > 0 {
-				to = min(to, r.Head.Duration)
+			if until := r.Head.until(); until > 0 {
+				to = min(to, until)
 			}
-			return to - from
+			return max(0, to-max(from, r.Head.WarmupFor))
 		}
 		pass := int32(-1)
 		for q := range r.All() {

@@ -13,11 +13,20 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 const ms = time.Millisecond
+
+// staggered returns the stays of users, each of whom begins stagger after the one before and does not leave.
+func staggered(users int, stagger time.Duration) (all [][]arrivals.Stay) {
+	for k := range users {
+		all = append(all, []arrivals.Stay{{From: time.Duration(k) * max(0, stagger), To: math.MaxInt64}})
+	}
+	return all
+}
 
 // stream returns a request that was sent at start, with a first delta after 200 ms and nine more
 // every 20 ms, and usual lags.
@@ -128,7 +137,7 @@ func TestStopped(t *testing.T) {
 			}
 			got, _ := figures(sample.All(all...), sample.Elapsed(sample.All(all...)))
 			units := []string{"mean-ttft-ns", "p50-ttft-ns", "p90-ttft-ns", "p99-ttft-ns", "p99-ttft-bound-ns", "mean-tpot-ns", "p90-itl-ns", "p99-itl-ns", "mean-itl-ns", "p50-e2e-ns", "req/s", "output-tok/s", "p99-read-lag-ns"}
-			r := report(Pass{Samples: sample.All(all...), Workers: 1000, Stagger: 200 * time.Microsecond}, units...)
+			r := report(Pass{Samples: sample.All(all...), Stays: staggered(1000, 200*time.Microsecond)}, units...)
 			worst := 0.0
 			bounds := r.Bounds(got)
 			for _, unit := range units[:len(units)-1] {
@@ -175,7 +184,7 @@ func TestLongStops(t *testing.T) {
 			got, _ := figures(sample.All(all...), sample.Elapsed(sample.All(all...)))
 			e := math.Abs(got["mean-tpot-ns"]/want["mean-tpot-ns"] - 1)
 			assert.Assert(t, e >= tt.least && e <= tt.most, "%v is no such case", e)
-			r := report(Pass{Samples: sample.All(all...), Workers: 1000, Stagger: 401 * time.Microsecond}, "mean-tpot-ns")
+			r := report(Pass{Samples: sample.All(all...), Stays: staggered(1000, 401*time.Microsecond)}, "mean-tpot-ns")
 			assert.Equal(t, len(r.Distorted) > 0, tt.worst > 0, r.Text(true))
 			assert.Assert(t, math.Abs(largest(r)-e) < 0.02, "%v, true %v", largest(r), e)
 		})
@@ -191,7 +200,7 @@ func TestNoGapSeen(t *testing.T) {
 		together(&s, 0, 9, 15*ms, s.Start+20*ms)
 		all = append(all, s)
 	}
-	r := report(Pass{Samples: sample.All(all...), Workers: 100, Stagger: ms}, "mean-ttft-ns")
+	r := report(Pass{Samples: sample.All(all...), Stays: staggered(100, ms)}, "mean-ttft-ns")
 	assert.DeepEqual(t, r.Units(), []string{"mean-ttft-ns"})
 	assert.Assert(t, strings.Contains(r.Text(true), "by up to 1000 % or more"), r.Text(true))
 }
@@ -203,7 +212,7 @@ func TestBurstsAtOnce(t *testing.T) {
 	for i := range all {
 		together(&all[i], 0, 1, 60*time.Microsecond, all[i].Start)
 	}
-	r := report(Pass{Samples: sample.All(all...), Workers: 1000, Stagger: 200 * time.Microsecond}, "mean-ttft-ns", "p50-ttft-ns", "p99-ttft-ns", "mean-tpot-ns", "p99-itl-ns", "req/s")
+	r := report(Pass{Samples: sample.All(all...), Stays: staggered(1000, 200*time.Microsecond)}, "mean-ttft-ns", "p50-ttft-ns", "p99-ttft-ns", "mean-tpot-ns", "p99-itl-ns", "req/s")
 	assert.Equal(t, strings.Join(r.Units(), " "), "", r.Text(true))
 	near(t, largest(r), 0)
 }
@@ -218,7 +227,7 @@ func TestMergedLast(t *testing.T) {
 		s.Merged = []sample.Merged{{Delta: 9, Deltas: 1, Since: s.Last - 19*ms}}
 		all = append(all, s)
 	}
-	r := report(Pass{Samples: sample.All(all...), Workers: 100, Stagger: ms}, "mean-tpot-ns", "p50-e2e-ns", "p99-ttft-ns")
+	r := report(Pass{Samples: sample.All(all...), Stays: staggered(100, ms)}, "mean-tpot-ns", "p50-e2e-ns", "p99-ttft-ns")
 	assert.DeepEqual(t, r.Units(), []string{"mean-tpot-ns", "p50-e2e-ns"})
 	near(t, largest(r), 0)
 	assert.Assert(t, strings.Contains(r.Text(true), "by up to 15 %, 6.6 %"), r.Text(true))
@@ -235,7 +244,7 @@ func TestMergedITL(t *testing.T) {
 		}
 		all = append(all, s)
 	}
-	r := report(Pass{Samples: sample.All(all...), Workers: 200, Stagger: ms}, "p99-itl-ns", "mean-itl-ns", "mean-tpot-ns", "p99-ttft-ns")
+	r := report(Pass{Samples: sample.All(all...), Stays: staggered(200, ms)}, "p99-itl-ns", "mean-itl-ns", "mean-tpot-ns", "p99-ttft-ns")
 	assert.DeepEqual(t, r.Units(), []string{"p99-itl-ns"})
 	near(t, largest(r), 1)
 }
@@ -266,9 +275,30 @@ func TestSlowSend(t *testing.T) {
 		}
 		all = append(all, s)
 	}
-	r := report(Pass{Samples: sample.All(all...), Workers: 200, Stagger: ms}, "p50-ttft-ns", "p99-ttft-ns", "mean-tpot-ns")
+	r := report(Pass{Samples: sample.All(all...), Stays: staggered(200, ms)}, "p50-ttft-ns", "p99-ttft-ns", "mean-tpot-ns")
 	assert.DeepEqual(t, r.Units(), []string{"p99-ttft-ns"})
 	near(t, largest(r), 0)
+}
+
+// TestUsersThatLeave checks by how much the pass of a loop whose users come and leave was too long: by the share of their time in
+// which they sent nothing, and not because of requests of users who have left.
+func TestUsersThatLeave(t *testing.T) {
+	users := arrivals.Users{{For: 10 * time.Second, Rate: 1}, {For: 10 * time.Second, Rate: 2}, {For: 10 * time.Second, Rate: 1}}
+	stays := [][]arrivals.Stay{users.Stays(0, 0), users.Stays(1, 0)} // 40 s together
+	for _, c := range []struct {
+		pause, over time.Duration
+		want        time.Duration
+	}{{0, 0, 30 * time.Second}, {0, time.Second, 30 * time.Second}, {time.Second, 0, 27 * time.Second}, {100 * ms, 100 * ms, 29700 * ms}} {
+		var posts []post
+		add := func(from, to time.Duration) { posts = append(posts, post{true, from, to}) }
+		for _, at := range []time.Duration{0, 5 * time.Second, 10 * time.Second, 25 * time.Second} {
+			add(at, at+5*time.Second-c.pause)
+		}
+		add(15*time.Second, 25*time.Second)
+		add(10*time.Second, 20*time.Second+c.over) // hides nothing: the other user has one in flight, too
+		got := closedLoop{stays, posts}.elapsed(30 * time.Second)
+		assert.Assert(t, (got-c.want).Abs() < ms, "%v: want %v", got, c.want)
+	}
 }
 
 // TestLateWorkers checks that the rates of a closed loop are compared with the rates of workers that
@@ -296,7 +326,7 @@ func TestLateWorkers(t *testing.T) {
 		{"punctual", 8, punctual, 0},
 		{"of one request", 8, begun[4:5], 0},
 	} {
-		r := report(Pass{Samples: sample.All(tt.samples...), Workers: tt.workers, Stagger: -1}, "req/s", "output-tok/s")
+		r := report(Pass{Samples: sample.All(tt.samples...), Stays: staggered(tt.workers, -1)}, "req/s", "output-tok/s")
 		assert.Assert(t, math.Abs(largest(r)-tt.share) < 1e-9, "%s: %v, want %v", tt.name, largest(r), tt.share)
 		assert.Equal(t, len(r.Distorted) > 0, tt.share > 0, tt.name)
 	}
@@ -313,7 +343,7 @@ func TestTimed(t *testing.T) {
 		}
 		all = append(all, s)
 	}
-	r := report(Pass{Samples: sample.All(all...), Workers: 4, Stagger: -1}, "req/s", "output-tok/s")
+	r := report(Pass{Samples: sample.All(all...), Stays: staggered(4, -1)}, "req/s", "output-tok/s")
 	assert.Equal(t, len(r.Distorted), 0, "%v", r.Distorted)
 	near(t, largest(r), 0)
 	for _, unit := range []string{"req/s", "output-tok/s"} {
@@ -343,7 +373,7 @@ func TestOtherLoad(t *testing.T) {
 			s = stream(i, time.Duration(i/tt.workers)*(took+tt.pause))
 			all = append(all, s)
 		}
-		r := report(Pass{Samples: sample.All(all...), Workers: tt.workers, Stagger: -1}, "mean-ttft-ns", "mean-e2e-ns")
+		r := report(Pass{Samples: sample.All(all...), Stays: staggered(tt.workers, -1)}, "mean-ttft-ns", "mean-e2e-ns")
 		assert.Equal(t, len(r.Distorted), map[bool]int{true: 2}[tt.doubted], "%s: %v", tt.name, r.Distorted)
 	}
 }
@@ -374,7 +404,7 @@ func TestSchedule(t *testing.T) {
 		late := simulate(took, workers, func() time.Duration { return time.Duration(rng.IntN(int(20 * ms))) })
 		want := sample.Elapsed(sample.All(simulate(took, workers, func() time.Duration { return 0 })...))
 		var e Estimate
-		e.Add(Pass{Samples: sample.All(late...), Workers: workers, Stagger: ms})
+		e.Add(Pass{Samples: sample.All(late...), Stays: staggered(workers, ms)})
 		assert.Equal(t, e.ideal, want)
 	}
 }
@@ -386,9 +416,9 @@ func TestSession(t *testing.T) {
 		return sample.Sample{Request: request, Turn: turn, Due: start, Start: start, End: end, Outcome: sample.OK, Clock: sample.KernelClock}
 	}
 	all := []sample.Sample{turn(0, 0, 0, 10*ms), turn(0, 1, 30*ms, 40*ms), turn(1, 0, 45*ms, 60*ms)}
-	r := report(Pass{Samples: sample.All(all...), Workers: 1}, "req/s")
+	r := report(Pass{Samples: sample.All(all...), Stays: staggered(1, 0)}, "req/s")
 	assert.Assert(t, math.Abs(largest(r)-(1-55.0/60)) < 1e-9, "%v", largest(r))
-	r = report(Pass{Samples: sample.All(all...), Workers: 1, LateTurns: map[int]time.Duration{0: 5 * ms}}, "req/s")
+	r = report(Pass{Samples: sample.All(all...), Stays: staggered(1, 0), LateTurns: map[int]time.Duration{0: 5 * ms}}, "req/s")
 	assert.Assert(t, math.Abs(largest(r)-(1-50.0/60)) < 1e-9, "%v", largest(r))
 	r = report(Pass{Samples: sample.All(all[:2]...), LateTurns: map[int]time.Duration{0: 5 * ms}}, "req/s")
 	assert.Assert(t, math.Abs(largest(r)-(1-35.0/40)) < 1e-9, "%v", largest(r))
@@ -473,7 +503,7 @@ func TestUserClock(t *testing.T) {
 		{"no stream", Errors{}, "", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := Pass{Samples: sample.All(all...), Workers: 100, Stagger: ms, Errors: tt.errors}
+			p := Pass{Samples: sample.All(all...), Stays: staggered(100, ms), Errors: tt.errors}
 			r := report(p, "p99-itl-ns", "p50-itl-ns", "mean-tpot-ns", "p50-ttft-ns")
 			assert.Equal(t, r.Unknown != "", tt.unknown, r.Unknown)
 			assert.Equal(t, len(r.Distorted) > 0 && r.Distorted[0].Unit == "p99-itl-ns", tt.units != "", "%+v", r)
@@ -482,7 +512,7 @@ func TestUserClock(t *testing.T) {
 			}
 		})
 	}
-	p := Pass{Samples: sample.All(all...), Workers: 100, Errors: lags(0), ClockSet: true}
+	p := Pass{Samples: sample.All(all...), Stays: staggered(100, 0), Errors: lags(0), ClockSet: true}
 	assert.Assert(t, report(p).Unknown != "", "the wall clock was set")
 }
 
@@ -498,7 +528,7 @@ func sum(all []time.Duration) (sum time.Duration) {
 func TestThrottled(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s := stream(0, 0)
-	r := report(Pass{Samples: sample.All(s), Workers: 1, Strain: strain.Strain{Throttled: s.End / 10}}, "req/s", "mean-ttft-ns", "in-tok/req")
+	r := report(Pass{Samples: sample.All(s), Stays: staggered(1, 0), Strain: strain.Strain{Throttled: s.End / 10}}, "req/s", "mean-ttft-ns", "in-tok/req")
 	near(t, largest(r), 0.1)
 	assert.DeepEqual(t, r.Units(), []string{"mean-ttft-ns", "req/s"})
 }
@@ -511,7 +541,7 @@ func TestOwnUnits(t *testing.T) {
 			together(&all[i], 0, 1, 10*ms, all[i].Start)
 		}
 	}
-	p := Pass{Samples: sample.All(all...), Workers: 500}
+	p := Pass{Samples: sample.All(all...), Stays: staggered(500, 0)}
 	var e Estimate
 	e.Add(p)
 	own := func(samples iter.Seq[*sample.Sample]) map[string]float64 {
@@ -641,7 +671,7 @@ func TestBurstsOfServer(t *testing.T) {
 		}
 		all = append(all, s)
 	}
-	r := report(Pass{Samples: sample.All(all...), Workers: 200, Stagger: 100 * time.Microsecond}, "p99-itl-ns", "mean-tpot-ns", "p99-ttft-ns")
+	r := report(Pass{Samples: sample.All(all...), Stays: staggered(200, 100*time.Microsecond)}, "p99-itl-ns", "mean-tpot-ns", "p99-ttft-ns")
 	near(t, largest(r), 40.0/37-1)
 }
 

@@ -27,6 +27,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/lockstep"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -35,8 +36,7 @@ import (
 // A Pass is what is known about the client during one pass, which is one run of the load.
 type Pass struct {
 	Samples iter.Seq[*sample.Sample]
-	Workers int           // number of workers of a closed loop; 0 means an open loop
-	Stagger time.Duration // the k-th worker, from 0, should begin at k times Stagger
+	Stays   [][]arrivals.Stay // when each user of a closed loop should be there; nil means an open loop
 	// LateTurns has, for each session by the index of its request, by how much the client sent the turns
 	// after the first one late, summed over these turns. Nil means that no turn was late.
 	LateTurns map[int]time.Duration
@@ -70,10 +70,9 @@ func (e *Estimate) Add(p Pass) {
 		e.control.add(late)
 	}
 	user, kernel := 0, 0
-	var closed closedLoop
 	var posts []post
 	var first, last, ideal time.Duration // ideal is for an open loop
-	var until time.Duration
+	var from, until time.Duration
 	n := 0
 	for s := range p.Samples {
 		e.delays.add(s)
@@ -96,8 +95,8 @@ func (e *Estimate) Add(p Pass) {
 			first, last, ideal = s.Due, s.End, s.End-late
 		}
 		first, last, ideal = min(first, s.Due), max(last, s.End), max(ideal, s.End-late)
-		until = s.Until
-		if p.Workers > 0 {
+		from, until = s.From, s.Until
+		if p.Stays != nil {
 			posts = extend(posts, s)
 		}
 	}
@@ -108,18 +107,18 @@ func (e *Estimate) Add(p Pass) {
 	if until == 0 || last < until {
 		until = last
 	}
-	e.counted += until - first
-	if p.Workers > 0 {
-		e.together = e.together || p.Workers > 1
-		closed.workers, closed.stagger = p.Workers, p.Stagger
+	e.counted += max(0, until-max(first, from))
+	if p.Stays != nil {
+		e.together = e.together || len(p.Stays) > 1
+		closed := closedLoop{stays: p.Stays, posts: posts}
 		lag := time.Duration(0)
 		if user > kernel {
 			lag = e.control.mean() // the ends of requests were read late, too
 		}
-		for request, post := range posts {
-			closed.took = append(closed.took, post.end-post.start-lag-p.LateTurns[request])
+		for request := range posts {
+			posts[request].end -= lag + p.LateTurns[request]
 		}
-		e.ideal += closed.elapsed()
+		e.ideal += closed.elapsed(last - first)
 	} else {
 		e.ideal += ideal - first
 	}

@@ -52,7 +52,7 @@ func TestSilences(t *testing.T) {
 		for i := range 40 {
 			all = append(all, pairs(i, 10*ms, tt.lag))
 		}
-		p := Pass{Samples: sample.All(all...), Workers: 1}
+		p := Pass{Samples: sample.All(all...), Stays: staggered(1, 0)}
 		var e Estimate
 		e.Add(p)
 		assert.Equal(t, e.silences.longest(), tt.longest)
@@ -64,7 +64,7 @@ func TestSilences(t *testing.T) {
 func TestFewSilences(t *testing.T) {
 	var e Estimate
 	s := pairs(0, 10*ms, 60*us)
-	e.Add(Pass{Samples: sample.All(s), Workers: 1})
+	e.Add(Pass{Samples: sample.All(s), Stays: staggered(1, 0)})
 	assert.Equal(t, e.silences.longest(), unlimited)
 }
 
@@ -112,7 +112,7 @@ func TestRelease(t *testing.T) {
 			s.Gaps[n-2], s.Lags[n-1] = 20*ms, ms // came just before the client read what was there
 			all = append(all, s)
 		}
-		r := report(Pass{Samples: sample.All(all...), Workers: 1}, "p50-e2e-ns", "req/s", "p50-ttft-ns")
+		r := report(Pass{Samples: sample.All(all...), Stays: staggered(1, 0)}, "p50-e2e-ns", "req/s", "p50-ttft-ns")
 		assert.DeepEqual(t, r.Units(), tt.units)
 	}
 }
@@ -144,7 +144,7 @@ func TestGapAfterRelease(t *testing.T) {
 		s.End = s.Last
 		all = append(all, s)
 	}
-	r := report(Pass{Samples: sample.All(all...), Workers: 1}, "p99-itl-ns")
+	r := report(Pass{Samples: sample.All(all...), Stays: staggered(1, 0)}, "p99-itl-ns")
 	assert.DeepEqual(t, r.Units(), []string{"p99-itl-ns"})
 	assert.Assert(t, r.Most("p99-itl-ns") > 0.3, "%v", r.Distorted)
 }

@@ -26,7 +26,7 @@ const (
 func (p *Pass) connectionsAhead(longest time.Duration) int {
 	switch {
 	case p.Due == nil:
-		return min(p.Workers, p.Posts.N)
+		return min(len(p.Stays), p.Posts.N)
 	case p.MaxInFlight > 0:
 		return min(p.MaxInFlight, p.Posts.N)
 	case longest == 0:
@@ -55,7 +55,7 @@ func mostDue(due []time.Duration, length time.Duration) (most int) {
 // openAhead opens connections until n requests can be sent at the same time. If the limits of the process do not
 // allow that many connections, it returns an error. But if n is only an estimate, it opens fewer instead.
 func (c *Client) openAhead(ctx context.Context, p *Pass, n int) error {
-	if p.Workers > 0 || p.MaxInFlight > 0 {
+	if len(p.Stays) > 0 || p.MaxInFlight > 0 {
 		c.pool.CloseUnusable()
 		if err := c.checkLimits(n); err != nil {
 			return fmt.Errorf("load: %w", err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"net"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/endpoint"
@@ -70,7 +72,7 @@ func passOf(o Options, workers int, all *[]sample.Sample, posts ...Post) *Pass {
 		posts[i].Request = i
 	}
 	return &Pass{
-		Options: o, Workers: workers, With: solo{}, MostFailed: -1,
+		Options: o, Stays: staying(workers), With: solo{}, MostFailed: -1,
 		Posts: Posts{
 			N: len(posts), Ahead: len(posts), Index: func(k int) int { return k },
 			Build:  func(k int) Post { return posts[k] },
@@ -78,6 +80,11 @@ func passOf(o Options, workers int, all *[]sample.Sample, posts ...Post) *Pass {
 		},
 		Keep: func(s *sample.Sample, _ bool) error { *all = append(*all, *s); return nil },
 	}
+}
+
+// staying returns the stays of users who come at once and do not leave.
+func staying(users int) [][]arrivals.Stay {
+	return slices.Repeat([][]arrivals.Stay{{{To: math.MaxInt64}}}, users)
 }
 
 // sendAll sends posts with the client and the options of w, one after the other.

@@ -26,9 +26,10 @@ type loop struct {
 	exited   atomic.Bool             // see guard
 	enough   func()                  // ends the building of posts of a loop for a time
 
-	drawing sync.Mutex // held while a worker of a closed loop draws a post
-	over    bool       // guarded by drawing; no more posts are drawn
-	stopped string     // guarded by drawing; see Result.Stopped
+	drawing sync.Mutex    // held while a worker of a closed loop draws a post
+	over    bool          // guarded by drawing; no more posts are drawn
+	stopped string        // guarded by drawing; see Result.Stopped
+	ended   chan struct{} // closed when over is set
 
 	undrawn error // why posts could not be drawn; written before posts is closed
 
@@ -39,18 +40,20 @@ type loop struct {
 	workers []*Worker     // guarded by mu; all workers
 }
 
-// closed runs a closed loop: it keeps as many requests in flight as there are workers.
+// closed runs a closed loop: it keeps as many requests in flight as there are users at the time.
 func (lp *loop) closed(ctx context.Context) {
 	var wg sync.WaitGroup
-	for k := range min(lp.pass.Workers, lp.pass.Posts.N) {
+	for _, stays := range lp.pass.Stays[:min(len(lp.pass.Stays), lp.pass.Posts.N)] {
 		wg.Go(func() {
 			lp.mu.Lock()
 			w := lp.newWorker()
 			lp.mu.Unlock()
-			begin := lp.pass.Offset + time.Duration(k)*lp.pass.Stagger
-			Sleep(ctx, max(0, begin-lp.clock.Now())) // if ctx ends, no request is sent below
-			lp.beganLate(lp.clock.Now() - begin)
-			lp.guard(func() { lp.work(ctx, w) })
+			lp.guard(func() {
+				for i, stay := range stays {
+					lp.await(ctx, stay.From, i > 0)
+					lp.work(ctx, w, stay.To)
+				}
+			})
 		})
 	}
 	wg.Wait()
@@ -61,6 +64,22 @@ func (lp *loop) closed(ctx context.Context) {
 	for p := range lp.posts { // posts that remain because workers have exited
 		lp.skip(ctx, p, lp.clock.Now())
 	}
+}
+
+// await waits until the instant at which the user of a worker comes, or until no more posts are drawn. The user may come again:
+// it is then not late if it was still waiting for an answer.
+func (lp *loop) await(ctx context.Context, at time.Duration, again bool) {
+	wait := at - lp.clock.Now()
+	if wait > 0 {
+		select {
+		case <-time.After(wait):
+		case <-lp.ended:
+		case <-ctx.Done(): // no request is sent then
+		}
+	} else if again {
+		return
+	}
+	lp.beganLate(lp.clock.Now() - at)
 }
 
 // drain receives all remaining posts.
@@ -76,12 +95,12 @@ func (lp *loop) failDraw(err error) {
 	lp.giveUp(err)
 }
 
-// draw returns the next post of a closed loop, or nil if no more are sent. If the loop is for a time, and a post is not
-// sent because the time is over, no later post is sent either: the posts that are sent are the first ones.
-func (lp *loop) draw(ctx context.Context) *Post {
+// draw returns the next post of a closed loop, or nil if no more are sent, or if the user leaves. If the loop is for a time, and a
+// post is not sent because the time is over, no later post is sent either: the posts that are sent are the first ones.
+func (lp *loop) draw(ctx context.Context, leaves time.Duration) *Post {
 	lp.drawing.Lock()
 	defer lp.drawing.Unlock()
-	if lp.over {
+	if lp.over || lp.clock.Now() >= leaves {
 		return nil
 	}
 	p := <-lp.posts
@@ -91,7 +110,9 @@ func (lp *loop) draw(ctx context.Context) *Post {
 			p = nil
 		}
 	}
-	lp.over = p == nil
+	if lp.over = p == nil; lp.over {
+		close(lp.ended)
+	}
 	return p
 }
 
@@ -102,7 +123,7 @@ const hopelessly = 100
 // failing returns a text that says why a loop for a time should end early, or "": more requests have failed, or were shed,
 // than are tolerated, and so many in a row that the others would fail, too. They may fail at once, and would be many.
 func (lp *loop) failing() string {
-	many := max(hopelessly, 10*lp.pass.Workers)
+	many := max(hopelessly, 10*len(lp.pass.Stays))
 	row, lost := int(lp.recorder.row.Load()), int(lp.recorder.lost.Load())
 	switch failed, shed := int(lp.recorder.failed.Load()), int(lp.recorder.shed.Load()); {
 	case row >= many && (lp.pass.MostFailed < 0 || failed > lp.mostFailed()):
@@ -146,10 +167,10 @@ func (lp *loop) guard(f func()) {
 	returned = true
 }
 
-// work sends posts with w, one after the other, until there are no more.
-func (lp *loop) work(ctx context.Context, w *Worker) {
+// work sends posts with w, one after the other, until there are no more, or until its user leaves.
+func (lp *loop) work(ctx context.Context, w *Worker, leaves time.Duration) {
 	longest := time.Duration(0)
-	for p := lp.draw(ctx); p != nil; p = lp.draw(ctx) {
+	for p := lp.draw(ctx, leaves); p != nil; p = lp.draw(ctx, leaves) {
 		if ctx.Err() != nil && lp.pass.For == 0 {
 			lp.skip(ctx, p, lp.clock.Now())
 			continue

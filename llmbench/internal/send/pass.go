@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/strain"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -21,17 +22,15 @@ type Pass struct {
 	MostFailed int
 
 	// For, if not 0, is for how long a closed loop sends posts, from the start of the pass. Posts that are not sent by
-	// then have no samples. MaxFail is the share of failed requests that are tolerated: it takes the place of MostFailed,
-	// unless that is -1, because it is not known before how many requests there will be. The loop ends early, too, if
-	// more have failed and if the last ones all have; see failing. MaxShed is the tolerated share of shed requests; if it is
-	// 0, they count as failed.
-	For              time.Duration
+	// then have no samples. Before From the pass is a warm-up: From is only passed on to the samples. MaxFail is the share
+	// of failed requests that are tolerated: it takes the place of MostFailed, unless that is -1, because it is not known
+	// before how many requests there will be. The loop ends early, too, if more have failed and if the last ones all have;
+	// see failing. MaxShed is the tolerated share of shed requests; if it is 0, they count as failed.
+	From, For        time.Duration
 	MaxFail, MaxShed float64
 
-	// A closed loop has Workers workers. The first one begins at Offset, and each further one begins
-	// Stagger later than the one before it. For an open loop, Workers is 0.
-	Workers         int
-	Offset, Stagger time.Duration
+	// Stays has, for each worker of a closed loop, when its user is there, in order. For an open loop, it is nil.
+	Stays [][]arrivals.Stay
 
 	// In an open loop, Due has the due instant of each request of the pass, by the index of the request.
 	// MaxInFlight is the maximum number of posts in flight; 0 means no limit.

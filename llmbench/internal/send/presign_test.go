@@ -54,7 +54,7 @@ func TestPresign(t *testing.T) {
 				var all []sample.Sample
 				p := passOf(*w.options, 1, &all, same(post, len(tt.sent))...)
 				if tt.due != nil {
-					p.Workers, p.Due, p.MaxInFlight = 0, tt.due, tt.maxInFlight
+					p.Stays, p.Due, p.MaxInFlight = nil, tt.due, tt.maxInFlight
 				}
 				p.With = startAt{at: &began}
 				_, _, err := w.client.Pass(t.Context(), p)

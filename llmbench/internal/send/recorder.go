@@ -63,7 +63,7 @@ func newRecorder(p *Pass, clock conn.Clock, secrets redact.Secrets, giveUp conte
 // add adds the sample of a request of this process that has ended. The argument check is the check of the
 // answer, or nil. If too many samples are waiting, add waits, and returns for how long.
 func (r *recorder) add(s *sample.Sample, check func(Answer) error) (waited time.Duration) {
-	s.Shard, s.Until = r.pass.Shard, r.pass.For
+	s.Shard, s.From, s.Until = r.pass.Shard, r.pass.From, r.pass.For
 	switch {
 	case r.pass.fails(s):
 		r.failed.Add(1)

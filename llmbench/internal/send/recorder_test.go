@@ -54,7 +54,7 @@ func TestSlowRecorder(t *testing.T) {
 				var all []sample.Sample
 				c, p := fast(t, Options{Stream: true, Tokenizer: slow{}}, 1, n, &all)
 				if open {
-					p.Workers, p.MaxInFlight, p.Due = 0, 1, make([]time.Duration, n)
+					p.Stays, p.MaxInFlight, p.Due = nil, 1, make([]time.Duration, n)
 					for i := range p.Due {
 						p.Due[i] = time.Duration(i) * time.Microsecond
 					}

@@ -30,7 +30,7 @@ func (c *Client) Pass(ctx context.Context, p *Pass) (r Result, began bool, err e
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 
-	lp := &loop{client: c, number: c.passes.Add(1), pass: p, giveUp: giveUp}
+	lp := &loop{client: c, number: c.passes.Add(1), pass: p, giveUp: giveUp, ended: make(chan struct{})}
 	posts := c.presigned(p)
 	drawing, enough := context.WithCancel(ctx)
 	defer enough()
@@ -85,7 +85,7 @@ func (lp *loop) check() error {
 	if lp.undrawn != nil {
 		return lp.undrawn
 	}
-	if err := lp.recorder.audit.Check(&lp.flight, lp.pass.Workers+lp.pass.MaxInFlight); err != nil {
+	if err := lp.recorder.audit.Check(&lp.flight, len(lp.pass.Stays)+lp.pass.MaxInFlight); err != nil {
 		return fmt.Errorf("the pass contradicts itself: %w", err)
 	}
 	if n := lp.client.pool.Strays(min(lp.longest, strayTime)); n > 0 {

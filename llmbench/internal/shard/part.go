@@ -23,9 +23,6 @@ func (p Part) Workers(all int) int { return max(0, all-p.Index+p.count()-1) / p.
 // Worker returns the number, among all workers, of the part's k-th worker. Both count from 0.
 func (p Part) Worker(k int) int { return p.Index + k*p.count() }
 
-// Stride returns the difference between the numbers of two successive workers of the part.
-func (p Part) Stride() int { return p.count() }
-
 // Requests returns how many of the first n requests of a pass belong to the part. The argument workers is the number of
 // all workers. If it is 0, the number of requests in flight is not limited, and each request counts as a worker.
 func (p Part) Requests(n, workers int) int {

@@ -52,7 +52,6 @@ func TestAlone(t *testing.T) {
 	assert.Equal(t, Part{}.Request(2, 2), 2)
 	assert.Equal(t, Part{}.Workers(5), 5)
 	assert.Equal(t, Part{}.Worker(4), 4)
-	assert.Equal(t, Part{}.Stride(), 1)
 }
 
 func TestPlace(t *testing.T) {
