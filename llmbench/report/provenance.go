@@ -49,7 +49,9 @@ func (r *Report) provenance(d *Data) {
 			}
 		}
 		load := fmt.Sprintf("closed loop, %d at once", h.Concurrency)
-		if h.Duration > 0 {
+		if h.Users != "" {
+			load = "closed loop, users " + h.Users
+		} else if h.Duration > 0 {
 			load += fmt.Sprintf(", for %v", h.Duration)
 		}
 		if h.Concurrency == 0 {
@@ -61,6 +63,10 @@ func (r *Report) provenance(d *Data) {
 		if !h.Stream {
 			load += ", not streamed"
 		}
+		warmup := fmt.Sprint(h.Warmup)
+		if h.WarmupFor > 0 {
+			warmup = fmt.Sprintf("%v, after %s requests", h.WarmupFor, warmup)
+		}
 		ended := "unknown"
 		switch why := run.Failed(); {
 		case why != "":
@@ -68,7 +74,7 @@ func (r *Report) provenance(d *Data) {
 		case run.End != nil:
 			ended = strings.Join(append([]string{"ok"}, run.Withheld()...), ", withheld ")
 		}
-		add(&r.Runs, run.Name, h.Benchmark, h.Start.UTC().Format("2006-01-02 15:04:05 UTC"), h.Dialect, h.Model, load, fmt.Sprint(h.Warmup), h.SLO,
+		add(&r.Runs, run.Name, h.Benchmark, h.Start.UTC().Format("2006-01-02 15:04:05 UTC"), h.Dialect, h.Model, load, warmup, h.SLO,
 			fmt.Sprint(run.Len()), fmt.Sprint(failed), ended, fmt.Sprint(run.Passes()), fmt.Sprint(opened), fmt.Sprint(again),
 			fmt.Sprintf("%s/%s, %d CPUs, GOMAXPROCS %d, %s", h.Host.OS, h.Host.Arch, h.Host.CPUs, h.Host.GOMAXPROCS, h.Host.Go))
 	}

@@ -14,9 +14,15 @@ type Pass struct {
 	Requests iter.Seq[*records.Request]
 }
 
-// Of returns one pass of a run. Passes are numbered from 0.
+// Of returns one pass of a run, without the requests of a warm-up, which other tools do not count. Passes are numbered from 0.
 func Of(run *records.Run, pass int) Pass {
-	return Pass{&run.Head, run.Pass(pass)}
+	return Pass{&run.Head, func(yield func(*records.Request) bool) {
+		for q := range run.Pass(pass) {
+			if run.Head.Measures(q) && !yield(q) {
+				return
+			}
+		}
+	}}
 }
 
 // Figures are what a tool would have printed for a pass.

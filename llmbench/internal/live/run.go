@@ -114,6 +114,8 @@ func (t *tracker) read(most int64) (replaced bool) {
 // load returns a short description of the load.
 func load(h *records.Head) string {
 	switch {
+	case h.Users != "":
+		return "users " + h.Users
 	case h.Concurrency > 0:
 		return fmt.Sprintf("concurrency %d", h.Concurrency)
 	case h.Arrivals != nil:
@@ -124,13 +126,14 @@ func load(h *records.Head) string {
 
 // add adds a finished request to the run.
 func (t *tracker) add(q *records.Request) {
+	begin := max(q.Due, t.follower.Head().WarmupFor)
 	if q.Pass != t.pass {
 		if t.pass >= 0 {
 			t.elapsed += t.to - t.from
 		}
-		t.pass, t.from, t.to, t.recent = q.Pass, q.Due, q.End, nil
+		t.pass, t.from, t.to, t.recent = q.Pass, begin, max(begin, q.End), nil
 	}
-	t.from, t.to = min(t.from, q.Due), max(t.to, q.End)
+	t.from, t.to = min(t.from, begin), max(t.to, q.End)
 	t.run.Requests++
 	t.run.Passes = int(q.Pass) + 1
 	if t.run.InFlight = int(q.InFlight); t.follower.Head().Shards > 1 {
@@ -148,7 +151,7 @@ func (t *tracker) add(q *records.Request) {
 		}
 		t.run.Failures[string(q.Outcome)]++
 	}
-	if !q.OK() {
+	if !q.OK() || !t.follower.Head().Measures(q) {
 		return
 	}
 	t.run.OutputTokens += int(q.OutputTokens)

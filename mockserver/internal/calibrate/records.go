@@ -30,6 +30,9 @@ func Records(r io.Reader, file string, match []string) (Sample, bool, error) {
 	if head.Arrivals != nil {
 		return Sample{}, false, fmt.Errorf("%s:1: arrivals: %v: want a closed loop", file, head.Arrivals)
 	}
+	if head.Users != "" {
+		return Sample{}, false, fmt.Errorf("%s:1: users: %v: want a number of users that does not change", file, head.Users)
+	}
 	n.concurrency = strconv.Itoa(head.Concurrency)
 	s, err := n.sample()
 	if err != nil {

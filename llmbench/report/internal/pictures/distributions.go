@@ -198,7 +198,7 @@ func distsOf(runs []*records.Run, add func(*records.Dist, *records.Request)) (po
 		if len(runs) > 1 {
 			d = &records.Dist{}
 		}
-		for q := range run.All() {
+		for q := range run.Measured() {
 			if q.OK() {
 				add(d, q)
 				if d != pooled {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,30 @@ func TestTimeline(t *testing.T) {
 	p = Timeline("t", "T", dataOf(t, recorded(2, 40, `truncated","error":"cut`)).Rows[0])
 	assert.Equal(t, len(p.panels), 3)
 	assert.Assert(t, Timeline("t", "T", dataOf(t, recorded(2, 1, "ok")).Rows[0]) == nil, "one bin is no course")
+}
+
+// TestStagesOfTimeline checks that the course of a load with a warm-up and stages names them, and shows the users.
+func TestStagesOfTimeline(t *testing.T) {
+	stages := func(of string) *Picture {
+		text := strings.Replace(recorded(2, 40, "ok"), `"concurrency":2,`, of, 1)
+		return Timeline("t", "T", dataOf(t, text).Rows[0])
+	}
+	p := stages(`"concurrency":2,"users":"1..2:700ms,2:700ms","duration_ns":1400000000,"warmup_ns":500000000,`)
+	assert.Assert(t, strings.HasSuffix(p.Caption, " The load: warm-up to 500ms, stage 1 to 1.2s (1..2:700ms), stage 2 to 1.9s (2:700ms)."), p.Caption)
+	var names []string
+	for _, row := range p.Table.Rows {
+		names = append(names, row[len(row)-1])
+	}
+	assert.DeepEqual(t, slices.Compact(names), []string{"warm-up", "stage 1", "stage 2"})
+	users := p.panels[1].Series[1]
+	var values []float64
+	for _, at := range users.Points {
+		values = append(values, at.X/1e6, at.Value)
+	}
+	assert.DeepEqual(t, values, []float64{0, 1, 500, 1, 500, 1, 1200, 2, 1200, 2, 1900, 2})
+	p = stages(`"arrivals":{"process":"stages","parameters":{"stages":"10:1s,20:1s"}},`)
+	assert.Assert(t, strings.HasSuffix(p.Caption, " The load: stage 1 to 1s (10:1s), stage 2 to 2s (20:1s)."), p.Caption)
+	assert.Equal(t, len(p.panels[1].Series), 1)
 }
 
 // TestLanes checks that failed requests are marked. Requests that were cut off as planned must not

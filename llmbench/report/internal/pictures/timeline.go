@@ -2,6 +2,7 @@ package pictures
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
@@ -95,6 +96,7 @@ func Timeline(id, title string, r *results.Row) *Picture {
 	at := func(bin int) float64 { return float64(bin) * float64(c.width) }
 	p := &Picture{ID: id, Title: title, columns: 2}
 	p.Table.Head = []string{headed("time", x), "output tok/s", "requests in flight"}
+	parts := partsOf(&run.Head)
 	for i, of := range []struct {
 		title, unit string
 		values      []float64
@@ -109,8 +111,13 @@ func Timeline(id, title string, r *results.Row) *Picture {
 			l.Points = append(l.Points, chart.At(at(b), numbers.Rounded(v*of.scale, 4)))
 		}
 		l.Points = append(l.Points, chart.At(at(bins), numbers.Rounded(of.values[bins-1]*of.scale, 4)))
+		series := []*chart.Series{l}
+		if i == 1 && run.Head.Users != "" {
+			l.Name = "requests in flight"
+			series = append(series, usersOf(parts))
+		}
 		plane := &chart.Panel{Title: of.title, X: chart.Axis{Unit: x.Unit, Base: x.Base, Scale: x.Factor, To: at(bins)},
-			Y: chart.Axis{Unit: of.unit, Zero: true}, Series: []*chart.Series{l}}
+			Y: chart.Axis{Unit: of.unit, Zero: true}, Series: series}
 		if steady.Why == "" {
 			plane.Shades = []chart.Shade{{From: float64(steady.Begin), To: float64(steady.End)}}
 		}
@@ -133,7 +140,11 @@ func Timeline(id, title string, r *results.Row) *Picture {
 		if c.failed {
 			cells = append(cells, count(numbers.Rounded(failed/n/per, 4)))
 		}
-		p.Table.Add(append(cells, Cell{Text: map[bool]string{true: "steady"}[within]})...)
+		where := nameOf(parts, time.Duration(at(i)))
+		if within {
+			where = strings.TrimPrefix(where+", steady", ", ")
+		}
+		p.Table.Add(append(cells, Cell{Text: where})...)
 	}
 	p.Caption = fmt.Sprintf("Output tokens per second of the successful requests, and requests in flight, over the first pass of the first sample, in %d steps of %s", bins, human.Text("step-ns", float64(c.width)))
 	if c.gaps > 0 {
@@ -144,6 +155,9 @@ func Timeline(id, title string, r *results.Row) *Picture {
 		p.Caption += " The shaded part is that in which output came at a steady rate."
 	} else {
 		p.Caption += " No steady state: " + steady.Why + "."
+	}
+	if len(parts) > 0 {
+		p.Caption += " " + describe(parts)
 	}
 	return p
 }

@@ -89,7 +89,7 @@ func (o SLO) Kept(r *results.Row) (share float64, known bool) {
 	if len(r.Runs) > 0 && o.Limits != (sample.SLO{}) {
 		good, all := 0, 0
 		for _, run := range r.SoundRuns(sample.GoodRate) {
-			for q := range run.All() {
+			for q := range run.Measured() {
 				all++
 				if q.Keeps(o.Limits) {
 					good++
