@@ -55,7 +55,7 @@ func parseOwn(r *env.Reader) config {
 	env.Read(r, &c.Full, "LLMBENCH_FULL", env.Full, "1, 0 or the name of a published experiment")
 	env.Read(r, &c.Data, "LLMBENCH_DATA", env.Folder, "a folder of this machine")
 	env.Read(r, &c.Answers, "LLMBENCH_ANSWERS", env.Text, "a file of answers, or a new file in a folder of this machine")
-	env.Read(r, &c.Concurrencies, "LLMBENCH_CONCURRENCY", env.List(env.AtLeast(1)), "a comma list of different whole numbers, at least 1")
+	env.Read(r, &c.Options, "LLMBENCH_CONCURRENCY", c.withConcurrency, "a comma list of different whole numbers, at least 1, or stages like 1..64:30s,64:1m,64..1:30s (a number of users, or a ramp from one to another, and a time)")
 	env.Read(r, &c.Options, "LLMBENCH_RATE", c.withRate, "a comma list of different rates in requests per second, above 0, or stages like 10:1m,10..50:2m,50..5:1m:exp (a rate, or a ramp from one to another, and a time); burstiness=NUMBER, above 0, may follow")
 	env.Read(r, &c.MaxInFlight, "LLMBENCH_MAX_IN_FLIGHT", env.AtLeast(1), "a whole number, at least 1")
 	env.Read(r, &c.Requests, "LLMBENCH_REQUESTS", env.AtLeast(1), "a whole number, at least 1")
@@ -68,7 +68,7 @@ func parseOwn(r *env.Reader) config {
 	env.Read(r, &c.Think, "LLMBENCH_THINK", canonical(benchdata.ParseTime), "")
 	env.Read(r, &c.Mix, "LLMBENCH_MIX", parseMix, "models and weights above 0, like base=3,sql=1")
 	env.Read(r, &stream, "LLMBENCH_STREAM", strconv.ParseBool, "true or false")
-	env.Read(r, &c.Warmup, "LLMBENCH_WARMUP", env.AtLeast(0), "a whole number, at least 0")
+	env.Read(r, &c.Options, "LLMBENCH_WARMUP", c.withWarmup, "a number of requests, at least 0, or a time like 10s, above 0")
 	env.Read(r, &c.Timeout, "LLMBENCH_TIMEOUT", env.Duration, "a duration like 10m, above 0")
 	env.Read(r, &c.IdleTimeout, "LLMBENCH_IDLE_TIMEOUT", env.Duration, "a duration like 60s, above 0")
 	env.Read(r, &c.MaxFail, "LLMBENCH_MAX_FAIL", env.Share, "a number from 0 to 1")
@@ -83,16 +83,23 @@ func parseOwn(r *env.Reader) config {
 	if !strings.Contains(r.Value("LLMBENCH_DATASET"), "cosine=") {
 		c.Cosine = leastCosine
 	}
-	if r.IsSet("LLMBENCH_WARMUP") && c.Warmup == 0 {
-		c.Warmup = -1
-	}
 
 	r.Exclusive("LLMBENCH_CONCURRENCY", "LLMBENCH_RATE")
-	if len(c.Stages) > 0 && c.Requests > 0 {
-		r.Errorf("LLMBENCH_REQUESTS=%d and LLMBENCH_RATE=%s: want at most one of them, because stages determine the number of requests", c.Requests, r.Value("LLMBENCH_RATE"))
+	staged := "LLMBENCH_RATE"
+	if len(c.Users) > 0 {
+		staged = "LLMBENCH_CONCURRENCY"
 	}
-	if len(c.Stages) > 0 && c.Duration > 0 {
-		r.Errorf("LLMBENCH_DURATION=%v and LLMBENCH_RATE=%s: want at most one of them, because stages determine the duration", c.Duration, r.Value("LLMBENCH_RATE"))
+	if len(c.Stages)+len(c.Users) > 0 && c.Requests > 0 {
+		r.Errorf("LLMBENCH_REQUESTS=%d and %s=%s: want at most one of them, because stages determine the number of requests", c.Requests, staged, r.Value(staged))
+	}
+	if len(c.Stages)+len(c.Users) > 0 && c.Duration > 0 {
+		r.Errorf("LLMBENCH_DURATION=%v and %s=%s: want at most one of them, because stages determine the duration", c.Duration, staged, r.Value(staged))
+	}
+	if c.WarmupFor > 0 && r.IsSet("LLMBENCH_RATE") {
+		r.Errorf("LLMBENCH_WARMUP=%v and LLMBENCH_RATE=%s: want a number of requests for an open loop", c.WarmupFor, r.Value("LLMBENCH_RATE"))
+	}
+	if len(c.Users) > 0 && c.WarmupFor > 0 && c.Users[0].Rate == 0 {
+		r.Errorf("LLMBENCH_WARMUP=%v and LLMBENCH_CONCURRENCY=%s: want a first stage that begins with a user", c.WarmupFor, r.Value("LLMBENCH_CONCURRENCY"))
 	}
 	if c.NoStream && c.Limits.NeedsStream() {
 		r.Errorf("LLMBENCH_SLO=%v: with LLMBENCH_STREAM=false only e2e can be judged", c.Limits)
@@ -109,6 +116,27 @@ func parseTokenizer(v string) (string, error) {
 		return v, nil
 	}
 	return env.File(v)
+}
+
+// withConcurrency returns o with what LLMBENCH_CONCURRENCY has: numbers of users, or stages.
+func (o Options) withConcurrency(v string) (_ Options, err error) {
+	if strings.Contains(v, ":") {
+		o.Users, err = arrivals.ParseUsers(v)
+	} else {
+		o.Concurrencies, err = env.List(env.AtLeast(1))(v)
+	}
+	return o, err
+}
+
+// withWarmup returns o with what LLMBENCH_WARMUP has: a number of requests, or a time.
+func (o Options) withWarmup(v string) (_ Options, err error) {
+	if o.Warmup, err = env.AtLeast(0)(v); err != nil {
+		o.Warmup = 0
+		o.WarmupFor, err = env.Duration(v)
+	} else if o.Warmup == 0 {
+		o.Warmup = -1
+	}
+	return o, err
 }
 
 // withRate returns o with what LLMBENCH_RATE has: rates or stages, and at most the burstiness after them.

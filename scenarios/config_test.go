@@ -40,6 +40,10 @@ func TestParseConfig(t *testing.T) {
 			c.Burstiness = 2
 			c.Stages = []arrivals.Stage{{For: time.Minute, Rate: 10}, {For: 30 * time.Second, Rate: 10, Ramp: arrivals.Exponential, To: 50}}
 		})},
+		{[]string{"LLMBENCH_CONCURRENCY=1..8:30s,8:1m", "LLMBENCH_WARMUP=10s"}, with(func(c *Options) {
+			c.Users, c.WarmupFor = arrivals.Users{{For: 30 * time.Second, Rate: 1, Ramp: arrivals.Linear, To: 8}, {For: time.Minute, Rate: 8}}, 10*time.Second
+		})},
+		{[]string{"LLMBENCH_CONCURRENCY=1,8", "LLMBENCH_WARMUP=7"}, with(func(c *Options) { c.Concurrencies, c.Warmup = []int{1, 8}, 7 })},
 		{[]string{"LLMBENCH_CANCEL=0.25:2s", "LLMBENCH_STREAM=false"}, with(func(c *Options) {
 			c.NoStream, c.Cancel = true, llmbench.Cancel{Share: 0.25, Time: 2 * time.Second}
 		})},
@@ -124,7 +128,15 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_DATASET=random:cosine=2", "LLMBENCH_DATASET=random:cosine=2: parameter cosine=2: want a number from 0 to 1"},
 		{"LLMBENCH_DATASET=random:512", `LLMBENCH_DATASET=random:512: dataset "random:512": random reads no file: want parameters like random:output=100`},
 		{"LLMBENCH_STREAM=maybe", "LLMBENCH_STREAM=maybe: want true or false"},
-		{"LLMBENCH_WARMUP=-1", "LLMBENCH_WARMUP=-1: want"},
+		{"LLMBENCH_WARMUP=-1", "LLMBENCH_WARMUP=-1: want a number of requests, at least 0, or a time like 10s, above 0"},
+		{"LLMBENCH_WARMUP=-1s", "LLMBENCH_WARMUP=-1s: want"},
+		{"LLMBENCH_WARMUP=1s\nLLMBENCH_RATE=3", "LLMBENCH_WARMUP=1s and LLMBENCH_RATE=3: want a number of requests for an open loop"},
+		{"LLMBENCH_WARMUP=1s\nLLMBENCH_CONCURRENCY=0..3:1s", "LLMBENCH_WARMUP=1s and LLMBENCH_CONCURRENCY=0..3:1s: want a first stage that begins with a user"},
+		{"LLMBENCH_CONCURRENCY=1..3", "LLMBENCH_CONCURRENCY=1..3: want a comma list of different whole numbers, at least 1, or stages like 1..64:30s,"},
+		{"LLMBENCH_CONCURRENCY=1..3.5:1s", "LLMBENCH_CONCURRENCY=1..3.5:1s: want"},
+		{"LLMBENCH_CONCURRENCY=1:1s,3", "LLMBENCH_CONCURRENCY=1:1s,3: want"},
+		{"LLMBENCH_CONCURRENCY=1..3:1s\nLLMBENCH_REQUESTS=7", "LLMBENCH_REQUESTS=7 and LLMBENCH_CONCURRENCY=1..3:1s: want at most one of them, because stages determine the number of requests"},
+		{"LLMBENCH_CONCURRENCY=1..3:1s\nLLMBENCH_DURATION=7s", "LLMBENCH_DURATION=7s and LLMBENCH_CONCURRENCY=1..3:1s: want at most one of them, because stages determine the duration"},
 		{"LLMBENCH_TIMEOUT=10", "LLMBENCH_TIMEOUT=10: want a duration like 10m"},
 		{"LLMBENCH_IDLE_TIMEOUT=0s", "LLMBENCH_IDLE_TIMEOUT=0s: want"},
 		{"LLMBENCH_MAX_FAIL=1.1", "LLMBENCH_MAX_FAIL=1.1: want a number from 0 to 1"},

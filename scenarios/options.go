@@ -26,7 +26,7 @@ import (
 type Options struct {
 	// Concurrencies are the numbers of requests in flight; a closed loop is
 	// measured with each. Sweep, SLO, Trace and Interference choose their loads themselves,
-	// and so do published loads (see Full). LLMBENCH_CONCURRENCY.
+	// and so do published loads (see Full). LLMBENCH_CONCURRENCY, which has either Concurrencies or Users.
 	Concurrencies []int
 	// Requests is the number of requests in a pass. Sweep, SLO and Interference choose it
 	// themselves. 0 means a number that suits the concurrency. LLMBENCH_REQUESTS.
@@ -96,10 +96,12 @@ type Options struct {
 	// apply to most of them, and to scenarios with random prompts of one length, such as Reasoning.
 
 	// Rates are the rates of open loops in requests per second, each of which is measured. Stages describe an
-	// open loop whose rate changes. LLMBENCH_RATE has either. At most one of Concurrencies, Rates and Stages may
+	// open loop whose rate changes. LLMBENCH_RATE has either. Users are numbers of users of a closed loop that
+	// change with time: LLMBENCH_CONCURRENCY. At most one of Concurrencies, Users, Rates and Stages may
 	// be set.
 	Rates  []float64
 	Stages []arrivals.Stage
+	Users  arrivals.Users
 	// Burstiness is the shape parameter of the gamma distribution of an open loop's arrivals: burstiness in
 	// LLMBENCH_RATE, by default 1, which is Poisson.
 	Burstiness float64
@@ -117,11 +119,14 @@ type Options struct {
 	// NoStream requests whole answers instead of streams: LLMBENCH_STREAM=false.
 	NoStream bool
 	// Warmup is the number of requests that are sent before the measurement: LLMBENCH_WARMUP, by default
-	// twice the concurrency, or 2 in an open loop. A negative number means none.
+	// twice the concurrency, or 2 in an open loop and with WarmupFor. A negative number means none.
 	Warmup int
 	// MaxInFlight is the maximum number of requests of an open loop that are in flight at once, as in [llmbench.Load]:
 	// LLMBENCH_MAX_IN_FLIGHT. 0 means no maximum.
 	MaxInFlight int
+	// WarmupFor is for how long a closed loop with a Duration or with Users runs before it is measured, in each pass: see
+	// [llmbench.Load]. LLMBENCH_WARMUP, which has either a number of requests or a time.
+	WarmupFor time.Duration
 	// Cancel makes a share of the clients leave early: LLMBENCH_CANCEL.
 	Cancel llmbench.Cancel
 }
@@ -133,22 +138,26 @@ var ErrNothing = errors.New("nothing to measure")
 // check returns an error for values that are invalid in every scenario.
 func (o Options) check() error {
 	loads := 0
-	for _, set := range []bool{len(o.Concurrencies) > 0, len(o.Rates) > 0, len(o.Stages) > 0} {
+	for _, set := range []bool{len(o.Concurrencies) > 0, len(o.Users) > 0, len(o.Rates) > 0, len(o.Stages) > 0} {
 		if set {
 			loads++
 		}
 	}
 	switch {
 	case loads > 1:
-		return errors.New("options: want at most one of Concurrencies, Rates and Stages")
+		return errors.New("options: want at most one of Concurrencies, Users, Rates and Stages")
 	case slices.ContainsFunc(o.Concurrencies, func(n int) bool { return n < 1 }) || repeats(o.Concurrencies):
 		return fmt.Errorf("options: Concurrencies %v: want different numbers, each at least 1", o.Concurrencies)
 	case slices.ContainsFunc(o.Rates, func(r float64) bool { return !(r > 0) }) || repeats(o.Rates):
 		return fmt.Errorf("options: Rates %v: want different numbers above 0", o.Rates)
 	case o.Requests < 0:
 		return fmt.Errorf("options: Requests %d: want at least 1, or 0 for the scenario's own number", o.Requests)
-	case o.Duration < 0 || o.Duration > 0 && len(o.Stages) > 0:
-		return fmt.Errorf("options: Duration %v: want above 0, or 0 for a number of requests, and no Stages", o.Duration)
+	case o.Duration < 0 || o.Duration > 0 && len(o.Stages)+len(o.Users) > 0:
+		return fmt.Errorf("options: Duration %v: want above 0, or 0 for a number of requests, and no Stages or Users", o.Duration)
+	case len(o.Users) > 0 && o.Requests > 0:
+		return fmt.Errorf("options: Requests %d and Users %v: want at most one of them, because stages determine the duration", o.Requests, o.Users)
+	case o.WarmupFor < 0 || o.WarmupFor > 0 && (len(o.Rates)+len(o.Stages) > 0 || o.Duration == 0 && len(o.Users) == 0):
+		return fmt.Errorf("options: WarmupFor %v (LLMBENCH_WARMUP): want above 0 and a closed loop with a Duration (LLMBENCH_DURATION) or Users (stages in LLMBENCH_CONCURRENCY), or 0", o.WarmupFor)
 	case slices.ContainsFunc(o.Batches, func(n int) bool { return n < 1 }) || repeats(o.Batches):
 		return fmt.Errorf("options: Batches %v: want different numbers, each at least 1", o.Batches)
 	case o.Dimensions < 0:
@@ -284,8 +293,8 @@ func (o Options) withEnvironment(c config) Options {
 	}
 	o.Data = cmp.Or(o.Data, c.Data)
 	o.Limits = cmp.Or(o.Limits, c.Limits)
-	if len(o.Concurrencies) == 0 && len(o.Rates) == 0 && len(o.Stages) == 0 {
-		o.Concurrencies, o.Rates, o.Stages = c.Concurrencies, c.Rates, c.Stages
+	if len(o.Concurrencies)+len(o.Users)+len(o.Rates)+len(o.Stages) == 0 {
+		o.Concurrencies, o.Users, o.Rates, o.Stages = c.Concurrencies, c.Users, c.Rates, c.Stages
 	}
 	o.Requests = cmp.Or(o.Requests, c.Requests)
 	o.Duration = cmp.Or(o.Duration, c.Duration)
@@ -308,8 +317,8 @@ func (o Options) withEnvironment(c config) Options {
 		o.Mix = c.Mix
 	}
 	o.NoStream = o.NoStream || c.NoStream
-	o.Warmup = cmp.Or(o.Warmup, c.Warmup)
 	o.MaxInFlight = cmp.Or(o.MaxInFlight, c.MaxInFlight)
+	o.Warmup, o.WarmupFor = cmp.Or(o.Warmup, c.Warmup), cmp.Or(o.WarmupFor, c.WarmupFor)
 	o.Cancel = cmp.Or(o.Cancel, c.Cancel)
 	return o
 }

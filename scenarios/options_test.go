@@ -110,6 +110,7 @@ func TestCheck(t *testing.T) {
 	for _, name := range env.Names() {
 		t.Setenv(name, "") // the variable then counts as not set
 	}
+	ramp := arrivals.Users{{For: time.Second, Rate: 1, Ramp: arrivals.Linear, To: 4}}
 	for _, tt := range []struct {
 		scenario string
 		o        Options
@@ -137,12 +138,20 @@ func TestCheck(t *testing.T) {
 		{"OpenQA", Options{Full: "D11", Simulated: true, Duration: time.Second}, "a published load is sent as it is: want no Concurrencies, no Requests and no Duration", false},
 		{"OpenQA", Options{Duration: time.Second}, "", false},
 		{"Sweep", Options{Duration: time.Second}, "options: Duration 1s: Sweep sends no load for a time; it is for all scenarios but Accuracy, ", false},
-		{"Serve", Options{Duration: time.Second, Stages: []arrivals.Stage{{For: time.Second, Rate: 1}}}, "options: Duration 1s: want above 0, or 0 for a number of requests, and no Stages", false},
+		{"Serve", Options{Duration: time.Second, Stages: []arrivals.Stage{{For: time.Second, Rate: 1}}}, "options: Duration 1s: want above 0, or 0 for a number of requests, and no Stages or Users", false},
 		{"Serve", Options{Duration: -1}, "options: Duration -1ns: want above 0", false},
 		{"Serve", Options{}, "", false},
 		{"Serve", Options{Full: "D11"}, "", false},
 		{"Serve", Options{Dataset: "nothing"}, `LLMBENCH_DATASET: dataset "nothing": want one of random`, false},
-		{"Serve", Options{Rates: []float64{1}, Concurrencies: []int{1}}, "options: want at most one of Concurrencies, Rates and Stages", false},
+		{"Serve", Options{Rates: []float64{1}, Concurrencies: []int{1}}, "options: want at most one of Concurrencies, Users, Rates and Stages", false},
+		{"Serve", Options{Users: ramp, Concurrencies: []int{1}}, "options: want at most one of Concurrencies, Users, Rates and Stages", false},
+		{"Serve", Options{Users: ramp, WarmupFor: time.Second}, "", false},
+		{"Serve", Options{Users: ramp, Requests: 7}, "options: Requests 7 and Users 1..4:1s: want at most one of them, because stages determine the duration", false},
+		{"Serve", Options{Users: ramp, Duration: time.Second}, "options: Duration 1s: want above 0, or 0 for a number of requests, and no Stages or Users", false},
+		{"Serve", Options{WarmupFor: time.Second}, "options: WarmupFor 1s (LLMBENCH_WARMUP): want above 0 and a closed loop with a Duration (LLMBENCH_DURATION) or Users (stages in LLMBENCH_CONCURRENCY), or 0", false},
+		{"Serve", Options{WarmupFor: time.Second, Duration: time.Second, Rates: []float64{1}}, "options: WarmupFor 1s (LLMBENCH_WARMUP): want above 0 and a closed loop with a Duration (LLMBENCH_DURATION) or Users (stages in LLMBENCH_CONCURRENCY), or 0", false},
+		{"Decode", Options{Users: ramp}, "options: Users 1..4:1s: Decode reads no stages of users, which are for Serve: want a comma list of numbers", false},
+		{"Decode", Options{WarmupFor: time.Second}, "options: WarmupFor 1s: Decode does not read it; it is for Serve", false},
 		{"Serve", Options{Rates: []float64{1, 1}}, "options: Rates [1 1]: want different numbers above 0", false},
 		{"Serve", Options{Requests: 8, Concurrencies: []int{1, 2, 16}}, "LLMBENCH_REQUESTS=8: want at least 16, the largest concurrency", false},
 		{"Serve", Options{Requests: 7}, "", false},

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
@@ -44,6 +43,9 @@ func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
 	s := connect(b, o, c, target, sc.asksLengths(o, cells), sc.items == nil).knowingShares()
 	if o.Duration > 0 { // rates are of this time, and not until the end of the last answer
 		s = s.withConfig(map[string]string{"duration": o.Duration.String()})
+	}
+	if o.WarmupFor > 0 {
+		s = s.withConfig(map[string]string{"warmup": o.WarmupFor.String()})
 	}
 	if sc.study != nil {
 		sc.study.measure(b, s, cells)
@@ -81,7 +83,7 @@ func (sc Scenario) resolve(o Options) (Options, config, []cell, error) {
 		return o, c, nil, fmt.Errorf("LLMBENCH_DATASET: %w", err)
 	}
 	o = o.withEnvironment(c)
-	if err := sc.takesDuration(o.Duration); err != nil {
+	if err := sc.takesTime(o); err != nil {
 		return o, c, nil, err
 	}
 	if sc.prepare != nil {
@@ -103,12 +105,23 @@ func (sc Scenario) resolve(o Options) (Options, config, []cell, error) {
 	return o, c, nil, nil
 }
 
-// takesDuration returns an error if the options have a duration, and the scenario sends no load for a time.
-func (sc Scenario) takesDuration(d time.Duration) error {
-	if d == 0 || slices.Contains(sc.reads, "LLMBENCH_DURATION") {
-		return nil
+// takesTime returns an error if the options have a duration and the scenario sends no load for a time, or if they have users
+// or a warm-up by time and the scenario does not read them.
+func (sc Scenario) takesTime(o Options) error {
+	switch serves := slices.Contains(sc.reads, "LLMBENCH_WARMUP"); {
+	case o.Duration != 0 && !slices.Contains(sc.reads, "LLMBENCH_DURATION"):
+		return fmt.Errorf("options: Duration %v: %s sends no load for a time; it is for %s", o.Duration, sc.Name, readers("LLMBENCH_DURATION"))
+	case len(o.Users) > 0 && !serves:
+		return fmt.Errorf("options: Users %v: %w", o.Users, sc.noStages())
+	case o.WarmupFor != 0 && !serves:
+		return fmt.Errorf("options: WarmupFor %v: %s does not read it; it is for %s", o.WarmupFor, sc.Name, readers("LLMBENCH_WARMUP"))
 	}
-	return fmt.Errorf("options: Duration %v: %s sends no load for a time; it is for %s", d, sc.Name, readers("LLMBENCH_DURATION"))
+	return nil
+}
+
+// noStages returns the error for users in stages of a scenario that does not read them.
+func (sc Scenario) noStages() error {
+	return fmt.Errorf("%s reads no stages of users, which are for %s: want a comma list of numbers", sc.Name, readers("LLMBENCH_WARMUP"))
 }
 
 // checkDataset returns an error if the scenario cannot use the data set in the options.

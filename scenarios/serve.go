@@ -38,7 +38,7 @@ func prepareServe(o Options, _ config) (Options, error) {
 // closedLoop reports whether Serve sends data in a closed loop. Without a concurrency, a trace has its own arrivals.
 func (o Options) closedLoop(data benchdata.Workload) bool {
 	_, isTrace := data.(benchdata.Trace)
-	return len(o.Rates) == 0 && len(o.Stages) == 0 && (!isTrace || len(o.Concurrencies) > 0)
+	return len(o.Rates) == 0 && len(o.Stages) == 0 && (!isTrace || len(o.Concurrencies)+len(o.Users) > 0)
 }
 
 // serveUsers returns the concurrencies in the options. If there are none, it returns those of 1, 4, 16 and 64 for which
@@ -69,6 +69,8 @@ func serve(b *testing.B, s server) {
 			b.Fatal(err)
 		}
 		switch {
+		case len(o.Users) > 0:
+			s.serveUsers(b)
 		case o.closedLoop(data):
 			s.serveClosedLoop(b)
 		case len(o.Stages) > 0:
@@ -116,6 +118,24 @@ func (s server) serveRate(b *testing.B, rate float64) {
 	s.run(b, l)
 }
 
+// serveUsers measures a closed loop whose number of users changes. The benchmark's name ends with the largest number.
+func (s server) serveUsers(b *testing.B) {
+	users := s.options.Users
+	most := users.Most()
+	b.Run(fmt.Sprintf("stages=%s/concurrency=%d", stagesName(users), most), func(b *testing.B) {
+		s.run(b, s.serveLoad(b, llmbench.Load{Concurrency: most, Users: users}, max(16, 8*most), 2*most))
+	})
+}
+
+// stagesName returns the value of stages= in the benchmark's name.
+func stagesName(stages []arrivals.Stage) string {
+	var parts []string
+	for _, stage := range stages {
+		parts = append(parts, llmbench.NameValue(stage.String()))
+	}
+	return strings.Join(parts, "-")
+}
+
 // serveStages measures an open loop whose rate changes. The benchmark's name ends with the mean rate.
 func (s server) serveStages(b *testing.B) {
 	o := s.options
@@ -124,11 +144,7 @@ func (s server) serveStages(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var parts []string
-	for _, stage := range o.Stages {
-		parts = append(parts, llmbench.NameValue(stage.String()))
-	}
-	b.Run(fmt.Sprintf("stages=%s/rate=%.4g", strings.Join(parts, "-"), staged.MeanRate()), func(b *testing.B) {
+	b.Run(fmt.Sprintf("stages=%s/rate=%.4g", stagesName(o.Stages), staged.MeanRate()), func(b *testing.B) {
 		s.run(b, s.serveLoad(b, llmbench.Load{Arrivals: staged}, s.requests(n), 2))
 	})
 }
@@ -199,8 +215,11 @@ func (s server) serveLoad(b *testing.B, l llmbench.Load, n, warmup int) llmbench
 		b.Fatal(fmt.Errorf("not begun: %w", err)) // the tokenizer of the server would fail, and the data set would seem to be the reason
 	}
 	o := s.options
-	if o.Warmup != 0 {
+	switch {
+	case o.Warmup != 0:
 		warmup = max(o.Warmup, 0)
+	case o.WarmupFor > 0:
+		warmup = 2 // which show how long a request takes
 	}
 	l.NoStream, l.SLO, l.Cancel, l.Models = o.NoStream, o.Limits, o.Cancel, modelsOf(o.Mix)
 	l.Cancel.Seed = o.Seed
@@ -231,7 +250,7 @@ func (s server) serveLoad(b *testing.B, l llmbench.Load, n, warmup int) llmbench
 			b.Fatal(err)
 		}
 		l.Warmup = all[:min(warmup, len(all))]
-		if o.Simulated && o.Warmup == 0 && o.Duration == 0 {
+		if o.Simulated && o.Warmup == 0 && !o.isTimed() {
 			shorten(l.Warmup)
 		}
 	}

@@ -136,14 +136,19 @@ func TestServeForTime(t *testing.T) {
 	}{
 		{Options{Dataset: "random", Input: 4, Output: 2}, nil, 256, 256},
 		{Options{Dataset: "random", Input: 4, Output: 2, Requests: 16}, nil, 16, 0},
+		{Options{Dataset: "random", Input: 4, Output: 2, WarmupFor: time.Minute}, nil, 256, 256},
+		{Options{Dataset: "random", Input: 4, Output: 2, Users: arrivals.Users{{For: time.Second, Rate: 3}}}, nil, 256, 256},
 		{Options{Dataset: "random", Input: 4, Output: 2}, arrivals.Constant{Rate: 1}, 16, 0},
 		{Options{Dataset: "sharegpt:" + kinds + "/sharegpt.json"}, nil, 4096, 4096},
 		{Options{Dataset: "sharegpt-sglang:" + kinds + "/sharegpt.json"}, nil, 2, 0},
 	} {
-		c.o.Seed, c.o.Duration, c.o.Warmup = 1, time.Second, -1
+		c.o.Seed, c.o.Warmup = 1, -1
+		if len(c.o.Users) == 0 {
+			c.o.Duration = time.Second
+		}
 		s := server{options: c.o, target: llmbench.Target{KeepsPrompts: true}, counter: counter{tokens: tokenizer.Words{}}}
 		onePass(t, func(b *testing.B) {
-			l := llmbench.Load{Arrivals: c.arrivals}
+			l := llmbench.Load{Arrivals: c.arrivals, Users: c.o.Users}
 			if c.arrivals == nil {
 				l.Concurrency = 3
 			}
@@ -151,6 +156,7 @@ func TestServeForTime(t *testing.T) {
 			first, err := l.Fresh(0)
 			assert.NilError(t, err)
 			assert.Equal(t, len(first), c.first)
+			assert.Equal(t, l.WarmupFor, c.o.WarmupFor)
 			if l.Duration == 0 || l.More == nil {
 				assert.Equal(t, c.more, 0)
 				assert.Equal(t, l.Duration > 0, c.arrivals == nil)

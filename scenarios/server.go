@@ -350,10 +350,10 @@ const (
 // timed returns l, which has a concurrency if it is a closed loop, for the time in the options, and how many requests the
 // first part of a pass has: n, or more. The function draw draws n requests of a further part, which is from 1 on.
 func (s server) timed(l llmbench.Load, n int, draw func(n, pass, part int) ([]llmbench.Request, error)) (llmbench.Load, int) {
-	if s.options.Duration == 0 || l.Concurrency == 0 {
+	if !s.options.isTimed() || l.Concurrency == 0 {
 		return l, n
 	}
-	l.Duration = s.options.Duration
+	l.Duration, l.WarmupFor = cmp.Or(s.options.Duration, l.Users.Duration()), s.options.WarmupFor
 	if s.options.Requests == 0 {
 		n = max(n, leastPart)
 		if _, path, _ := strings.Cut(s.options.Dataset, ":"); path != "" {
@@ -374,10 +374,13 @@ func (s server) due(rate float64) int {
 	return n
 }
 
+// isTimed reports whether the options say how long a closed loop is.
+func (o Options) isTimed() bool { return o.Duration > 0 || len(o.Users) > 0 }
+
 // quick reports whether a scenario should take no longer than its results need. That is the case in the
 // reduced form on a simulated server, because such a server's speed does not vary, unless the options say how long it is.
 func (s server) quick() bool {
-	return s.options.Simulated && s.options.Full == "" && s.options.Duration == 0
+	return s.options.Simulated && s.options.Full == "" && !s.options.isTimed()
 }
 
 // fewest returns the number of requests for a closed loop. If the scenario need not be quick, it returns n.

@@ -78,6 +78,19 @@ func TestVariables(t *testing.T) {
 			t.Setenv("LLMBENCH_DATASET", "")
 		}
 	}
+	t.Setenv("LLMBENCH_CONCURRENCY", "1..4:1s")
+	for _, sc := range everyScenario() {
+		want := "LLMBENCH_CONCURRENCY=1..4:1s: " + sc.Name + " reads no stages of users, which are for Serve: want a comma list of numbers"
+		if !slices.Contains(sc.reads, "LLMBENCH_CONCURRENCY") {
+			want = "LLMBENCH_CONCURRENCY=1..4:1s: " + sc.Name + " does not read it"
+		}
+		if _, err := sc.config(); sc.Name == "Serve" {
+			assert.NilError(t, err)
+		} else {
+			assert.ErrorContains(t, err, want)
+		}
+	}
+	t.Setenv("LLMBENCH_CONCURRENCY", "")
 	for dataset, scenarios := range map[string]string{"random": "Trace Accuracy", "sharegpt:x": "Trace Accuracy Embeddings", "arithmetic": "Trace", "mooncake:x": "Accuracy",
 		"random:dimensions=8": "Rerank Serve Sweep", "random:cosine=0.5": "Rerank Serve SLO", "random:batch=8": "Serve Trace", "random:batch=8,output=3": "Embeddings Rerank Serve"} {
 		t.Setenv("LLMBENCH_DATASET", dataset)
@@ -156,6 +169,9 @@ func TestVariablesMeasured(t *testing.T) {
 		{"Serve", "LLMBENCH_RATE=100 LLMBENCH_MAX_IN_FLIGHT=2 LLMBENCH_OUTPUT=2 LLMBENCH_REQUESTS=20", 0, []string{"/rate=100", "max-in-flight: 2\n"}},
 		{"Serve", "LLMBENCH_CONCURRENCY=4 LLMBENCH_MAX_IN_FLIGHT=2", 1, []string{"LLMBENCH_MAX_IN_FLIGHT=2: want at least 1, with LLMBENCH_RATE or a trace"}},
 		{"Sweep", "LLMBENCH_MAX_IN_FLIGHT=2", 1, []string{"LLMBENCH_MAX_IN_FLIGHT=2: Sweep does not read it; it is for Serve"}},
+		{"Serve", "LLMBENCH_CONCURRENCY=1..4:300ms,4:300ms LLMBENCH_WARMUP=100ms LLMBENCH_OUTPUT=2", 0, []string{"/stages=1..4_300ms-4_300ms/concurrency=4", "warmup: 100ms\n", " stage1-output-tok/s", " stage2-p50-ttft-ns"}},
+		{"Serve", "LLMBENCH_WARMUP=100ms", 1, []string{"options: WarmupFor 100ms (LLMBENCH_WARMUP): want above 0 and a closed loop with a Duration (LLMBENCH_DURATION) or Users"}},
+		{"Decode", "LLMBENCH_CONCURRENCY=1..4:1s", 1, []string{"LLMBENCH_CONCURRENCY=1..4:1s: Decode reads no stages of users, which are for Serve: want a comma list of numbers\n"}},
 		{"Embeddings", "LLMBENCH_DURATION=300ms LLMBENCH_BATCH=2 LLMBENCH_CONCURRENCY=2", 0, []string{"/batch=2/concurrency=2", "duration: 300ms\n"}},
 		{"Sweep", "LLMBENCH_DURATION=1s", 1, []string{"LLMBENCH_DURATION=1s: Sweep does not read it; it is for all scenarios but "}},
 		{"Trace", "LLMBENCH_DURATION=1s", 1, []string{"LLMBENCH_DURATION=1s: Trace does not read it; it is for all scenarios but "}},
