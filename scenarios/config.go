@@ -139,6 +139,12 @@ func (o Options) withWarmup(v string) (_ Options, err error) {
 	return o, err
 }
 
+// isServer reports whether LLMBENCH_TOKENIZER is the URL of a server, and not a file.
+func isServer(file string) bool {
+	scheme, _, _ := strings.Cut(file, ":")
+	return slices.Contains([]string{"http", "https", "unix"}, strings.ToLower(scheme))
+}
+
 // withRate returns o with what LLMBENCH_RATE has: rates or stages, and at most the burstiness after them.
 func (o Options) withRate(v string) (Options, error) {
 	v, burstiness, set := env.CutParameter(v, "burstiness")

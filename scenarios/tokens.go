@@ -128,12 +128,6 @@ func tellEstimates(b *testing.B, tok llmbench.Tokenizer, t llmbench.Target) {
 	})
 }
 
-// isServer reports whether LLMBENCH_TOKENIZER is the URL of a server, and not a file.
-func isServer(file string) bool {
-	scheme, _, _ := strings.Cut(file, ":")
-	return slices.Contains([]string{"http", "https", "unix"}, strings.ToLower(scheme))
-}
-
 // beside returns the server at a URL, which counts the tokens of the model of t. The header of t, which may have
 // credentials, and its certificate are sent only to the same host, and only with TLS if t uses it.
 func beside(t llmbench.Target, raw string) (llmbench.Target, error) {
