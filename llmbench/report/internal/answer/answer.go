@@ -71,6 +71,15 @@ const maxGroups = 4
 
 // Of returns the answer to d, whose rows the groups hold. The verdict may be nil.
 func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func(*systems.Group) systems.SLO) *Answer {
+	a := of(d, groups, verdict, slo)
+	if verdict == nil {
+		a.found(d.Rows)
+	}
+	return a
+}
+
+// of is Of without the limits that searches found.
+func of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func(*systems.Group) systems.SLO) *Answer {
 	a := &Answer{}
 	a.Stated, a.Warnings, a.Notes = warnings(d)
 	a.Stated = append(statedBy(d.Rows), a.Stated...)
