@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,6 +31,9 @@ func (a *Answer) found(rows []*results.Row) {
 	var tiles []Tile
 	var parts []string
 	several, limits, sure := false, "", true
+	for _, r := range rows { // records of a search have none, and its steps have
+		limits = cmp.Or(limits, r.Setting("slo"))
+	}
 	for _, search := range searches {
 		of := slices.DeleteFunc(slices.Clone(rows), func(r *results.Row) bool { _, unit, known := sound(r, search.unit); return unit == "" || !known })
 		several = several || len(of) > 1
@@ -42,7 +46,6 @@ func (a *Answer) found(rows []*results.Row) {
 			if strings.Contains(search.unit, "uncertified") {
 				detail, sure = detail+", not certified", false
 			}
-			limits = r.Setting("slo")
 			if limits != "" {
 				detail = limits + "; " + detail
 			}
