@@ -161,3 +161,12 @@ func (m *message) usage(n int) {
 func (m *message) stopReason() string {
 	return m.finish("tool_use", "stop_sequence", "end_turn", "max_tokens")
 }
+
+// metrics renders the member that Bedrock adds to the last event.
+func (m *message) metrics() {
+	m.AddInt(`,"amazon-bedrock-invocationMetrics":{"inputTokenCount":`, m.Request.Prompt)
+	m.AddInt(`,"outputTokenCount":`, m.Request.Output)
+	m.AddInt(`,"invocationLatency":`, int(m.latency().Milliseconds()))
+	m.AddInt(`,"firstByteLatency":`, int((*m.Queued + m.prefillTime()).Milliseconds()))
+	m.Add(`}`)
+}

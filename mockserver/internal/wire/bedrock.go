@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/frame"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
@@ -145,33 +144,7 @@ func awsError(e *Error) string {
 	return `{"__type":"` + exception + `","message":` + jsontext.Quote(message) + `}`
 }
 
-// awsFailed renders the message of an exception in a stream. named says that the model failed and
-// not the service.
-func awsFailed(f *frame.Framer, e *Error, named bool) {
-	exception := "internalServerException"
-	if named {
-		exception = "modelStreamErrorException"
-	}
-	f.BeginException(exception)
-	f.Add(`{"message":`, jsontext.Quote(e.message), `}`)
-	f.End()
-}
-
 // An invocation is the encoder of one answer of Anthropic's API in invoke.
 type invocation struct{ *message }
 
 func (i invocation) Failed(e *Error, named bool) { awsFailed(i.Framer, e, named) }
-
-// metrics renders the member that Bedrock adds to the last event.
-func (m *message) metrics() {
-	m.AddInt(`,"amazon-bedrock-invocationMetrics":{"inputTokenCount":`, m.Request.Prompt)
-	m.AddInt(`,"outputTokenCount":`, m.Request.Output)
-	m.AddInt(`,"invocationLatency":`, int(m.latency().Milliseconds()))
-	m.AddInt(`,"firstByteLatency":`, int((*m.Queued + m.prefillTime()).Milliseconds()))
-	m.Add(`}`)
-}
-
-// latency returns the time from the arrival of the request to the deadline of the last token.
-func (a *Answer) latency() time.Duration {
-	return *a.Queued + a.prefillTime() + a.decodeTime(a.Request.Output)
-}

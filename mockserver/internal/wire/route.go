@@ -20,13 +20,6 @@ const (
 	FlavorMindIE   Flavor = "mindie"
 )
 
-// A Route says how the requests to a path are answered.
-type Route struct {
-	Dialect *Dialect // nil if the body of each request decides: see Resolve
-	Model   string   // the model in the path, empty if the path has none
-	stream  streaming
-}
-
 // Resolve returns the route with its dialect. If the dialect is not set yet, because several
 // servers share the path, the body of the request decides.
 func (r Route) Resolve(body []byte) Route {
@@ -34,18 +27,6 @@ func (r Route) Resolve(body []byte) Route {
 		return r
 	}
 	return flavors[flavorOf(body)]
-}
-
-// Decode reads a request. The route must have a dialect.
-func (r Route) Decode(in Input) (Request, *Error) {
-	req, fail := r.Dialect.Decode(in)
-	switch r.stream {
-	case always:
-		req.Stream = true
-	case notAtAll:
-		req.Stream = false
-	}
-	return req, fail
 }
 
 // WithQuery returns the route of requests whose URL has the given query.
@@ -57,15 +38,6 @@ func (r Route) WithQuery(query string) Route {
 	}
 	return r
 }
-
-// A streaming says what decides whether an answer is streamed.
-type streaming int
-
-const (
-	asAsked streaming = iota // the request decides
-	always
-	notAtAll
-)
 
 // routes has the routes of the paths for generated text that name no model, except /generate.
 var routes = map[string]Route{
