@@ -284,11 +284,11 @@ func TestSlowSend(t *testing.T) {
 // which they sent nothing, and not because of requests of users who have left.
 func TestUsersThatLeave(t *testing.T) {
 	users := arrivals.Users{{For: 10 * time.Second, Rate: 1}, {For: 10 * time.Second, Rate: 2}, {For: 10 * time.Second, Rate: 1}}
-	stays := [][]arrivals.Stay{users.Stays(0, 0), users.Stays(1, 0)} // 40 s together
+	stays := [][]arrivals.Stay{users.Stays(0, 0), users.Stays(1, 0)} // 35 s together until the last post is sent
 	for _, c := range []struct {
 		pause, over time.Duration
 		want        time.Duration
-	}{{0, 0, 30 * time.Second}, {0, time.Second, 30 * time.Second}, {time.Second, 0, 27 * time.Second}, {100 * ms, 100 * ms, 29700 * ms}} {
+	}{{0, 0, 30 * time.Second}, {0, time.Second, 30 * time.Second}, {time.Second, 0, 30 * time.Second * 32 / 35}, {100 * ms, 100 * ms, 30 * time.Second * 347 / 350}} {
 		var posts []post
 		add := func(from, to time.Duration) { posts = append(posts, post{true, from, to}) }
 		for _, at := range []time.Duration{0, 5 * time.Second, 10 * time.Second, 25 * time.Second} {
@@ -299,6 +299,17 @@ func TestUsersThatLeave(t *testing.T) {
 		got := closedLoop{stays, posts}.elapsed(30 * time.Second)
 		assert.Assert(t, (got-c.want).Abs() < ms, "%v: want %v", got, c.want)
 	}
+}
+
+// TestUsersWithoutRequests checks that users who have no request because there are no more have not been idle: a data set has ended,
+// or all requests failed.
+func TestUsersWithoutRequests(t *testing.T) {
+	users := arrivals.Users{{For: 10 * time.Second, Rate: 1}, {For: 10 * time.Second, Rate: 2}, {For: 10 * time.Second, Rate: 1}}
+	stays := [][]arrivals.Stay{users.Stays(0, 0), users.Stays(1, 0)}
+	posts := []post{{true, 0, 5 * time.Second}, {true, 5 * time.Second, 10 * time.Second}, {true, 10 * time.Second, 12 * time.Second}, {true, 10 * time.Second, 15 * time.Second}}
+	assert.Equal(t, closedLoop{stays, posts}.elapsed(15*time.Second), 15*time.Second)
+	posts[1].end -= time.Second
+	assert.Equal(t, closedLoop{stays, posts}.elapsed(15*time.Second), 13500*ms) // 1 s of 10 s
 }
 
 // TestLateWorkers checks that the rates of a closed loop are compared with the rates of workers that

@@ -58,8 +58,9 @@ func (c closedLoop) shortest() (longest time.Duration) {
 	return longest
 }
 
-// idle returns the share of the users' time in which they had no request in flight. Which user has sent a post is unknown, so
-// a post that a user who has left still has in flight hides that another user has none.
+// idle returns the share of the users' time, until the last post was sent, in which they had no request in flight. Later they may
+// have none because there are no more. Which user has sent a post is unknown, so a post that a user who has left still has in
+// flight hides that another user has none.
 func (c closedLoop) idle() float64 {
 	type event struct {
 		at              time.Duration
@@ -71,7 +72,9 @@ func (c closedLoop) idle() float64 {
 			events = append(events, event{s.From, 1, 0}, event{s.To, -1, 0})
 		}
 	}
+	last := time.Duration(0)
 	for _, p := range c.posts {
+		last = max(last, p.start)
 		if p.end > p.start {
 			events = append(events, event{p.start, 0, 1}, event{p.end, 0, -1})
 		}
@@ -80,6 +83,9 @@ func (c closedLoop) idle() float64 {
 	var now event
 	var idle, all float64
 	for _, e := range events {
+		if e.at > last {
+			e.at = last
+		}
 		took := float64(e.at - now.at)
 		idle, all = idle+took*float64(max(0, now.users-now.inFlight)), all+took*float64(now.users)
 		now = event{e.at, now.users + e.users, now.inFlight + e.inFlight}
