@@ -141,6 +141,11 @@ func (pl *plan) samplesOf(i int) int {
 // pass returns the pass that this process makes of a plan for l, with its part of the requests. It returns
 // an error if the arrivals give no valid schedule.
 func (pl *plan) pass(part shard.Part, l *Load) (*send.Pass, error) {
+	if pl.duration == 0 && l.Duration > 0 { // a warm-up: all users send its requests, until none is left
+		untimed := *l
+		untimed.WarmupFor, untimed.Duration, untimed.Users = 0, 0, nil
+		l = &untimed
+	}
 	workers := l.Concurrency + l.MaxInFlight
 	index := func(k int) int { return part.Request(k, workers) } // among the requests of all processes
 	own := part.Requests(pl.requests, workers)

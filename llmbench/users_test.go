@@ -178,6 +178,31 @@ func TestHandover(t *testing.T) {
 	}
 }
 
+// TestWarmupBeforeStages checks that the requests of a warm-up before the first pass are all sent, by all users, however long they take
+// and whenever the users of the pass come and leave.
+func TestWarmupBeforeStages(t *testing.T) {
+	for _, l := range []Load{{Concurrency: 2, Duration: time.Second}, {Users: ramp("1..2:1s")}, {Users: ramp("0:1h,2:1s,1:1s")}, {Concurrency: 2, WarmupFor: ms, Duration: ms}} {
+		synctest.Test(t, func(t *testing.T) {
+			srv, err := mockserver.New(mockserver.Config{TTFT: time.Second})
+			assert.NilError(t, err)
+			target, stop := inMemory(t, srv)
+			defer stop()
+			l.Requests = words(2, 1)
+			c, l, _, err := prepared(target, l)
+			assert.NilError(t, err)
+			defer c.Close()
+			pl, err := newPlan(l, target, words(8, 1))
+			assert.NilError(t, err)
+			samples, err := sendPass(t.Context(), c, l, pl)
+			assert.NilError(t, err)
+			assert.Equal(t, len(samples), 8)
+			for _, s := range samples {
+				assert.Assert(t, s.Outcome == sample.OK && s.End < 4*time.Second+10*ms && !s.IsWarmup(), "%+v", s)
+			}
+		})
+	}
+}
+
 // TestFiguresOfHandover checks that the load's own figures get no requests of the warm-up.
 func TestFiguresOfHandover(t *testing.T) {
 	count := func(samples iter.Seq[*sample.Sample]) map[string]float64 {
