@@ -312,6 +312,15 @@ func TestUsersWithoutRequests(t *testing.T) {
 	assert.Equal(t, closedLoop{stays, posts}.elapsed(15*time.Second), 13500*ms) // 1 s of 10 s
 }
 
+// TestUsersThatComeLater checks that a pass that begins with no user is not too short: it counts from the first request on.
+func TestUsersThatComeLater(t *testing.T) {
+	users := arrivals.Users{{For: 2 * time.Second, Rate: 0, To: 2, Ramp: arrivals.Linear}, {For: 10 * time.Second, Rate: 2}}
+	all := []sample.Sample{stream(0, time.Second), stream(1, 1380*ms), stream(2, 1760*ms), stream(3, 2*time.Second)}
+	r := report(Pass{Samples: sample.All(all...), Stays: [][]arrivals.Stay{users.Stays(0, ms), users.Stays(1, ms)}}, "req/s", "output-tok/s")
+	near(t, largest(r), 0)
+	assert.Equal(t, len(r.Distorted), 0)
+}
+
 // TestLateWorkers checks that the rates of a closed loop are compared with the rates of workers that
 // begin as planned and never pause.
 func TestLateWorkers(t *testing.T) {

@@ -38,7 +38,7 @@ func (c closedLoop) leave() bool {
 	return false
 }
 
-// shortest returns how long users who do not leave need for the posts.
+// shortest returns how long users who do not leave need for the posts, from when the first of them comes.
 func (c closedLoop) shortest() (longest time.Duration) {
 	var free instants // when each user is free
 	for _, stays := range c.stays {
@@ -46,13 +46,14 @@ func (c closedLoop) shortest() (longest time.Duration) {
 			free = append(free, stays[0].From)
 		}
 	}
+	if len(free) == 0 {
+		return 0
+	}
 	heap.Init(&free)
+	first := free[0]
 	for _, p := range c.posts {
-		if len(free) == 0 {
-			break
-		}
 		free[0] += max(0, p.end-p.start)
-		longest = max(longest, free[0])
+		longest = max(longest, free[0]-first)
 		heap.Fix(&free, 0)
 	}
 	return longest
