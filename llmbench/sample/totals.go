@@ -36,6 +36,7 @@ type totals struct {
 	late                     Distribution           // how late the requests of an open loop were sent
 	schedules                map[int]*span          // the due instants of an open loop, by pass
 	outside                  outside
+	carried                  bool // a request of a warm-up counts in rates
 	failed                   int // requests that are neither successful nor left, as [Summary.Failed] counts them
 }
 
@@ -82,6 +83,7 @@ func (t *totals) carry(r *Sample) {
 	if r.Outcome != OK || r.Within() == 0 {
 		return
 	}
+	t.carried = true
 	t.outside.add(r, t.slo.Met(r))
 	t.promptKnown = t.promptKnown && r.PromptTokens > 0
 	t.outputKnown = t.outputKnown && r.OutputTokens > 0
@@ -172,7 +174,7 @@ func (t *totals) addTokens(r *Sample) {
 // setRates sets the units per second.
 func (t *totals) setRates(s *Summary) {
 	seconds := s.Elapsed.Seconds()
-	timed := t.n > 0 && seconds > 0
+	timed := (t.n > 0 || t.carried) && seconds > 0
 	rate := func(unit string, all float64, outside *sum, known bool) {
 		s.set(unit, (all-outside.value())/seconds, timed && known)
 	}

@@ -88,6 +88,23 @@ func TestRatesFrom(t *testing.T) {
 	assert.Equal(t, n, 1)
 }
 
+// TestRatesOfLongRequests checks that a time in which no request began has the rates of what came within, and no other figures.
+func TestRatesOfLongRequests(t *testing.T) {
+	long := answer(0, 100, 900, 9)
+	long.End, long.PromptTokens = long.Last, 9
+	s := Summarize(During(All(long), 350*time.Millisecond, 650*time.Millisecond), 300*time.Millisecond, SLO{E2E: time.Second})
+	for unit, want := range map[string]float64{"output-tok/s": 3 / 0.3, "req/s": 3. / 9 / 0.3, "good-req/s": 3. / 9 / 0.3} {
+		assert.Assert(t, math.Abs(s.Metrics[unit]-want) < 1e-9, "%s is %v: want %v", unit, s.Metrics[unit], want)
+	}
+	for _, unit := range []string{"out-tok/req", "p50-ttft-ns", "p50-e2e-ns", "fail-%"} {
+		_, known := s.Metrics[unit]
+		assert.Assert(t, !known, unit)
+	}
+	assert.Equal(t, s.Requests, 0)
+	s = Summarize(During(All(long), time.Second, 2*time.Second), time.Second, SLO{})
+	assert.Equal(t, len(s.Metrics), 0, "%v", s.Metrics)
+}
+
 // TestDuring checks that two halves of a pass have what the whole has.
 func TestDuring(t *testing.T) {
 	all := []Sample{answer(0, 100, 300, 3), answer(0, 100, 900, 9), answer(450, 600, 1400, 9), answer(700, 800, 900, 2)}
