@@ -244,7 +244,7 @@ func parseStages(text string) (all []Stage, err error) {
 func parseStage(text string) (g Stage, err error) {
 	rates, length, ok := strings.Cut(text, ":")
 	if !ok {
-		return g, errors.New("want RATE:TIME")
+		return g, errors.New("want NUMBER:TIME or FROM..TO:TIME")
 	}
 	from, to, ramp := strings.Cut(rates, "..")
 	length, exp := strings.CutSuffix(length, ":exp")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -37,7 +38,7 @@ func (u Users) Check() error {
 	length := 0.0
 	for i, g := range u {
 		if !isUsers(g.Rate) || !isUsers(g.To) {
-			return fmt.Errorf("stage %d: %v users to %v: want whole numbers from 0 to %d", i+1, g.Rate, g.To, int(MostUsers))
+			return fmt.Errorf("stage %d: %v: want whole numbers of users from 0 to %d", i+1, g, int(MostUsers))
 		}
 		if err := g.check(); err != nil {
 			return fmt.Errorf("stage %d: %w", i+1, err)
@@ -103,13 +104,11 @@ func (u Users) Stays(k int, stagger time.Duration) (all []Stay) {
 			if s.From == begin { // one of those that come at once
 				s.From += time.Duration(max(0, k-int(before))) * stagger
 			}
-			if s.From < s.To {
-				all = append(all, s)
-			}
+			all = append(all, s)
 		}
 		begin, before = begin+g.For, g.end()
 	}
-	return all
+	return slices.DeleteFunc(all, func(s Stay) bool { return s.From >= s.To })
 }
 
 // stay returns when a user is there whom the stage has while its number is n or more, since the beginning of the stage. It

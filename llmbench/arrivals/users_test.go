@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"gotest.tools/v3/assert"
 )
 
@@ -24,14 +25,15 @@ func TestStays(t *testing.T) {
 		{"1:1s,3:1s,1:1s", [][]Stay{{{0, 3 * s}}, {{1 * s, 2 * s}}, {{1*s + ms, 2 * s}}}},
 		{"2:1s,2:1s", [][]Stay{{{0, 2 * s}}, {{ms, 2 * s}}}},
 		{"1..4:2s:exp,4:1s", [][]Stay{{{0, 3 * s}}, {{1 * s, 3 * s}}, {{1584962501, 3 * s}}, {{2 * s, 3 * s}}}},
-		{"3:1ms,1:1s", [][]Stay{{{0, s + ms}}, nil, nil}}, // each would come when it leaves
+		{"3:1ms,3:1ms,3:1s", [][]Stay{{{0, s + 2*ms}}, {{ms, s + 2*ms}}, {{2 * ms, s + 2*ms}}}}, // the stages are shorter than it takes them to come
+		{"3:1ms,1:1s", [][]Stay{{{0, s + ms}}, nil, nil}},                                       // each would come when it leaves
 	} {
 		u, err := ParseUsers(c.users)
 		assert.NilError(t, err)
 		assert.Equal(t, u.String(), c.users)
 		assert.Equal(t, u.Most(), len(c.want))
 		for k, want := range c.want {
-			assert.DeepEqual(t, u.Stays(k, ms), want)
+			assert.DeepEqual(t, u.Stays(k, ms), want, cmpopts.EquateEmpty())
 		}
 		assert.Equal(t, len(u.Stays(len(c.want), ms)), 0)
 	}
@@ -39,13 +41,13 @@ func TestStays(t *testing.T) {
 
 func TestParseUsersErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                      `stage "": want RATE:TIME`,
-		"3":                     `stage "3": want RATE:TIME`,
-		"1.5:1s":                "stage 1: 1.5 users to 0: want whole numbers from 0 to 1000000",
-		"1..2.5:1s":             "stage 1: 1 users to 2.5: want whole numbers from 0 to 1000000",
-		"-1:1s":                 "stage 1: -1 users to 0: want",
-		"NaN:1s":                "stage 1: NaN users to 0: want",
-		"1:1s,2e6:1s":           "stage 2: 2e+06 users to 0: want",
+		"":                      `stage "": want NUMBER:TIME or FROM..TO:TIME`,
+		"3":                     `stage "3": want NUMBER:TIME or FROM..TO:TIME`,
+		"1.5:1s":                "stage 1: 1.5:1s: want whole numbers of users from 0 to 1000000",
+		"1..2.5:1s":             "stage 1: 1..2.5:1s: want whole numbers of users from 0 to 1000000",
+		"-1:1s":                 "stage 1: -1:1s: want",
+		"NaN:1s":                "stage 1: NaN:1s: want",
+		"1:1s,2e6:1s":           "stage 2: 2e+06:1s: want",
 		"1:0s":                  "stage 1: for 0s: want above 0",
 		"0..4:1s:exp":           "stage 1: exponential ramp from rate 0 to 4: want both above 0",
 		"1:1s,0:1s":             "stages: the last one has no user: want at least one",
