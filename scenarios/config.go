@@ -121,7 +121,9 @@ func parseTokenizer(v string) (string, error) {
 // withConcurrency returns o with what LLMBENCH_CONCURRENCY has: numbers of users, or stages.
 func (o Options) withConcurrency(v string) (_ Options, err error) {
 	if strings.Contains(v, ":") {
-		o.Users, err = arrivals.ParseUsers(v)
+		if o.Users, err = arrivals.ParseUsers(v); err != nil {
+			err = env.Reason(fmt.Sprintf("%v; stages are like 1..64:30s,64:1m,64..1:30s (a number of users, or a ramp from one to another, and a time)", err))
+		}
 	} else {
 		o.Concurrencies, err = env.List(env.AtLeast(1))(v)
 	}
