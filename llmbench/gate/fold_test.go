@@ -42,6 +42,12 @@ func TestFold(t *testing.T) {
 			assert.Equal(t, r.Rows[i].New.N, c.n)
 		})
 	}
+	// The mean of equal values is that value, so that a budget of it is kept.
+	nine := strings.Repeat(run(slices.Repeat([]string{"BenchmarkA-2 1 1000 ns/op 64 tok/req 3 hits"}, 9)...), 8)
+	for _, units := range []string{"Unit tok/req better=lower max=64\n", "Unit hits better=higher min=3\n", "Unit ns/op better=lower gate=5%\nUnit tok/req same=0%\n"} {
+		r := judge(t, units, nine, nine, Options{})
+		assert.Equal(t, r.Verdict, Pass, "%s: %q", r.headline(), r.reasons())
+	}
 	// Three processes of ten results each are three samples.
 	three := strings.Repeat(run(slices.Repeat([]string{"BenchmarkA-2 1 1000 ns/op"}, 10)...), 3)
 	r := judge(t, gateOp, three, three, Options{})

@@ -132,9 +132,11 @@ func (s *samples) fold() bool {
 		means, of := make([]float64, len(s.processes)), make([]int, len(s.processes))
 		for i, results := range s.processes {
 			of[i] = i
+			first, more := values[results[0]], 0.0
 			for _, result := range results {
-				means[i] += values[result] / float64(len(results))
+				more += values[result] - first // 0 if all are equal, whose mean is then exact
 			}
+			means[i] = first + more/float64(len(results))
 		}
 		s.values[unit], s.of[unit] = means, of
 	}
