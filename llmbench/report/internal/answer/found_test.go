@@ -32,3 +32,11 @@ func TestFound(t *testing.T) {
 	two := strings.Replace(rate, "%s", "3.2 slo-req/s", 1) + strings.Replace(strings.Replace(rate, "%s", "4 slo-req/s", 1), "backend=a", "backend=b", 1)
 	assert.Assert(t, !strings.HasPrefix(answerOf(t, two, nil).Short, "Up to"))
 }
+
+// TestStages checks that an answer does not say that all users were there all the time if they came and left.
+func TestStages(t *testing.T) {
+	a := answerOf(t, "BenchmarkServe/backend=a/stages=1..8_2s-2_4s/concurrency=8 1 100 output-tok/s 20e6 p50-ttft-ns\n", nil)
+	assert.Equal(t, a.Short, "8 users at most: 100 tok/s in all, the first token after 20 ms")
+	a = answerOf(t, "BenchmarkServe/backend=a/stages=1..8_2s-2_4s/rate=3.5 1 100 output-tok/s 20e6 p50-ttft-ns\n", nil)
+	assert.Equal(t, a.Short, "3.5 req/s: 100 tok/s in all, the first token after 20 ms")
+}

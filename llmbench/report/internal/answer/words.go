@@ -8,11 +8,14 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 
-// at returns a load in words, such as "8 users".
+// at returns a load in words, such as "8 users", or "8 users at most" if users come and leave.
 func at(r *results.Row) string {
 	load, x := r.Load()
 	if load == "" {
 		return "this load"
+	}
+	if r.Key("stages") != "" && !compare.Open(load) {
+		return compare.Load(load, x) + " at most"
 	}
 	return compare.Load(load, x)
 }
