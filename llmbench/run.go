@@ -295,7 +295,9 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 	var scheduled bool
 	var own judge.Own
 	var failures string
+	var elapsed time.Duration
 	lockstep.Range(samples,
+		func(s iter.Seq[*sample.Sample]) { elapsed = sample.Elapsed(s) },
 		func(s iter.Seq[*sample.Sample]) { asked, achieved, scheduled = sample.AchievedRate(s) },
 		func(s iter.Seq[*sample.Sample]) { own = judge.CountOwn(s) },
 		func(s iter.Seq[*sample.Sample]) { failures = judge.TooManyFailed(s, r.load.tolerated()) })
@@ -304,6 +306,9 @@ func (r *run) check(ctx context.Context, number int, samples iter.Seq[*sample.Sa
 	}
 	if err := r.samples.Err(); err != nil { // some samples could not be read
 		return err
+	}
+	if failures == "" && r.load.WarmupFor > 0 && elapsed == 0 {
+		return fmt.Errorf("all requests had ended when the warm-up of %v was over, so that nothing was measured: want more requests, or a shorter warm-up", r.load.WarmupFor)
 	}
 	counter, ok := r.server.Observer.(Counter)
 	if !ok {
