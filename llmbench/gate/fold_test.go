@@ -42,6 +42,19 @@ func TestFold(t *testing.T) {
 			assert.Equal(t, r.Rows[i].New.N, c.n)
 		})
 	}
+	// What prevents a mean is named.
+	lacks := strings.Replace(side(1), "1003 ns/op", "1003 ns/op 5 x", 1)
+	for _, c := range []struct {
+		new, want string
+		o         Options
+	}{
+		{lacks, "4 results of one process are one observation, and they have no mean, because some have no x: want all figures in each result", Options{}},
+		{side(1) + "goos: linux\nBenchmarkA-2 1 1000 ns/op\n", "because some are of a run that did not end in PASS or ok: want", Options{Partial: true}},
+	} {
+		r := judge(t, gateOp, side(1), c.new, c.o)
+		assert.Equal(t, r.Verdict, CannotJudge)
+		assert.Assert(t, strings.Contains(strings.Join(r.reasons(), ";"), c.want), "%q", r.reasons())
+	}
 	// The mean of equal values is that value, so that a budget of it is kept.
 	nine := strings.Repeat(run(slices.Repeat([]string{"BenchmarkA-2 1 1000 ns/op 64 tok/req 3 hits"}, 9)...), 8)
 	for _, units := range []string{"Unit tok/req better=lower max=64\n", "Unit hits better=higher min=3\n", "Unit ns/op better=lower gate=5%\nUnit tok/req same=0%\n"} {

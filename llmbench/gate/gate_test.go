@@ -177,7 +177,7 @@ func TestProblems(t *testing.T) {
 		{"Unit tok/s better=higher gate=5%", runs(6, "BenchmarkA 1 0 tok/s"), runs(6, "BenchmarkA 1 1 tok/s"),
 			[]string{"old:3: A tok/s: the median is 0, and higher is better: want more, or a margin that is an amount, such as gate=3; a budget, min=, needs no old values"}},
 		{gateOp, run("BenchmarkA-2 1 1 ns/op", "BenchmarkA-2 1 1 ns/op 1 B/op") + good, good,
-			[]string{"old:3: A-2: 2 results of one process are one observation: want each sample from a fresh process (benchgate -one-start counts them all)"}},
+			[]string{"old:3: A-2: 2 results of one process are one observation, and they have no mean, because some have no B/op: want all figures in each result, or one result of each process (benchgate -one-start counts them all)"}},
 		{gateOp, runs(3, "BenchmarkA 1 1 ns/op"), runs(3, "BenchmarkA 1 1 ns/op"),
 			[]string{"old:3: A ns/op: 3 old and 3 new samples: want at least 6 of each at alpha 0.025"}},
 	} {

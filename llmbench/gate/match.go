@@ -70,7 +70,11 @@ func (m *matcher) fold() {
 	judged := func(unit string) bool { r := ruleOf(m.rules, unit); return r.gated || r.limit != nil }
 	counts := func(unit string) bool { return ruleOf(m.rules, unit).of != "" }
 	for _, s := range slices.Concat(m.old.rows, m.new.rows) {
-		if s.inRun > 1 && len(s.processes) > 1 && !s.mixed && slices.ContainsFunc(s.units, judged) && !slices.ContainsFunc(s.units, counts) && s.fold() {
+		if s.inRun < 2 || len(s.processes) < 2 || s.mixed || !slices.ContainsFunc(s.units, judged) || slices.ContainsFunc(s.units, counts) {
+			continue
+		}
+		if s.apart = s.unfoldable(); s.apart == "" {
+			s.fold()
 			m.folded = true
 		}
 	}
@@ -82,6 +86,8 @@ func (m *matcher) checkStarts(f *results, s *samples) {
 	case s.inRun < 2 || s.mixed:
 	case m.options.OneStart:
 		m.oneStart = true
+	case s.apart != "":
+		m.problemf(f, s, "", "%d results of one process are one observation, and they have no mean, because %s: want all figures in each result, or one result of each process (benchgate -one-start counts them all)", s.inRun, s.apart)
 	default:
 		m.problemf(f, s, "", "%d results of one process are one observation: want each sample from a fresh process (benchgate -one-start counts them all)", s.inRun)
 	}

@@ -42,6 +42,7 @@ type samples struct {
 	n         int           // number of results
 	inRun     int           // the largest number of results in one complete run
 	processes [][]int       // the results of each complete run, by their indexes
+	apart     string        // why the results of each process stay apart, as unfoldable says; "" if they need not
 	runs      int           // complete runs that should have a result, as countAbsent says; 0 if not known
 	absent    int           // how many of these runs have none
 	mixed     bool          // the results differ in benchmark or configuration

@@ -120,14 +120,23 @@ func countAbsent(runs []process) {
 	}
 }
 
-// fold replaces the results of each process by one result, with the means of their values, and reports whether that is
-// possible: all results are of complete runs, and have values of the same units. Results of one process share everything
-// that differs between starts, so together they are one observation; the mean is better known than one result.
-func (s *samples) fold() bool {
-	lacking := func(unit string) bool { return len(s.values[unit]) < s.n }
-	if len(slices.Concat(s.processes...)) < s.n || slices.ContainsFunc(s.units, lacking) {
-		return false
+// unfoldable says why the results of each process cannot count as one, or returns "" if they can: all results are of complete
+// runs, and have values of the same units.
+func (s *samples) unfoldable() string {
+	if len(slices.Concat(s.processes...)) < s.n {
+		return "some are of a run that did not end in PASS or ok"
 	}
+	for _, unit := range s.units {
+		if len(s.values[unit]) < s.n {
+			return "some have no " + unit
+		}
+	}
+	return ""
+}
+
+// fold replaces the results of each process by one result, with the means of their values. Results of one process share
+// everything that differs between starts, so together they are one observation; the mean is better known than one result.
+func (s *samples) fold() {
 	for unit, values := range s.values {
 		means, of := make([]float64, len(s.processes)), make([]int, len(s.processes))
 		for i, results := range s.processes {
@@ -141,5 +150,4 @@ func (s *samples) fold() bool {
 		s.values[unit], s.of[unit] = means, of
 	}
 	s.n, s.inRun = len(s.processes), 1
-	return true
 }
