@@ -21,7 +21,7 @@ const maxGroups = 4
 // Of returns the answer to d, whose rows the groups hold. The verdict may be nil.
 func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func(*systems.Group) systems.SLO) *Answer {
 	a := of(d, groups, verdict, slo)
-	if verdict == nil {
+	if verdict == nil && sameSystem(d.Rows) {
 		a.found(d.Rows)
 	}
 	return a

@@ -25,6 +25,15 @@ var searches = []search{
 // labels are the labels of tiles, by the noun of a search.
 var labels = map[string]string{"req/s": "Requests a second within the SLO", "users": "Users within the SLO"}
 
+// sameSystem reports whether all rows are of one scenario, backend and model.
+func sameSystem(rows []*results.Row) bool {
+	of := func(r *results.Row) [3]string {
+		scenario, _, _ := strings.Cut(r.Base, "/") // parts of a name without a value follow, as in SLO/asked-once
+		return [3]string{scenario, r.Key("backend"), r.Key("model")}
+	}
+	return !slices.ContainsFunc(rows, func(r *results.Row) bool { return of(r) != of(rows[0]) })
+}
+
 // found puts the limits that searches found before all else: the loads of their steps are no answer. Results of several
 // searches of a kind have no common sentence.
 func (a *Answer) found(rows []*results.Row) {
