@@ -37,7 +37,7 @@ type totals struct {
 	schedules                map[int]*span          // the due instants of an open loop, by pass
 	outside                  outside
 	carried                  bool // a request of a warm-up counts in rates
-	failed                   int // requests that are neither successful nor left, as [Summary.Failed] counts them
+	failed                   int  // requests that are neither successful nor left, as [Summary.Failed] counts them
 }
 
 func newTotals(slo SLO) *totals {
