@@ -110,8 +110,9 @@ type gather struct {
 	all, served, failed int
 	unclear             reasons
 	ok                  []*records.Request // the served requests
-	first, last         time.Duration      // first send and last end of all requests
-	lastServed          time.Duration      // last end of the served requests
+	first               time.Duration      // first send of all requests
+	last                time.Duration      // last end of all requests, since the pass began or its warm-up was over
+	lastServed          time.Duration      // the same of the served requests
 }
 
 // reasons counts the requests for which something is unknown.
@@ -145,12 +146,13 @@ func newGather(p Pass, fateOf func(q *records.Request) (fate, string)) (*gather,
 			g.first = q.Start
 		}
 		g.all++
-		g.last = max(g.last, q.End)
+		end := q.End - p.Head.WarmupFor
+		g.last = max(g.last, end)
 		switch f, why := fateOf(q); f {
 		case served:
 			g.served++
 			g.ok = append(g.ok, q)
-			g.lastServed = max(g.lastServed, q.End)
+			g.lastServed = max(g.lastServed, end)
 		case failed:
 			g.failed++
 		case uncounted:

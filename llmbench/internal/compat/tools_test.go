@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -370,6 +371,23 @@ func TestTools(t *testing.T) {
 				t.Errorf("%s: %s: %s cannot be told, and it does not say why", c.name, tool, name)
 			}
 		}
+	}
+}
+
+// TestWarmup checks that no tool counts the time of a warm-up whose requests it does not count.
+func TestWarmup(t *testing.T) {
+	head := `"duration_ns":1000000000,"warmup_ns":2000000000`
+	early := req(0, []int{100, 140}, 190, wire(1, 1, 90, 150, 160, 170)+","+usage(7, 2))
+	for _, start := range []int{0, 2000} {
+		lines, of := []string{req(start, []int{start + 100, start + 140}, start+190, wire(1, 1, start+90, start+150, start+160, start+170)+","+usage(7, 2))}, ""
+		if start > 0 {
+			lines, of = append([]string{early}, lines...), head
+		}
+		p := run(t, of, lines...)
+		g, _ := newGather(p, usual)
+		assert.Equal(t, g.all, 1)
+		assert.Equal(t, g.last, 190*time.Millisecond)
+		assert.Equal(t, g.lastServed, 190*time.Millisecond)
 	}
 }
 
