@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/lockstep"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -55,15 +56,19 @@ func (l Load) withGroups(own string) (Load, error) {
 	}
 	l.addFigures(func(samples iter.Seq[*sample.Sample]) map[string]float64 {
 		all := map[string]float64{}
+		var computations []func(iter.Seq[*sample.Sample])
 		for _, g := range groups {
-			picked, elapsed := g.pick(samples)
-			metrics := sample.Summarize(picked, elapsed, l.SLO).Metrics
-			for _, unit := range units {
-				if v, known := metrics[unit]; known {
-					all[g.unit(unit)] = v
+			computations = append(computations, func(samples iter.Seq[*sample.Sample]) {
+				picked, elapsed := g.pick(samples)
+				metrics := sample.Summarize(picked, elapsed, l.SLO).Metrics
+				for _, unit := range units {
+					if v, known := metrics[unit]; known {
+						all[g.unit(unit)] = v
+					}
 				}
-			}
+			})
 		}
+		lockstep.Range(samples, computations...)
 		return all
 	})
 	return l, nil

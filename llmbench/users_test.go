@@ -217,6 +217,25 @@ func TestFiguresOfHandover(t *testing.T) {
 	assert.Equal(t, l.Figures(sample.All(sample.Sample{Due: 4, From: 5}, sample.Sample{Due: 5, From: 5}, sample.Sample{Due: 6, From: 5}))["n"], 2.0)
 }
 
+// TestStagesReadTogether checks that the samples, which may be on a disk, are not read anew for each stage.
+func TestStagesReadTogether(t *testing.T) {
+	reads := func(users string) (n int) {
+		l, err := Load{Users: ramp(users), Models: []string{"a", "b"}}.withGroups("a")
+		assert.NilError(t, err)
+		l.Figures(func(yield func(*sample.Sample) bool) {
+			n++
+			for i := range 100 {
+				at := time.Duration(i) * 50 * ms
+				if !yield(&sample.Sample{Due: at, Start: at, End: at + ms, Outcome: sample.OK}) {
+					return
+				}
+			}
+		})
+		return n
+	}
+	assert.Equal(t, reads("1:1s,2:1s,1:1s,2:1s,1:1s"), reads("1:3s,2:2s"))
+}
+
 // TestStagesOfArrivals checks the figures of each stage of an open loop.
 func TestStagesOfArrivals(t *testing.T) {
 	a := arrivals.Stages{Stages: []arrivals.Stage{{For: 3001 * ms, Rate: 2}, {For: 3001 * ms, Rate: 6}}, Shape: math.Inf(1)}
