@@ -29,8 +29,8 @@ func prepareServe(o Options, _ config) (Options, error) {
 	if o.MaxInFlight < 0 || o.MaxInFlight > 0 && o.closedLoop(data) {
 		return o, fmt.Errorf("LLMBENCH_MAX_IN_FLIGHT=%d: want at least 1, with LLMBENCH_RATE or a trace: a closed loop keeps LLMBENCH_CONCURRENCY requests in flight", o.MaxInFlight)
 	}
-	if o.WarmupFor > 0 && !o.closedLoop(data) {
-		return o, fmt.Errorf("LLMBENCH_WARMUP=%v: want a number of requests for an open loop, which the replay of a trace is without LLMBENCH_CONCURRENCY", o.WarmupFor)
+	if o.WarmupFor > 0 && len(o.Rates)+len(o.Stages) == 0 && !o.closedLoop(data) {
+		return o, fmt.Errorf("LLMBENCH_WARMUP=%v: want a number of requests: the replay of a trace without LLMBENCH_CONCURRENCY is an open loop", o.WarmupFor)
 	}
 	if most := slices.Max(o.serveUsers()); o.closedLoop(data) && o.Requests > 0 && o.Requests < most {
 		return o, fmt.Errorf("LLMBENCH_REQUESTS=%d: want at least %d, the largest concurrency", o.Requests, most)

@@ -171,7 +171,7 @@ func TestVariablesMeasured(t *testing.T) {
 		{"Sweep", "LLMBENCH_MAX_IN_FLIGHT=2", 1, []string{"LLMBENCH_MAX_IN_FLIGHT=2: Sweep does not read it; it is for Serve"}},
 		{"Serve", "LLMBENCH_CONCURRENCY=1..4:300ms,4:300ms LLMBENCH_WARMUP=100ms LLMBENCH_OUTPUT=2", 0, []string{"/stages=1..4_300ms-4_300ms/concurrency=4", "warmup: 100ms\n", " stage1-output-tok/s", " stage2-p50-ttft-ns"}},
 		{"Serve", "LLMBENCH_WARMUP=100ms", 1, []string{"options: WarmupFor 100ms (LLMBENCH_WARMUP): want above 0 and a closed loop with a Duration (LLMBENCH_DURATION) or Users"}},
-		{"Serve", "LLMBENCH_DURATION=1s LLMBENCH_WARMUP=100ms LLMBENCH_DATASET=azure:" + kinds + "/azure.csv", 1, []string{"LLMBENCH_WARMUP=100ms: want a number of requests for an open loop, which the replay of a trace is without LLMBENCH_CONCURRENCY"}},
+		{"Serve", "LLMBENCH_DURATION=1s LLMBENCH_WARMUP=100ms LLMBENCH_DATASET=azure:" + kinds + "/azure.csv", 1, []string{"LLMBENCH_WARMUP=100ms: want a number of requests: the replay of a trace without LLMBENCH_CONCURRENCY is an open loop"}},
 		{"Serve", "LLMBENCH_CONCURRENCY=2 LLMBENCH_REQUESTS=4 LLMBENCH_OUTPUT=2 LLMBENCH_DURATION=1m LLMBENCH_WARMUP=30s", 1, []string{"pass 0: all requests had ended when the warm-up of 30s was over, so that nothing was measured: want more requests, or a shorter warm-up"}},
 		{"Decode", "LLMBENCH_CONCURRENCY=1..4:1s", 1, []string{"LLMBENCH_CONCURRENCY=1..4:1s: Decode reads no stages of users, which are for Serve: want a comma list of numbers\n"}},
 		{"Embeddings", "LLMBENCH_DURATION=300ms LLMBENCH_BATCH=2 LLMBENCH_CONCURRENCY=2", 0, []string{"/batch=2/concurrency=2", "duration: 300ms\n"}},
