@@ -64,7 +64,7 @@ type Load struct {
 	// Users are numbers of users of a closed loop that change with time, in stages. The time of the stages is the Duration,
 	// which must then be 0, or equal to it, and Concurrency must be 0 or the largest number. Users who come
 	// draw requests from the same sequence as the others. Users who leave send no request after the one that is in flight.
-	// If there are several stages, some units of each are reported apart, as those of Models are: stage1-p50-ttft-ns,
+	// If there are several stages, some units of each are reported apart, as for Models: stage1-p50-ttft-ns,
 	// stage2-output-tok/s and so on. A request belongs to the stage in which its t0 is, and rates count what came within
 	// the stage. The same holds for the stages of [arrivals.Stages].
 	Users arrivals.Users
@@ -92,8 +92,9 @@ type Load struct {
 	CommonTokens int
 
 	// Warmup holds requests that are sent once before the first pass, in the same way as a pass, and are
-	// not measured. They end before the pass begins; see also WarmupFor. It should contain no prompt of Requests. Every second request asks for two tokens less than
-	// it says, so that answers to the wrong requests are noticed by their lengths.
+	// not measured. These requests end before the pass begins; see also WarmupFor. Warmup should contain no prompt of
+	// Requests. Every second request asks for two tokens less than it says, so that answers to the wrong requests are
+	// noticed by their lengths.
 	Warmup []Request
 
 	// NoStream asks for whole answers instead of streams.
@@ -246,7 +247,7 @@ func (l Load) check() (Load, error) {
 	return l, nil
 }
 
-// setUsers sets Concurrency and Duration to those of l.Users, if there are any.
+// setUsers sets Concurrency to the largest number of l.Users, and Duration to their time, if there are Users.
 func (l *Load) setUsers() error {
 	if len(l.Users) == 0 {
 		return nil

@@ -26,8 +26,8 @@ type Result struct {
 	samples *store.Store
 }
 
-// All returns an iterator over the samples of all passes, in the order in which their requests ended, with those of a
-// warm-up that is part of a pass ([Load].WarmupFor), which [sample.Measured] leaves out. It
+// All returns an iterator over the samples of all passes, in the order in which their requests ended, with the samples of a
+// warm-up that is part of a pass ([Load].WarmupFor), which [sample.Measured] leaves out. The iterator
 // may be used any number of times before Close. Each sample is a copy that the caller may keep and change.
 // The field Err of a [sample.Sample] keeps only its text, so [errors.Is] finds no other error in it.
 //

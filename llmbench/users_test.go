@@ -62,7 +62,7 @@ func within(log []mockserver.Entry, from, to time.Duration) (tokens, requests in
 }
 
 // TestUsers compares a closed loop whose users come and leave with the server's log: no request is lost or counted twice,
-// the requests in flight are never more than the users of the time, but for those of users who have left, and the figures of
+// the requests in flight are never more than the users of the time, but for the requests of users who have left, and the figures of
 // each stage are what the log shows.
 func TestUsers(t *testing.T) {
 	const users = "1..9:8.0003s,9:10s,9..2:7s,2:5s,6:4s" // no token comes at the end of a stage
@@ -138,7 +138,7 @@ func checkUsers(t *testing.T, l *Load, samples []sample.Sample) {
 }
 
 // TestHandover compares a closed loop that is measured after a warm-up with the server's log: the users do not pause,
-// no request is lost or counted twice, those of the warm-up count in no latency, and the rates are what the server sent in
+// no request is lost or counted twice, the requests of the warm-up count in no latency, and the rates are what the server sent in
 // the measured time.
 func TestHandover(t *testing.T) {
 	const users, warmup, duration = 8, 5 * time.Second, 20 * time.Second
@@ -261,8 +261,8 @@ func TestStagesOfArrivals(t *testing.T) {
 }
 
 // TestTailAfterHandover compares the p99 TTFT of 64 users on a server with 48 places with the one of a long load, in which the
-// server is in its usual state: that of passes of a minute that are measured from the beginning, in which 16 users first wait
-// for whole answers, and that of passes that are measured after a warm-up.
+// server is in its usual state: the tail of passes of a minute that are measured from the beginning, in which 16 users first wait
+// for whole answers, and the tail of passes that are measured after a warm-up.
 func TestTailAfterHandover(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it takes half a minute")

@@ -61,7 +61,7 @@ func (m *matcher) match() {
 	}
 }
 
-// fold makes one result of those of each process, in rows of at least two processes. Results of a row with counts that
+// fold makes one result of all results of each process, in rows of at least two processes. Results of a row with counts that
 // are added stay as they are: another process may have asked other questions. So do pairs, whose rounds the results number.
 func (m *matcher) fold() {
 	if m.options.OneStart || m.options.NewFirst != nil || m.col != nil {

@@ -48,7 +48,7 @@ func (r *Run) All() iter.Seq[*Request] {
 	}
 }
 
-// Measured returns the requests without those of a warm-up that is part of their pass.
+// Measured returns the requests that did not begin in a warm-up that is part of their pass.
 func (r *Run) Measured() iter.Seq[*Request] {
 	return func(yield func(*Request) bool) {
 		for q := range r.All() {

@@ -12,7 +12,7 @@ import (
 
 // A Summary is the result of one or more passes.
 type Summary struct {
-	Requests  int                 // number of requests, without those of a warm-up that is part of the pass
+	Requests  int                 // number of requests, without the requests of a warm-up that is part of the pass
 	Outcomes  map[Outcome]int     // number of requests by outcome
 	Sources   map[TokenSource]int // number of successful requests by token source
 	Clocks    map[Clock]int       // number of successful requests by clock

@@ -9,7 +9,7 @@ import (
 // counts in rates, by [Sample.Within], and in no latency, share or number of requests.
 func (s *Sample) IsWarmup() bool { return s.Due < s.From }
 
-// Measured returns the samples without those of a warm-up that is part of their pass.
+// Measured returns the samples of requests that did not begin in a warm-up that is part of their pass.
 func Measured(samples iter.Seq[*Sample]) iter.Seq[*Sample] {
 	return func(yield func(*Sample) bool) {
 		for s := range samples {

@@ -35,8 +35,8 @@
 //	-max-fail share         tolerate this share of failed requests, 0 to 1, in the files of
 //	                        other tools; otherwise such a file is no sample (0)
 //	-one-start              count results of one process, as of go test -count=10, as
-//	                        samples of their own; otherwise those of a process are one
-//	                        sample, their mean, and one process cannot be judged
+//	                        samples of their own; otherwise the results of a process are
+//	                        one sample, their mean, and one process cannot be judged
 //	-partial                accept runs that did not end in PASS, as in files that were
 //	                        filtered, converted or published
 //	-removed allow|fail     the policy for rows that only old has, as of -added (fail); if

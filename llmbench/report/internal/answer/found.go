@@ -11,19 +11,16 @@ import (
 )
 
 // A search is what a search for the highest load within an SLO reports, as the scenario SLO does: the unit of the highest load
-// that kept it, and of the lowest one that missed it.
-type search struct{ unit, missed, noun string }
+// that kept it, the unit of the lowest load that missed it, the key of the load, and the word behind its number.
+type search struct{ unit, missed, load, noun string }
 
 // searches are the kinds of searches, the most important first. The unit of a limit that was not certified has another name.
 var searches = []search{
-	{"slo-req/s", "slo-missed-req/s", "req/s"},
-	{"slo-uncertified-req/s", "slo-missed-req/s", "req/s"},
-	{"slo-concurrency", "slo-missed-concurrency", "users"},
-	{"slo-uncertified-concurrency", "slo-missed-concurrency", "users"},
+	{"slo-req/s", "slo-missed-req/s", "rate", "req/s"},
+	{"slo-uncertified-req/s", "slo-missed-req/s", "rate", "req/s"},
+	{"slo-concurrency", "slo-missed-concurrency", "concurrency", "users"},
+	{"slo-uncertified-concurrency", "slo-missed-concurrency", "concurrency", "users"},
 }
-
-// labels are the labels of tiles, by the noun of a search.
-var labels = map[string]string{"req/s": "Requests a second within the SLO", "users": "Users within the SLO"}
 
 // sameSystem reports whether all rows are of one scenario, backend and model.
 func sameSystem(rows []*results.Row) bool {
@@ -59,7 +56,7 @@ func (a *Answer) found(rows []*results.Row) {
 				detail = limits + "; " + detail
 			}
 			parts = append(parts, text+" "+search.noun)
-			tiles = append(tiles, tile(labels[search.noun], text, detail))
+			tiles = append(tiles, tile(loadNoun(search.load)+" within the SLO", text, detail))
 		}
 	}
 	if len(parts) == 0 || several {
