@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -119,4 +120,37 @@ func TestSentBy(t *testing.T) {
 		return c.sentBy(trace) < trace.Clock.Now()-20*ms
 	})
 	assert.Assert(t, c.sentBy(trace) >= trace.Sent)
+}
+
+// TestFast checks when a stream is fast. On a busy machine the client may read late; therefore the fast case may be
+// repeated.
+func TestFast(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		pause, delay time.Duration // between two chunks, and before the second is read
+		then         []string      // chunks that come then
+		want         bool
+	}{
+		{"one after the other", 0, 0, nil, true},
+		{"a pause between them", fastGap, 0, nil, false},
+		{"read late", 0, fastGap, nil, false},
+		{"another one waits", 0, 0, []string{"c"}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			runtest.Until(t, "the chunks are read", func() bool {
+				r, _, server := begun(t)
+				p := make([]byte, 8)
+				write(t, server, "a")
+				_, err := r.Read(p)
+				assert.NilError(t, err)
+				time.Sleep(tt.pause)
+				write(t, server, append([]string{"b"}, tt.then...)...)
+				time.Sleep(tt.delay)
+				_, err = r.Read(p)
+				assert.NilError(t, err)
+				assert.Assert(t, tt.want || !r.Fast() || r.Merged())
+				return r.Fast() == tt.want || r.Merged()
+			})
+		})
+	}
 }

@@ -73,6 +73,20 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// fastGap is the maximum time between two batches of a fast stream, and the maximum time after which they are read.
+const fastGap = 100 * time.Microsecond
+
+// Fast reports whether bytes come in quick succession and are read as quickly: the last batch came fastGap after the one
+// before or sooner, and was read fastGap later or sooner, with everything else that is known to have arrived. It is false
+// without timestamps, and for streams that share a connection.
+func (r *Reader) Fast() bool {
+	if r.stream != nil || r.conn == nil || r.Data.Stamp == 0 || r.conn.kernel.waits() {
+		return false
+	}
+	at, lag := r.Data.On(r.clock)
+	return at-r.Since < fastGap && lag < fastGap
+}
+
 // Await waits until there is something to read, or until the connection ends. It may return earlier. A
 // connection needs less memory while it waits in Await than while it waits in Read.
 func (r *Reader) Await() {

@@ -304,6 +304,9 @@ func (s *stampedReader) take(fd uintptr) unix.Errno {
 	return 0
 }
 
+// waits reports whether bytes that have arrived are known to wait to be read.
+func (s *stampedReader) waits() bool { return len(s.queue.runs) > 0 }
+
 // recvmsg receives up to n bytes into base. It returns the number of bytes, and the timestamp of the last
 // byte or 0.
 //

@@ -23,6 +23,8 @@ func (*stampedReader) lookBack() *lookBack { return nil }
 
 func (*stampedReader) mark() {}
 
+func (*stampedReader) waits() bool { return false }
+
 func (*stampedReader) sinceSent() time.Duration { return 0 }
 
 func (*stampedReader) read([]byte) (piece, error) {

@@ -177,3 +177,23 @@ func TestStateDeltaTokens(t *testing.T) {
 		}
 	}
 }
+
+// TestRests checks when a client may rest in a fast stream: while it knows that much more will come.
+func TestRests(t *testing.T) {
+	const first, now = 100 * time.Millisecond, 110 * time.Millisecond
+	for _, tt := range []struct {
+		name string
+		s    sample.Sample // with 100 deltas in the 10 ms after the first
+		want bool
+	}{
+		{"half of the answer", sample.Sample{FixedOutput: true, MaxTokens: 200, Deltas: 100, Outputs: 100}, true},
+		{"a millisecond before its end", sample.Sample{FixedOutput: true, MaxTokens: 110, Deltas: 100, Outputs: 100}, false},
+		{"all tokens", sample.Sample{FixedOutput: true, MaxTokens: 100, Deltas: 100, Outputs: 100}, false},
+		{"too many tokens", sample.Sample{FixedOutput: true, MaxTokens: 50, Deltas: 100, Outputs: 100}, false},
+		{"an answer that may end at any time", sample.Sample{MaxTokens: 200, Deltas: 100, Outputs: 100}, false},
+		{"only reasoning so far", sample.Sample{FixedOutput: true, MaxTokens: 200, Deltas: 100}, false},
+	} {
+		tt.s.FirstOutput = first
+		assert.Equal(t, rests(&tt.s, now), tt.want, tt.name)
+	}
+}
