@@ -1,8 +1,11 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 )
 
 // reasons explains why the verdict is not Pass. It returns a line for each regression except the given ones, which a table
@@ -10,12 +13,13 @@ import (
 // share a line.
 func (r *Report) reasons(except ...*Row) []string {
 	var lines []string
-	begin := r.worder()
+	begin, names := r.worder(), r.names()
 	for i := range r.Rows {
 		switch row := &r.Rows[i]; {
 		case row.Withheld != nil:
 			if row.Withheld.New+row.Withheld.Old > 0 {
-				lines = append(lines, fmt.Sprintf("%s: %s", r.qualify(row.Pkg, row.Name), r.withheldText(row)))
+				name := redact.Line(cmp.Or(names.Benchmark(row.benchmark()), row.Name))
+				lines = append(lines, fmt.Sprintf("%s: %s", name, r.withheldText(row)))
 			}
 		case row.Verdict == Regression && slices.Contains(except, row): // the table says all
 		case row.Limit != nil && !row.Lacks && (row.Verdict == Regression || row.Verdict == CannotJudge && row.PAdjusted != nil):
