@@ -78,6 +78,19 @@ func TestDraftsOfRealServer(t *testing.T) {
 	assert.Assert(t, figures["srv-accept-len"] > float64(tokens)/float64(steps), "%v", figures)
 }
 
+// TestDraftOfItselfOnRealServer measures a real llama-server whose model drafts for itself, with text whose predictability is
+// known. What the answers report about drafts must be what the server has counted.
+func TestDraftOfItselfOnRealServer(t *testing.T) {
+	t.Parallel()
+	out := serve(t, llamatest.Start(t, llamatest.Options{Draft: true}), "LLMBENCH_DATASET=markov:order=1,input=64", "LLMBENCH_REQUESTS=4",
+		"LLMBENCH_CONCURRENCY=2", "LLMBENCH_DIALECT=llamacpp", "LLMBENCH_UNITS=all", `LLMBENCH_BODY={"temperature":1,"seed":1}`) // a draft has the most probable tokens, and an answer others, too
+	assert.Assert(t, strings.Contains(out, "\ndataset-entropy: 2.06 bits/word\n"), "%s", out)
+	values := unitValues(t, out, "concurrency=2", slices.Max)
+	share, length := values["accept-%"], values["accept-len"]
+	assert.Assert(t, share > 0 && share <= 100 && length > 1 && length <= 4, "%s", out) // a draft has 3 tokens by default
+	assert.Equal(t, values["srv-accept-%"], share, "%s", out)
+}
+
 // serve runs BenchmarkServe against a real llama-server at url, and returns its output.
 func serve(t *testing.T, url string, env ...string) string {
 	t.Helper()

@@ -7,7 +7,8 @@
 //   - [Prompts] has random words. All prompts have the same length, and so have all answers.
 //   - [Random] has random words. Lengths are drawn from a range, by the rules of vLLM or
 //     SGLang.
-//   - [Drawn] has random words. Lengths are drawn from any [Distribution], or together from a file.
+//   - [Drawn] has random words, or words of a [Source], which are predictable to a known degree. Lengths are drawn from
+//     any [Distribution], or together from a file.
 //   - [PrefixRepetition] and [SharedPrefix] have groups of prompts with a common
 //     prefix.
 //   - [Sonnet] has lines of poems.

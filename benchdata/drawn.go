@@ -10,8 +10,8 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 )
 
-// Drawn is the workload "random" with lengths that are drawn from distributions. The text is random words, as in
-// [Prompts], and each prompt has exactly the length that was drawn.
+// Drawn is the workload "random" with lengths that are drawn from distributions, and with a Source the workload "markov". The
+// text is random words, as in [Prompts], or words of the Source, and each prompt has exactly the length that was drawn.
 //
 // Requests(n) returns the first n requests of Requests(n+1). The lengths of answers do not depend on the distribution of
 // the lengths of prompts, and vice versa.
@@ -24,6 +24,9 @@ type Drawn struct {
 	// 512 or 128..255; it is in quotation marks if it has a comma. Weights are counts or other numbers, at least 0.
 	// For each request a row is drawn by weight, and then its two lengths.
 	Path string
+	// Source draws the words; nil means random words. The first two words of a prompt are random in any case, so that no two
+	// prompts have a common prefix.
+	Source *Source
 	// SharedPrefix is the number of tokens at the beginning that are the same in all prompts. The lengths of prompts
 	// include them, and a prompt has at least one token more.
 	SharedPrefix int
@@ -39,13 +42,17 @@ type Drawn struct {
 // Requests returns n requests with FixedOutput set. It returns an error if n or a field is out of range, or if the file
 // cannot be read or has another format.
 func (d Drawn) Requests(n int) ([]llmbench.Request, error) {
+	name := "random"
+	if d.Source != nil {
+		name = "markov"
+	}
 	if err := d.check(n); err != nil {
-		return nil, fmt.Errorf("random: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	lengths := lengthTable{rows: []lengthRow{{d.Input, d.Output, 1}}}
 	if d.Path != "" {
 		var err error
-		if lengths, err = readFile("random", d.Path, readLengths); err != nil {
+		if lengths, err = readFile(name, d.Path, readLengths); err != nil {
 			return nil, err
 		}
 	}
@@ -55,8 +62,10 @@ func (d Drawn) Requests(n int) ([]llmbench.Request, error) {
 		input, output := lengths.draw(random)
 		requests[i] = llmbench.Request{MaxTokens: output, FixedOutput: true, PromptTokens: max(input, d.SharedPrefix+d.Template+1)}
 	}
-	if err := fill(requests, d.SharedPrefix, d.Template, saltedSeed(d.Seed, d.Salt), d.Tokenizer); err != nil {
-		return nil, fmt.Errorf("random: %w", err)
+	fit := newFitter(orWords(d.Tokenizer))
+	fit.source = d.Source
+	if err := fill(requests, d.SharedPrefix, d.Template, saltedSeed(d.Seed, d.Salt), fit); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return requests, nil
 }

@@ -13,6 +13,7 @@ import (
 // any length takes about three calls of the tokenizer.
 type fitter struct {
 	tok     llmbench.Tokenizer
+	source  *Source // of the words; nil means random words
 	slack   int     // largest accepted difference in tokens if no text has the exact length
 	perWord float64 // estimated tokens per word
 }
@@ -27,6 +28,7 @@ type tolerant interface {
 // Limits of the search.
 const (
 	maxLengths       = 100 // tries to find the number of words; few are needed if longer texts have more tokens
+	maxTexts         = 100 // tries to find a text of a source; few are needed unless words have many tokens
 	maxEndings       = 400 // tries to find the last words; enough even for a tokenizer that counts letters
 	maxWordsPerToken = 16  // a tokenizer that counts less than one token for this many words is broken
 )
@@ -43,7 +45,7 @@ func newFitter(tok llmbench.Tokenizer) *fitter {
 }
 
 // text returns a text of target tokens. The text consists of head, the opening words and
-// random words. If target is too small for the opening words, other words may replace them.
+// words of the source. If target is too small for the opening words, other words may replace them.
 func (f *fitter) text(head string, opening []string, target int, random *rand.Rand) (string, error) {
 	text, err := f.search(head, opening, target, random)
 	if tokErr := tokenizerError(f.tok); tokErr != nil {
@@ -54,24 +56,38 @@ func (f *fitter) text(head string, opening []string, target int, random *rand.Ra
 
 // search is like text but does not check the tokenizer's error.
 func (f *fitter) search(head string, opening []string, target int, random *rand.Rand) (string, error) {
-	t := textOf(head, opening)
-	draw := func() string { return wordList[random.IntN(len(wordList))] }
+	for try := 1; ; try++ {
+		t := textOf(head, opening)
+		words, fits, err := f.lengthen(t, target, random)
+		switch {
+		case err != nil:
+			return "", err
+		case fits:
+			return t.first(words), nil
+		case f.source == nil || try == maxTexts: // words of a source are replaced last, because others would not follow the words before them
+			return f.ending(t, words, min(words, len(opening)), target, random)
+		}
+	}
+}
 
+// lengthen adds words to t, and searches for the number of its words that has target tokens. It returns this number and
+// true, or the largest number with fewer tokens and false.
+func (f *fitter) lengthen(t *text, target int, random *rand.Rand) (words int, fits bool, err error) {
 	// Search for the number of words: low words are too few, high words are too many.
-	low, lowTokens := 0, f.tok.Count(head)
+	low, lowTokens := 0, f.tok.Count(t.first(0))
 	high, highTokens := math.MaxInt, 0
-	words := low + int(float64(target-lowTokens)/f.perWord)
+	words = low + int(float64(target-lowTokens)/f.perWord)
 	for try := 0; high-low > 1; try++ {
 		if try == maxLengths || low > maxWordsPerToken*(target+1) {
-			return "", fmt.Errorf("no text of %d tokens found: the tokenizer counts %d for %d words", target, lowTokens, low)
+			return 0, false, fmt.Errorf("no text of %d tokens found: the tokenizer counts %d for %d words", target, lowTokens, low)
 		}
 		words = min(max(words, low+1), high-1)
 		for t.words() < words {
-			t.add(draw())
+			t.add(f.word(t, random))
 		}
 		tokens := f.tok.Count(t.first(words))
 		if tokens == target {
-			return t.first(words), nil
+			return words, true, nil
 		}
 		if tokens < target {
 			low, lowTokens = words, tokens
@@ -91,18 +107,26 @@ func (f *fitter) search(head string, opening []string, target int, random *rand.
 	if f.slack > 0 {
 		switch below, above := target-lowTokens, highTokens-target; {
 		case above <= below && above <= f.slack:
-			return t.first(high), nil
+			return high, true, nil
 		case below <= f.slack && low > 0:
-			return t.first(low), nil
+			return low, true, nil
 		}
 	}
-	return f.ending(t, low, min(low, len(opening)), target, draw)
+	return low, false, nil
 }
 
-// ending takes the first low words of t and replaces the last of them by random words, until
+// word draws the word after t.
+func (f *fitter) word(t *text, random *rand.Rand) string {
+	if f.source != nil {
+		return f.source.next(t.buf[t.begin:], random)
+	}
+	return wordList[random.IntN(len(wordList))]
+}
+
+// ending takes the first low words of t and replaces the last of them by other words, until
 // the text has target tokens. It keeps the first keep words. If half of the tries have
 // failed, it may replace these too.
-func (f *fitter) ending(t *text, low, keep, target int, draw func() string) (string, error) {
+func (f *fitter) ending(t *text, low, keep, target int, random *rand.Rand) (string, error) {
 	closest := 0
 	for try := range maxEndings {
 		if try == maxEndings/2 {
@@ -116,7 +140,7 @@ func (f *fitter) ending(t *text, low, keep, target int, draw func() string) (str
 		}
 		end := textOf(t.first(kept), nil)
 		for range added {
-			end.add(draw())
+			end.add(f.word(end, random))
 		}
 		tokens := f.tok.Count(end.all())
 		if tokens == target {
@@ -134,8 +158,9 @@ func abs(x int) int { return max(x, -x) }
 // A text is a list of words with one space between them. At the beginning of a line there is
 // no space.
 type text struct {
-	buf  []byte
-	ends []int // ends[k] is the length in bytes of head and the first k words
+	buf   []byte
+	ends  []int // ends[k] is the length in bytes of head and the first k words
+	begin int   // length in bytes of head and the opening words, which have no influence on the words after them
 }
 
 func textOf(head string, words []string) *text {
@@ -143,6 +168,7 @@ func textOf(head string, words []string) *text {
 	for _, w := range words {
 		t.add(w)
 	}
+	t.begin = len(t.buf)
 	return t
 }
 

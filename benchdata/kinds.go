@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -58,6 +59,8 @@ type Kind struct {
 	Params []string
 	// Trace is true if the data set is a [Trace].
 	Trace bool
+	// Drawn is true if the parameters input and output may be distributions of lengths.
+	Drawn bool
 }
 
 // Spec returns the form of the specs that [Open] accepts for the kind, without parameters.
@@ -104,6 +107,7 @@ var kinds = []kind{
 		p.noInput(o, "system and question")
 		return w
 	}},
+	{"markov", "", drawnInput, openMarkov},
 	{"sonnet", "[PATH]", anyInput, func(path string, o Options, p *params) Workload {
 		return Sonnet{Path: path, Input: o.Input, Prefix: p.count("prefix"), Output: o.Output, FixedOutput: o.FixedOutput,
 			Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
@@ -122,22 +126,47 @@ var kinds = []kind{
 
 // openRandom opens [Prompts], or a [Drawn] unless all prompts have the same length, and all answers, too.
 func openRandom(_ string, o Options, p *params) Workload {
-	d := Drawn{Path: p.text(lengthsParam), SharedPrefix: p.count("prefix"), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
-	d.Input, d.Output = p.drawn("input", o.Input, 512), p.drawn("output", o.Output, 128)
-	if p.err != nil {
+	d := openDrawn(o, p)
+	if p.err != nil || d.Path != "" {
 		return d
 	}
 	input, oneInput := d.Input.Constant()
 	output, oneOutput := d.Output.Constant()
+	if oneInput && oneOutput {
+		return Prompts{Input: int(input), Output: int(output), SharedPrefix: d.SharedPrefix, Seed: d.Seed, Salt: d.Salt, Template: d.Template, Tokenizer: d.Tokenizer}
+	}
+	return d
+}
+
+// openMarkov opens a [Drawn] with a [Source].
+func openMarkov(_ string, o Options, p *params) Workload {
+	d := openDrawn(o, p)
+	text, set := p.get("order")
+	if !set {
+		text = "1"
+	}
+	order, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		order = math.NaN()
+	}
+	if d.Source, err = NewSource(order); err != nil {
+		p.errorf("parameter order=%s: want a number from 0 to %d", text, mostOrder)
+	}
+	return d
+}
+
+// openDrawn opens a [Drawn] of random words.
+func openDrawn(o Options, p *params) Drawn {
+	d := Drawn{Path: p.text(lengthsParam), SharedPrefix: p.count("prefix"), Seed: o.Seed, Salt: o.Salt, Template: o.Template, Tokenizer: o.Tokenizer}
+	d.Input, d.Output = p.drawn("input", o.Input, 512), p.drawn("output", o.Output, 128)
 	switch {
+	case p.err != nil:
 	case d.Path == "" && p.values.Has(lengthsParam):
 		p.errorf("parameter lengths=: want a file, as in lengths=lengths.csv")
 	case d.Path != "" && (o.Input > 0 || o.Output > 0 || p.values.Has("input") || p.values.Has("output")):
 		p.errorf("parameter lengths=%s and other lengths: want the lengths in the file alone", d.Path)
 	case d.Path != "":
 		d.Input, d.Output = nil, nil
-	case oneInput && oneOutput:
-		return Prompts{Input: int(input), Output: int(output), SharedPrefix: d.SharedPrefix, Seed: d.Seed, Salt: d.Salt, Template: d.Template, Tokenizer: d.Tokenizer}
 	}
 	return d
 }
@@ -205,7 +234,7 @@ func Kinds() []Kind {
 		p := &params{}
 		w := k.workload("", Options{}, p)
 		_, isTrace := w.(Trace)
-		all[i] = Kind{Name: k.name, Path: k.path, Params: slices.Sorted(maps.Keys(p.known)), Trace: isTrace}
+		all[i] = Kind{Name: k.name, Path: k.path, Params: slices.Sorted(maps.Keys(p.known)), Trace: isTrace, Drawn: k.input == drawnInput}
 	}
 	return all
 }
@@ -330,6 +359,7 @@ func Separate(spec string, names ...string) (rest string, values map[string]stri
 //	random:input=512,output=128
 //	random:input=lognormal(512,0.6),output=normal(128,32,1..256)
 //	random:lengths=lengths.csv
+//	markov:order=1,input=512,output=128
 //	sharegpt:ShareGPT_V3_unfiltered_cleaned_split.json
 //	mooncake:conversation_trace.jsonl?from=10m&for=5m&speed=2
 //	generated-shared-prefix:per-group=32,system=4096
@@ -339,8 +369,9 @@ func Separate(spec string, names ...string) (rest string, values map[string]stri
 //	arithmetic?operations=5&shots=8
 //	mmlu:abstract_algebra_test.csv?subject=abstract+algebra
 //
-// The parameters input and output are the lengths in o; the output is then fixed. Lengths of random may be
-// distributions as of [ParseLength], and its parameter lengths is the Path of a [Drawn]. The others are
+// The parameters input and output are the lengths in o; the output is then fixed. Lengths of random and markov may be
+// distributions as of [ParseLength], and their parameter lengths is the Path of a [Drawn]. The order of markov is
+// the order of its [Source], by default 1. The others are
 // fields of the data set's type, with names in lower case. repeat=false sets NoRepeat. Open does
 // not read the file; the methods of the data set read it. An error names the invalid part of the
 // spec and says what is allowed.

@@ -238,7 +238,7 @@ func TestOpen(t *testing.T) {
 		want string
 	}{
 		{"", Options{}, `dataset "": want one of random, random-vllm,`},
-		{"nothing:x", Options{}, `dataset "nothing:x": want one of random, random-vllm, random-sglang, prefix-repetition, generated-shared-prefix, sonnet[:PATH], sharegpt:PATH`},
+		{"nothing:x", Options{}, `dataset "nothing:x": want one of random, random-vllm, random-sglang, prefix-repetition, generated-shared-prefix, markov, sonnet[:PATH], sharegpt:PATH`},
 		{"openqa", Options{}, "want the path of a file, openqa:PATH"},
 		{"openqa:?min=3", Options{}, "want the path of a file, openqa:PATH"},
 		{"random:x", Options{}, "random reads no file: want parameters like random:output=100"},

@@ -54,16 +54,15 @@ func (p Prompts) Requests(n int) ([]llmbench.Request, error) {
 	for i := range requests {
 		requests[i] = llmbench.Request{MaxTokens: p.Output, FixedOutput: true, PromptTokens: p.Input}
 	}
-	if err := fill(requests, p.SharedPrefix, p.Template, saltedSeed(p.Seed, p.Salt), p.Tokenizer); err != nil {
+	if err := fill(requests, p.SharedPrefix, p.Template, saltedSeed(p.Seed, p.Salt), newFitter(orWords(p.Tokenizer))); err != nil {
 		return nil, fmt.Errorf("prompts: %w", err)
 	}
 	return requests, nil
 }
 
-// fill sets the prompts of requests to random words. The length of a prompt is the PromptTokens of its request, which
+// fill sets the prompts of requests to texts of fit. The length of a prompt is the PromptTokens of its request, which
 // include template tokens that the server adds. The first prefix tokens are the same in all prompts.
-func fill(requests []llmbench.Request, prefix, template int, seed uint64, tok llmbench.Tokenizer) error {
-	fit := newFitter(orWords(tok))
+func fill(requests []llmbench.Request, prefix, template int, seed uint64, fit *fitter) error {
 	distinct := newDistinctTexts(seed)
 	var head string
 	if prefix > 0 {

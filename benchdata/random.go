@@ -68,7 +68,7 @@ func (r Random) Requests(n int) ([]llmbench.Request, error) {
 			PromptTokens: text + r.Template,
 		}
 	}
-	if err := fill(requests, r.Prefix, r.Template, saltedSeed(r.Seed, r.Salt), r.Tokenizer); err != nil {
+	if err := fill(requests, r.Prefix, r.Template, saltedSeed(r.Seed, r.Salt), newFitter(orWords(r.Tokenizer))); err != nil {
 		return nil, fmt.Errorf("random: %w", err)
 	}
 	return requests, nil

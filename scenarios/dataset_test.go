@@ -171,7 +171,7 @@ func TestDrawnLengths(t *testing.T) {
 		}
 		return lengths, requests[0].Prompt
 	}
-	for _, dataset := range []string{"random?input=lognormal(30,0.6)&output=normal(9,2)", "random-vllm?input=30&output=9&ratio=0.5", "random-sglang?input=30&output=9"} {
+	for _, dataset := range []string{"random?input=lognormal(30,0.6)&output=normal(9,2)", "markov?order=2&input=lognormal(30,0.6)&output=normal(9,2)", "random-vllm?input=30&output=9&ratio=0.5", "random-sglang?input=30&output=9"} {
 		o := Options{Dataset: dataset, Seed: 1}
 		first, words := draw(o, 7, 0)
 		for _, other := range []struct{ seed, salt uint64 }{{8, 0}, {7, 5}, {9, 5}} {

@@ -184,7 +184,7 @@ func repeats[T cmp.Ordered](all []T) bool {
 // parameters are the names of the parameters of a data set that have fields of Options.
 var parameters = []string{"input", "output", "batch", "dimensions", "cosine"}
 
-// drawable are the parameters of random words that may be distributions. A distribution stays in the data set.
+// drawable are the parameters of random and markov that may be distributions. A distribution stays in the data set.
 var drawable = parameters[:2]
 
 // wholeTokens parses a length that is no distribution.
@@ -205,7 +205,7 @@ func (o Options) separated() (Options, error) {
 	}
 	drawn := map[string]string{}
 	for _, name := range drawable {
-		if values[name] == "" || isWhole(values[name]) || kindOf(rest) != "random" {
+		if values[name] == "" || isWhole(values[name]) || !drawsLengths(rest) {
 			continue
 		}
 		d, err := benchdata.ParseLength(values[name])
@@ -237,8 +237,8 @@ func (o Options) withDrawn(drawn map[string]string) (Options, error) {
 		switch {
 		case value != "" && had != "" && had != value:
 			return o, fmt.Errorf("the %s is %s and %s: want one of them", name, had, value)
-		case value != "" && kindOf(rest) != "random":
-			return o, fmt.Errorf("the %s is %s: want a whole number of tokens for another data set than random", name, value)
+		case value != "" && !drawsLengths(rest):
+			return o, fmt.Errorf("the %s is %s: want a whole number of tokens for another data set than random or markov", name, value)
 		}
 		if value = cmp.Or(value, has[name]); value != "" {
 			o.Dataset = withParameter(o.Dataset, name, value)
@@ -329,10 +329,10 @@ func (o Options) withServeDefaults() Options {
 	return o.withLengths(512, 128)
 }
 
-// withLengths returns o with lengths of random words, unless the options or the data set determine them.
+// withLengths returns o with lengths of generated words, unless the options or the data set determine them.
 func (o Options) withLengths(input, output int) Options {
 	_, values, err := benchdata.Separate(o.Dataset, append([]string{"lengths"}, drawable...)...)
-	if err != nil || kindOf(o.Dataset) != "random" || values["lengths"] != "" {
+	if err != nil || !drawsLengths(o.Dataset) || values["lengths"] != "" {
 		return o
 	}
 	if values["input"] == "" {
@@ -342,6 +342,11 @@ func (o Options) withLengths(input, output int) Options {
 		o.Output = cmp.Or(o.Output, output)
 	}
 	return o
+}
+
+// drawsLengths reports whether the lengths of a data set may be distributions.
+func drawsLengths(dataset string) bool {
+	return slices.ContainsFunc(benchdata.Kinds(), func(k benchdata.Kind) bool { return k.Name == kindOf(dataset) && k.Drawn })
 }
 
 // kindOf returns the kind of a data set.

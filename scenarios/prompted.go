@@ -81,3 +81,13 @@ func datasetLine(dataset string) string {
 	}
 	return strings.Join(parts, "&")
 }
+
+// entropyText returns the entropy of the source of a data set's words, or "" if the data set has no source.
+func entropyText(dataset string) string {
+	w, err := benchdata.Open(dataset, benchdata.Options{})
+	d, _ := w.(benchdata.Drawn)
+	if err != nil || d.Source == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.2f bits/word", d.Source.Entropy())
+}

@@ -310,6 +310,7 @@ func configLines(o Options) map[string]string {
 		}
 	}
 	set("dataset", datasetLine(o.Dataset))
+	set("dataset-entropy", entropyText(o.Dataset))
 	if o.Dataset != "random" { // for random, workload= contains the lengths
 		set("dataset-input", strconv.Itoa(o.Input))
 		set("dataset-output", strconv.Itoa(o.Output))

@@ -150,6 +150,12 @@ func TestVariablesMeasured(t *testing.T) {
 		{"(Serve|Concurrency|GatewayOverhead|Shedding)", "LLMBENCH_INPUT=lognormal(40,0.6,..200) LLMBENCH_OUTPUT=normal(9,2) LLMBENCH_REQUESTS=40 LLMBENCH_CONCURRENCY=4", 0, []string{
 			"dataset: input=lognormal(40,0.6,..200)&output=normal(9,2)\n", "BenchmarkServe/backend=mock/model=mock/workload=random/stream=true/concurrency=4", "BenchmarkConcurrency/backend=mock/model=mock/workload=random/",
 			"/workload=random/stream=false/via=reference-proxy/concurrency=4", "BenchmarkShedding/backend=mock/model=mock/workload=random/stream=true/offered=2", "LLMBENCH_CONCURRENCY=4 is read by "}},
+		{"Serve", "LLMBENCH_DATASET=markov LLMBENCH_OUTPUT=normal(9,2) LLMBENCH_REQUESTS=8 LLMBENCH_CONCURRENCY=2", 0, []string{
+			"dataset: output=normal(9,2)\n", "dataset-entropy: 2.06 bits/word\n", "dataset-input: 512\n"}},
+		{"Concurrency", "LLMBENCH_DATASET=markov:order=0.5 LLMBENCH_INPUT=20 LLMBENCH_OUTPUT=4 LLMBENCH_REQUESTS=8 LLMBENCH_CONCURRENCY=2", 0, []string{
+			"BenchmarkConcurrency/backend=mock/model=mock/workload=markov/stream=true/concurrency=2",
+			"dataset: order=0.5\n", "dataset-entropy: 6.55 bits/word\n", "dataset-input: 20\n", "dataset-output: 4\n"}},
+		{"Serve", "LLMBENCH_DATASET=markov:order=9", 1, []string{`LLMBENCH_DATASET: dataset "markov?order=9": parameter order=9: want a number from 0 to 3`}},
 		{"GatewayOverhead", "LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json LLMBENCH_CONCURRENCY=2", 0, []string{"/workload=sharegpt/stream=true/via=direct/concurrency=2", "/workload=sharegpt/stream=false/via=reference-proxy/concurrency=2", "dataset: sharegpt.json\n"}},
 		{"MultiTurn", "LLMBENCH_DATASET=random:input=8..16,output=4 LLMBENCH_TURNS=2..3 LLMBENCH_THINK=exponential(2ms) LLMBENCH_CONCURRENCY=2", 0, []string{
 			"/workload=turns/stream=true/concurrency=2", "dataset: input=8..16\n", "dataset-output: 4\n", "turns: 2..3\n", "think: exponential(2ms)\n", " p50-ttft-turn2-ns"}},

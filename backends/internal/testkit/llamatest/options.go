@@ -17,6 +17,7 @@ type Options struct {
 	Parallel int              // slots, the number of requests served at once (4)
 	Context  int              // tokens in a slot, prompt and output together (4096)
 	Model    tinygguf.Options // the model; its context length is at least Context
+	Draft    bool             // the server decodes speculatively, and its own model writes the drafts
 	Args     []string         // further arguments of llama-server, after the arguments that the other fields cause
 
 	// Addr is the host:port to listen on. "" means a free port of 127.0.0.1 or, in
