@@ -152,7 +152,9 @@ func (o Options) withRate(v string) (Options, error) {
 	v, burstiness, set := env.CutParameter(v, "burstiness")
 	var err, errShape error
 	if strings.Contains(v, ":") {
-		o.Stages, err = arrivals.ParseStages(v)
+		if o.Stages, err = arrivals.ParseStages(v); err != nil {
+			err = env.Reason(fmt.Sprintf("%v; stages are like 10:1m,10..50:2m,50..5:1m:exp (a rate, or a ramp from one to another, and a time), and burstiness=NUMBER may follow", err))
+		}
 	} else {
 		o.Rates, err = env.List(env.Positive)(v)
 	}
