@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,7 @@ func TestFound(t *testing.T) {
 func TestStages(t *testing.T) {
 	a := answerOf(t, "BenchmarkServe/backend=a/stages=1..8_2s-2_4s/concurrency=8 1 100 output-tok/s 20e6 p50-ttft-ns\n", nil)
 	assert.Equal(t, a.Short, "8 users at most: 100 tok/s in all, the first token after 20 ms")
+	assert.Assert(t, slices.Contains(a.Measured, Fact{"Load", "8 users at most, 1 run"}), "%v", a.Measured)
 	a = answerOf(t, "BenchmarkServe/backend=a/stages=1..8_2s-2_4s/rate=3.5 1 100 output-tok/s 20e6 p50-ttft-ns\n", nil)
 	assert.Equal(t, a.Short, "3.5 req/s: 100 tok/s in all, the first token after 20 ms")
 }

@@ -3,6 +3,7 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -91,19 +92,22 @@ func simulated(rows []*results.Row) (all []string) {
 // loads returns the range of each kind of load, and the number of runs.
 func loads(rows []*results.Row) (all []string) {
 	for _, key := range compare.Loads {
-		var values []float64
+		least, most, text := math.Inf(1), math.Inf(-1), ""
 		for _, r := range rows {
-			if load, v := r.Load(); load == key {
-				values = append(values, v)
+			load, v := r.Load()
+			if load != key {
+				continue
+			}
+			least = min(least, v)
+			if v > most {
+				most, text = v, r.LoadText()
 			}
 		}
-		if len(values) == 0 {
-			continue
-		}
-		if low, high := slices.Min(values), slices.Max(values); low == high {
-			all = append(all, compare.Load(key, low))
-		} else {
-			all = append(all, chart.Brief(low)+" to "+compare.Load(key, high))
+		switch {
+		case least < most:
+			all = append(all, chart.Brief(least)+" to "+text)
+		case text != "":
+			all = append(all, text)
 		}
 	}
 	var runs []int

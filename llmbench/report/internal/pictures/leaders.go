@@ -47,12 +47,7 @@ func Leaders(groups []answer.Told) (t Table) {
 			continue
 		}
 		name := func(s *systems.System) string { return cmp.Or(s.Name, s.Rows[0].Key("backend")) }
-		load, x := best.Load()
-		at := ""
-		if load != "" {
-			at = compare.Load(load, x)
-		}
-		cells = append(cells, Cell{Text: name(of)}, spoken(best, unit), Cell{Text: at})
+		cells = append(cells, Cell{Text: name(of)}, spoken(best, unit), Cell{Text: best.LoadText()})
 		if next == nil {
 			t.Add(append(cells, Cell{Text: "no rival"}, Cell{}, Cell{})...)
 			continue

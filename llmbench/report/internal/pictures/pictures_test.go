@@ -210,16 +210,17 @@ func TestRanking(t *testing.T) {
 // TestTopics checks in which table a benchmark of package scenarios is, and its name there.
 func TestTopics(t *testing.T) {
 	text := ""
-	for _, name := range []string{"Chat/workload=w/stream=true/concurrency=1", "Chat/workload=w/stream=false/concurrency=1", "Serve/workload=v/stream=true/concurrency=1", "Sweep/workload=w/stream=true/concurrency=1", "HTTP/tokens=spread/http=2/concurrency=1", "Error/tokens=spread/concurrency=1"} {
+	for _, name := range []string{"Chat/workload=w/stream=true/concurrency=1", "Chat/workload=w/stream=false/concurrency=1", "Serve/workload=v/stream=true/concurrency=1", "Serve/workload=v/stages=1..4_2s/concurrency=4", "Sweep/workload=w/stream=true/concurrency=1", "HTTP/tokens=spread/http=2/concurrency=1", "Error/tokens=spread/concurrency=1"} {
 		text += "Benchmark" + name + " 1 10 output-tok/s\n"
 	}
 	var got []string
 	for _, topic := range Topics(systems.Groups(dataOf(t, text).Rows, nil)) {
 		for _, row := range topic.Table.Rows {
-			got = append(got, topic.Title+": "+row[0])
+			got = append(got, topic.Title+": "+row[0]+", "+row[1])
 		}
 	}
-	assert.DeepEqual(t, got, []string{"Speed: Chat w", "Speed: Chat w not streamed", "Speed: Serve v", "Capacity: Sweep w", "The harness: Error tokens=spread", "The harness: HTTP tokens=spread http=2"})
+	assert.DeepEqual(t, got, []string{"Speed: Chat w, 1 user", "Speed: Chat w not streamed, 1 user", "Speed: Serve v, 1 user", "Speed: Serve v stages=1..4_2s, 4 users at most",
+		"Capacity: Sweep w, 1 user", "The harness: Error tokens=spread, 1 user", "The harness: HTTP tokens=spread http=2, 1 user"})
 	// A page of one run has only records.
 	control := strings.ReplaceAll(recorded(2, 5, "ok"), "BenchmarkServe/concurrency=2", "BenchmarkChat/asked-once")
 	topics := Topics(systems.Groups(dataOf(t, recorded(2, 5, "ok"), control).Rows, nil))

@@ -100,12 +100,10 @@ type line struct {
 // cells returns the row of a system.
 func (l *line) cells() []Cell {
 	first, last := l.rows[0], l.rows[len(l.rows)-1]
-	load := ""
-	if key, x := first.Load(); key != "" {
-		_, y := last.Load()
-		if load = compare.Load(key, y); x != y {
-			load = human.Scale{Factor: 1}.Number(x) + " to " + load
-		}
+	load := last.LoadText()
+	_, x := first.Load()
+	if _, y := last.Load(); x != y {
+		load = human.Scale{Factor: 1}.Number(x) + " to " + load
 	}
 	cells := []Cell{{Text: cmp.Or(l.label, first.Base)}, {Text: load}}
 	for _, c := range columns.Benchmarks {

@@ -125,6 +125,19 @@ func (r *Row) Load() (key string, v float64) {
 	return compare.LoadOf(r.Key)
 }
 
+// LoadText returns the row's load in words, such as "8 users", or "8 users at most" if users come and leave. If the row has no
+// load, it returns "".
+func (r *Row) LoadText() string {
+	load, x := r.Load()
+	switch {
+	case load == "":
+		return ""
+	case r.Key("stages") != "" && !compare.Open(load):
+		return compare.Load(load, x) + " at most"
+	}
+	return compare.Load(load, x)
+}
+
 // A Spread is the median, the minimum and the maximum of samples.
 type Spread struct {
 	Mid, Low, High float64
