@@ -83,7 +83,7 @@ func (sc Scenario) resolve(o Options) (Options, config, []cell, error) {
 		return o, c, nil, fmt.Errorf("LLMBENCH_DATASET: %w", err)
 	}
 	o = o.withEnvironment(c)
-	if err := sc.takesTime(o); err != nil {
+	if err := sc.takesLoad(o); err != nil {
 		return o, c, nil, err
 	}
 	if sc.prepare != nil {
@@ -105,9 +105,9 @@ func (sc Scenario) resolve(o Options) (Options, config, []cell, error) {
 	return o, c, nil, nil
 }
 
-// takesTime returns an error if the options have a duration and the scenario sends no load for a time, or if they have users
-// or a warm-up by time and the scenario does not read them.
-func (sc Scenario) takesTime(o Options) error {
+// takesLoad returns an error if the options have a duration and the scenario sends no load for a time, or if they have users,
+// a warm-up by time or a maximum of requests in flight, and the scenario does not read them.
+func (sc Scenario) takesLoad(o Options) error {
 	switch serves := slices.Contains(sc.reads, "LLMBENCH_WARMUP"); {
 	case o.Duration != 0 && !slices.Contains(sc.reads, "LLMBENCH_DURATION"):
 		return fmt.Errorf("options: Duration %v: %s sends no load for a time; it is for %s", o.Duration, sc.Name, readers("LLMBENCH_DURATION"))
@@ -115,6 +115,8 @@ func (sc Scenario) takesTime(o Options) error {
 		return fmt.Errorf("options: Users %v: %w", o.Users, sc.noStages())
 	case o.WarmupFor != 0 && !serves:
 		return fmt.Errorf("options: WarmupFor %v: %s does not read it; it is for %s", o.WarmupFor, sc.Name, readers("LLMBENCH_WARMUP"))
+	case o.MaxInFlight != 0 && !slices.Contains(sc.reads, "LLMBENCH_MAX_IN_FLIGHT"):
+		return fmt.Errorf("options: MaxInFlight %d: %s does not read it; it is for %s", o.MaxInFlight, sc.Name, readers("LLMBENCH_MAX_IN_FLIGHT"))
 	}
 	return nil
 }
