@@ -14,6 +14,7 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
+	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
 // A Config holds the environment variables that name the servers to measure. After a semicolon, a field's
@@ -150,7 +151,12 @@ func parseMock(v string) (m Mock, err error) {
 		m.Speed, err = env.Positive(speed)
 	}
 	if err == nil && (profile != "" || !faster) {
-		m.Profile, err = env.Text(profile)
+		if m.Profile, err = env.Text(profile); err != nil {
+			return m, err
+		}
+		if _, err := mockserver.Load(m.Profile); err != nil { // before anything is started
+			return m, env.Reason(err.Error())
+		}
 	}
 	return m, err
 }

@@ -38,8 +38,8 @@ func TestParseConfig(t *testing.T) {
 				Args: []string{"--seed", "0", "--x", `{"a": 1}`}, GPUs: "0,1", ModelsDir: folder, Quant: "awq", Revision: "v1", Template: template, TrustCode: true, Offline: true, APIKey: env.NewSecret("k")},
 		},
 		{
-			[]string{"LLMBENCH_MOCK=a.json,speed=2.5", "LLMBENCH_BACKEND=mock", "LLMBENCH_HTTP=2"},
-			Config{Backends: []string{"mock"}, Name: "url", Dialect: dialect.OpenAIChat{}, Mock: Mock{Profile: "a.json", Speed: 2.5}, HTTP: "2"},
+			[]string{"LLMBENCH_MOCK=speculative,speed=2.5", "LLMBENCH_BACKEND=mock", "LLMBENCH_HTTP=2"},
+			Config{Backends: []string{"mock"}, Name: "url", Dialect: dialect.OpenAIChat{}, Mock: Mock{Profile: "speculative", Speed: 2.5}, HTTP: "2"},
 		},
 	} {
 		got, err := ParseConfig(tt.environ)
@@ -103,6 +103,8 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_DIALECT=grpc", "LLMBENCH_DIALECT=grpc: want one of openai-chat"},
 		{"LLMBENCH_MOCK=speed=0", "LLMBENCH_MOCK=speed=0: want a profile's name or a JSON file, a speed above 0 like speed=4, or both"},
 		{"LLMBENCH_MOCK= ", "LLMBENCH_MOCK= : want"},
+		{"LLMBENCH_MOCK=none.json,speed=2", "LLMBENCH_MOCK=none.json,speed=2: profile: open none.json: no such file or directory"},
+		{"LLMBENCH_MOCK=none", "LLMBENCH_MOCK=none: profile \"none\": not known: want "},
 		{"LLMBENCH_URL=host:8000", `LLMBENCH_URL=[not shown]: URL "host:8000": want a base URL like http://127.0.0.1:8000`},
 		{"LLMBENCH_URL=http://u:p@host/x", `LLMBENCH_URL=[not shown]: URL "http://host" with a user or a password before the host, which are not shown`},
 		{"LLMBENCH_HEADER=X-Team: a", "LLMBENCH_HEADER: means nothing without LLMBENCH_URL"},

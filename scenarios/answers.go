@@ -7,8 +7,6 @@ import (
 	"hash/fnv"
 	"io/fs"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -110,9 +108,6 @@ func (s server) written(b *testing.B, requests []llmbench.Request) agree.Referen
 	}
 	references, err := agree.ReadFile(s.answers)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(filepath.Dir(s.answers)); err != nil {
-			b.Fatalf("LLMBENCH_ANSWERS=%s: %v", s.answers, err) // before the server answers in vain
-		}
 		return nil
 	}
 	if err != nil {

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +57,7 @@ func parseOwn(r *env.Reader) config {
 	env.Read(r, &c.TokenizerFile, "LLMBENCH_TOKENIZER", parseTokenizer, "a tokenizer.json file, or the URL of a server with /tokenize")
 	env.Read(r, &c.Full, "LLMBENCH_FULL", env.Full, "1, 0 or the name of a published experiment")
 	env.Read(r, &c.Data, "LLMBENCH_DATA", env.Folder, "a folder of this machine")
-	env.Read(r, &c.Answers, "LLMBENCH_ANSWERS", env.Text, "a file of answers, or a new file in a folder of this machine")
+	env.Read(r, &c.Answers, "LLMBENCH_ANSWERS", parseAnswers, "a file of answers, or a new file in a folder of this machine")
 	env.Read(r, &c.Options, "LLMBENCH_CONCURRENCY", c.withConcurrency, "a comma list of different whole numbers, at least 1, or stages like 1..64:30s,64:1m,64..1:30s (a number of users, or a ramp from one to another, and a time)")
 	env.Read(r, &c.Options, "LLMBENCH_RATE", c.withRate, "a comma list of different rates in requests per second, above 0, or stages like 10:1m,10..50:2m,50..5:1m:exp (a rate, or a ramp from one to another, and a time); burstiness=NUMBER, above 0, may follow")
 	env.Read(r, &c.MaxInFlight, "LLMBENCH_MAX_IN_FLIGHT", env.AtLeast(1), "a whole number, at least 1")
@@ -116,6 +119,16 @@ func parseTokenizer(v string) (string, error) {
 		return v, nil
 	}
 	return env.File(v)
+}
+
+// parseAnswers accepts the path of a file, or of a new file in an existing folder.
+func parseAnswers(v string) (string, error) {
+	if _, err := os.Stat(v); errors.Is(err, fs.ErrNotExist) {
+		_, err := env.Folder(filepath.Dir(v))
+		return v, err
+	}
+	_, err := env.File(v)
+	return v, err
 }
 
 // withConcurrency returns o with what LLMBENCH_CONCURRENCY has: numbers of users, or stages.

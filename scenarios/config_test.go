@@ -96,6 +96,8 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_CONCURRENCY=8,8", "LLMBENCH_CONCURRENCY=8,8: want"},
 		{"LLMBENCH_RATE=-1", "LLMBENCH_RATE=-1: want"},
 		{"LLMBENCH_RATE=NaN", "LLMBENCH_RATE=NaN: want"},
+		{"LLMBENCH_ANSWERS=none/answers", "LLMBENCH_ANSWERS=none/answers: want a file of answers, or a new file in a folder of this machine"},
+		{"LLMBENCH_ANSWERS=.", "LLMBENCH_ANSWERS=.: want a file of answers, or a new file in a folder of this machine"},
 		{"LLMBENCH_RATE=10:1m,1", `LLMBENCH_RATE=10:1m,1: stage "1": want NUMBER:TIME or FROM..TO:TIME; stages are like 10:1m,`},
 		{"LLMBENCH_RATE=10:1m,0..5:1m:exp", "LLMBENCH_RATE=10:1m,0..5:1m:exp: stage 2: exponential ramp from rate 0 to 5: want both above 0; stages are like"},
 		{"LLMBENCH_RATE=1,burstiness=2,3", "LLMBENCH_RATE=1,burstiness=2,3: want"},
