@@ -78,17 +78,28 @@ func TestDraftsOfRealServer(t *testing.T) {
 	assert.Assert(t, figures["srv-accept-len"] > float64(tokens)/float64(steps), "%v", figures)
 }
 
-// TestDraftOfItselfOnRealServer measures a real llama-server whose model drafts for itself, with text whose predictability is
-// known. What the answers report about drafts must be what the server has counted.
+// TestDraftOfItselfOnRealServer measures a real llama-server whose model drafts for itself, on random words, on text whose
+// predictability is known, and on questions from a file. What the answers report about drafts must be what the server has
+// counted. The model has random weights, so its answers, and what it accepts, do not depend on the prompt.
 func TestDraftOfItselfOnRealServer(t *testing.T) {
 	t.Parallel()
-	out := serve(t, llamatest.Start(t, llamatest.Options{Draft: true}), "LLMBENCH_DATASET=markov:order=1,input=64", "LLMBENCH_REQUESTS=4",
-		"LLMBENCH_CONCURRENCY=2", "LLMBENCH_DIALECT=llamacpp", "LLMBENCH_UNITS=all", `LLMBENCH_BODY={"temperature":1,"seed":1}`) // a draft has the most probable tokens, and an answer others, too
-	assert.Assert(t, strings.Contains(out, "\ndataset-entropy: 2.06 bits/word\n"), "%s", out)
-	values := unitValues(t, out, "concurrency=2", slices.Max)
-	share, length := values["accept-%"], values["accept-len"]
-	assert.Assert(t, share > 0 && share <= 100 && length > 1 && length <= 4, "%s", out) // a draft has 3 tokens by default
-	assert.Equal(t, values["srv-accept-%"], share, "%s", out)
+	questions := filepath.Join(t.TempDir(), "question.jsonl")
+	assert.NilError(t, os.WriteFile(questions, []byte(`{"question_id": 1, "category": "writing", "turns": ["Write a letter to a friend about a long walk by the sea."]}
+{"question_id": 2, "category": "math", "turns": ["A train leaves at nine and is two hours late. When does it arrive?"]}
+`), 0o600))
+	url := llamatest.Start(t, llamatest.Options{Draft: true})
+	for _, temperature := range []string{"0", "1"} {
+		for _, data := range []string{"random:input=64", "markov:order=0,input=64", "markov:order=1,input=64", "markov:order=3,input=64", "spec-bench:" + questions} {
+			out := serve(t, url, "LLMBENCH_DATASET="+data, "LLMBENCH_REQUESTS=4", "LLMBENCH_CONCURRENCY=2", "LLMBENCH_DIALECT=llamacpp",
+				"LLMBENCH_UNITS=all", `LLMBENCH_BODY={"temperature":`+temperature+`,"seed":1}`)
+			assert.Equal(t, strings.Contains(out, "\ndataset-entropy: "), strings.HasPrefix(data, "markov"), "%s", out)
+			values := unitValues(t, out, "concurrency=2", slices.Max)
+			share, length := values["accept-%"], values["accept-len"]
+			assert.Assert(t, share > 0 && share <= 100 && length > 1 && length <= 4, "%s", out) // a draft has 3 tokens by default
+			assert.Equal(t, values["srv-accept-%"], share, "%s", out)
+			t.Logf("temperature %s, %s: accept-len %.2f", temperature, strings.TrimSuffix(data, questions), length)
+		}
+	}
 }
 
 // serve runs BenchmarkServe against a real llama-server at url, and returns its output.
