@@ -71,7 +71,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Rou
 	rec.Waiting = s.plan.Waiting()
 	place, err := s.plan.Join(pace.Job{
 		Ordinal: rec.Ordinal, Arrived: arrived, Prompt: req.Prompt, Prefix: blocks.Names(),
-		Output: deadlines(hit, req.Output), Endless: hit.Holds(),
+		Output: deadlines(hit, req.Output), Priority: req.Priority, Endless: hit.Holds(),
 	})
 	if err != nil {
 		s.refuse(w, rec, s.joinError(err), route.Dialect)

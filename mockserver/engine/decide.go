@@ -115,15 +115,16 @@ func (e *Engine) blocksForStep() int {
 	return n
 }
 
-// makeRoom preempts the sequences that were admitted last until the next decode step
+// makeRoom preempts the sequences that were admitted last, of the least important priority, until the next decode step
 // fits into the KV cache. It reports whether it preempted a sequence.
 func (e *Engine) makeRoom() (preempted bool) {
 	for len(e.decoding) > 0 && e.blocksForStep() > e.kv.free() {
-		last := len(e.running) - 1
-		for e.running[last].State == Holding {
-			last--
+		var s *Sequence
+		for _, r := range e.running {
+			if r.State != Holding && (s == nil || r.Job.Priority >= s.Job.Priority) {
+				s = r
+			}
 		}
-		s := e.running[last]
 		e.evict(s)
 		s.State = Waiting
 		s.Preempted++

@@ -21,12 +21,14 @@
 //     token. Decoding waits meanwhile. With PrefillChunk, a chunk of the prompt is
 //     computed together with each decode step instead. The time is then the sum of the
 //     chunk's time and the step's time.
-//   - Requests are admitted first come first served. A request is admitted if fewer than
-//     MaxBatch sequences run, and if its blocks fit into the KV cache and leave the share
-//     Watermark free. With PrefillGap, that many decode steps come between two prefills.
+//   - Requests are admitted by priority, and otherwise first come first served. A request
+//     is admitted if fewer than MaxBatch sequences run, and if its blocks fit into the KV
+//     cache and leave the share Watermark free. With PrefillGap, that many decode steps come
+//     between two prefills.
 //   - If the tokens of the next step do not fit into the KV cache, the sequence that
-//     was admitted last is preempted: it loses its blocks, returns to the head of the
-//     queue, and later has its prompt and its output so far prefilled again.
+//     was admitted last, of those with the highest value of the priority, is preempted: it
+//     loses its blocks, returns to the head of the queue of its priority, and later has its
+//     prompt and its output so far prefilled again.
 //   - With PrefixCache, full blocks of prompts stay in the KV cache after use. When room
 //     is needed, the least recently used block is dropped first. If a prompt begins with
 //     cached blocks, only the rest of the prompt is prefilled.

@@ -88,7 +88,7 @@ func (e *Engine) Submit(at time.Duration, j Job) (*Sequence, error) {
 	}
 	e.arrived++
 	e.queue.push(s)
-	if e.queue.len() == 1 { // otherwise an earlier request still waits for room
+	if e.queue.first() == s { // otherwise an earlier request still waits for room
 		e.reconsider()
 	}
 	return s, nil

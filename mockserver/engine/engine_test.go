@@ -116,6 +116,8 @@ func TestInstants(t *testing.T) {
 			[][]time.Duration{{at(10), at(21), at(43)}, {at(31), at(43), at(54)}}},
 		{"a place is handed on", with(func(p *Profile) { p.MaxBatch = 1 }), []call{{job: one}, {at: at(1), job: one}},
 			[][]time.Duration{{at(10), at(21), at(32)}, {at(42), at(53), at(64)}}},
+		{"a place is handed on by priority", with(func(p *Profile) { p.MaxBatch = 1 }), []call{{job: one}, {at: at(1), job: Job{Prompt: 5, Output: 3, Priority: 1}}, {at: at(2), job: one}, {at: at(3), job: Job{Prompt: 5, Output: 1, Priority: -1}}},
+			[][]time.Duration{{at(10), at(21), at(32)}, {at(84), at(95), at(106)}, {at(52), at(63), at(74)}, {at(42)}}},
 		{"too late for the step that begins now", round, []call{{job: one}, {at: at(10), job: one}},
 			[][]time.Duration{{at(10), at(21), at(43)}, {at(31), at(43), at(54)}}},
 		{"prefills one by one", round, []call{{job: one}, {job: one}, {job: one}},
@@ -162,6 +164,21 @@ func TestInstants(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPreemptedByPriority checks that of two sequences for which the KV cache has no room, the one with the higher value of the
+// priority is preempted, whichever came first, and continues before those that came later.
+func TestPreemptedByPriority(t *testing.T) {
+	p := round
+	p.KVBlocks, p.BlockTokens, p.PrefillSeqs = 8, 4, 2
+	for _, late := range []int{0, 1} {
+		calls := []call{{job: Job{Prompt: 8, Output: 16, Priority: 1 - late}}, {at: at(1), job: Job{Prompt: 8, Output: 16, Priority: late}}, {at: at(2), job: Job{Prompt: 8, Output: 16, Priority: 1}}}
+		tr := run(t, p, calls, true)
+		low, high, last := tr.seqs[1-late], tr.seqs[late], tr.seqs[2] // by the value of the priority
+		if low.Preempted > 0 || high.Preempted == 0 || low.End >= high.End || high.End > last.End {
+			t.Errorf("%d and %d preemptions, ends %v, %v and %v", low.Preempted, high.Preempted, low.End, high.End, last.End)
+		}
 	}
 }
 

@@ -2,8 +2,8 @@ package engine
 
 import "slices"
 
-// A queue holds the waiting sequences: first the preempted sequences, then the others in
-// the order of arrival.
+// A queue holds the waiting sequences in the order of their priorities. Of each priority, the preempted
+// sequences are first, then the others in the order of arrival.
 type queue struct {
 	all  []*Sequence
 	head int // all[head] is the first sequence
@@ -13,15 +13,27 @@ func (q *queue) len() int { return len(q.all) - q.head }
 
 func (q *queue) first() *Sequence { return q.all[q.head] }
 
-func (q *queue) push(s *Sequence) { q.all = append(q.all, s) }
+// push adds a sequence after the others of its priority.
+func (q *queue) push(s *Sequence) {
+	at := len(q.all)
+	for at > q.head && q.all[at-1].Job.Priority > s.Job.Priority {
+		at--
+	}
+	q.all = slices.Insert(q.all, at, s)
+}
 
+// pushFront adds a sequence before the others of its priority.
 func (q *queue) pushFront(s *Sequence) {
-	if q.head == 0 {
-		q.all = slices.Insert(q.all, 0, s)
+	at := q.head
+	for at < len(q.all) && q.all[at].Job.Priority < s.Job.Priority {
+		at++
+	}
+	if at == q.head && q.head > 0 {
+		q.head--
+		q.all[q.head] = s
 		return
 	}
-	q.head--
-	q.all[q.head] = s
+	q.all = slices.Insert(q.all, at, s)
 }
 
 func (q *queue) pop() *Sequence {

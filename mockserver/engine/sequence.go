@@ -15,6 +15,9 @@ type Job struct {
 	// if two prompts have the same first n names, they are equal up to the end of block n.
 	// A block without a name is not cached.
 	Prefix []uint64
+	// Priority determines who waits: of the waiting sequences, one with a lower value is admitted
+	// first, and of the running ones, one with a higher value is preempted first.
+	Priority int
 	// Hold keeps the sequence running after its last token until it is cancelled. It
 	// models a request that hangs.
 	Hold bool

@@ -110,7 +110,7 @@ func (d *enginePlan) Join(j Job) (Place, error) {
 	defer d.mu.Unlock()
 	d.advance()
 	seq, err := d.engine.Submit(d.engine.Now(), engine.Job{
-		Prompt: j.Prompt, Output: j.Output, Prefix: j.Prefix, Hold: j.Endless, Ref: r,
+		Prompt: j.Prompt, Output: j.Output, Prefix: j.Prefix, Priority: j.Priority, Hold: j.Endless, Ref: r,
 	})
 	if err != nil {
 		return nil, err

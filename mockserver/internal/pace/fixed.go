@@ -28,7 +28,7 @@ type fixedPlan struct {
 
 	mu    sync.Mutex
 	busy  placeHeap     // for each slot that has been used, its last place; earliest end first
-	queue []*fixedPlace // in the order of arrival
+	queue []*fixedPlace // by priority, and otherwise in the order of arrival
 	wake  *time.Timer   // while requests wait, calls admit when the next slot becomes free
 }
 
@@ -68,7 +68,11 @@ func (f *fixedPlan) join(j Job) *fixedPlace {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.queue = append(f.queue, p)
+	at := len(f.queue)
+	for at > 0 && f.queue[at-1].job.Priority > j.Priority {
+		at--
+	}
+	f.queue = slices.Insert(f.queue, at, p)
 	f.admit()
 	return p
 }

@@ -54,10 +54,11 @@ type Place interface {
 
 // A Job describes a request to a plan.
 type Job struct {
-	Ordinal uint64
-	Arrived time.Duration
-	Prompt  int      // number of tokens in the prompt
-	Prefix  []uint64 // names of the prompt's blocks
-	Output  int      // number of tokens that need a deadline, at least 1
-	Endless bool     // the request keeps its slot until it leaves
+	Ordinal  uint64
+	Arrived  time.Duration
+	Prompt   int      // number of tokens in the prompt
+	Prefix   []uint64 // names of the prompt's blocks
+	Output   int      // number of tokens that need a deadline, at least 1
+	Priority int      // of waiting requests, one with a lower value comes first
+	Endless  bool     // the request keeps its slot until it leaves
 }

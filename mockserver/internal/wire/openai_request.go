@@ -15,6 +15,7 @@ type openaiRequest struct {
 	IgnoreEOS           bool            `json:"ignore_eos"`
 	Stop                json.RawMessage `json:"stop"`
 	N                   *int            `json:"n"`
+	Priority            int             `json:"priority"`
 }
 
 type streamOptions struct {
@@ -28,7 +29,7 @@ func decodeOpenAI(chat bool, in Input) (Request, *Error) {
 	if err := json.Unmarshal(in.Body, &w); err != nil {
 		return Request{}, BadBody(err)
 	}
-	r := Request{chat: chat, Stream: w.Stream}
+	r := Request{chat: chat, Stream: w.Stream, Priority: w.Priority}
 	if w.StreamOptions != nil {
 		if !w.Stream {
 			return Request{}, BadRequest("stream_options", "stream_options: only allowed with stream true")

@@ -21,9 +21,12 @@ const (
 // A Request is a decoded request.
 type Request struct {
 	Stream bool
-	Prompt int    // number of tokens in the prompt
-	Output int    // number of tokens to generate
-	Finish string // why the output ends: "length", "stop" or Ollama's "load"
+	Prompt int // number of tokens in the prompt
+	Output int // number of tokens to generate
+	// Priority is the member priority of OpenAI's dialects, as vLLM has it: a request with a lower value is handled first
+	// (https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html).
+	Priority int
+	Finish   string // why the output ends: "length", "stop" or Ollama's "load"
 
 	chat      bool
 	usage     bool    // stream_options.include_usage
