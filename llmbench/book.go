@@ -61,7 +61,7 @@ func newBook(cfg process.Config, benchmark string, t Target, l Load) (*book, err
 	delete(config, "dialect")
 	head := records.Head{
 		Benchmark: benchmark, Config: config, Dialect: t.dialect().Name(), Model: t.Model,
-		Stream: !l.NoStream, Concurrency: l.Concurrency, Users: l.Users.String(), Duration: l.Duration, Shards: shards(), Warmup: len(l.Warmup), WarmupFor: l.WarmupFor,
+		Stream: !l.NoStream, Concurrency: l.Concurrency, Users: l.Users.String(), Classes: l.classes(), Duration: l.Duration, Shards: shards(), Warmup: len(l.Warmup), WarmupFor: l.WarmupFor,
 		Timeout: l.Timeout, IdleTimeout: l.IdleTimeout, SLO: l.SLO.String(), Cancel: l.Cancel.String(), Start: time.Now(),
 		Host: records.Host{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0), Go: runtime.Version()},
 	}

@@ -215,8 +215,8 @@ func TestParts(t *testing.T) {
 		}
 	}
 	assert.Equal(t, kept, 2) // part 0, of which requests may be sent again, and the last one
-	assert.Equal(t, pl.sent(7).n, 7)
-	assert.Equal(t, pl.sent(25).n, 10)
+	assert.Equal(t, pl.sent(7), 7)
+	assert.Equal(t, pl.sent(25), 10)
 }
 
 // TestLeaveForTime checks the share of clients that leave if the number of requests is unknown, and that each number of

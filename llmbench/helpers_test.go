@@ -132,11 +132,7 @@ func prepared(t Target, l Load) (*send.Client, *Load, *plan, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	var more func(part int) ([]Request, error)
-	if l.More != nil {
-		more = func(part int) ([]Request, error) { return l.More(0, part) }
-	}
-	pl, err := timedPlan(&l, t, l.Requests, more)
+	pl, err := passPlan(&l, t, 0)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -156,10 +152,7 @@ func sendPass(ctx context.Context, c *send.Client, l *Load, pl *plan) ([]sample.
 
 // sendTo makes one pass and calls keep with each sample.
 func sendTo(ctx context.Context, c *send.Client, l *Load, pl *plan, keep func(*sample.Sample, bool) error) (send.Result, bool, error) {
-	p, err := pl.pass(process.Join("test").Part(), l)
-	if err != nil {
-		return send.Result{}, false, err
-	}
+	p := pl.pass(process.Join("test").Part(), l)
 	p.With, p.Keep = process.Join("test"), keep
 	return c.Pass(ctx, p)
 }

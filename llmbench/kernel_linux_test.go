@@ -102,8 +102,7 @@ func TestControlWhereNeeded(t *testing.T) {
 		k, err := control.New(0, false)
 		assert.NilError(t, err)
 		defer k.Close()
-		p, err := pl.pass(process.Join("test").Part(), l)
-		assert.NilError(t, err)
+		p := pl.pass(process.Join("test").Part(), l)
 		p.With, p.Beside, p.Keep = process.Join("test"), k, func(*sample.Sample, bool) error { return nil }
 		_, _, err = c.Pass(t.Context(), p)
 		assert.NilError(t, err)

@@ -91,6 +91,12 @@ type Load struct {
 	// chat template; 0 if unknown. If the server took no more of each prompt from its cache, there is no warning.
 	CommonTokens int
 
+	// Classes, if set, are sent at the same time, each with requests and a loop of its own, for the Duration, which must then be
+	// above 0. Requests, Fresh, More, Users, Arrivals and MaxInFlight must not be set beside Classes, and Concurrency must be 0
+	// or the number of the users of all classes, who send the Warmup. All else is about the requests of all classes. Some units
+	// of each class are reported apart, as for Models. Request k of class i of n classes is request k*n+i of the pass.
+	Classes []Class
+
 	// Warmup holds requests that are sent once before the first pass, in the same way as a pass, and are
 	// not measured. These requests end before the pass begins; see also WarmupFor. Warmup should contain no prompt of
 	// Requests. Every second request asks for two tokens less than it says, so that answers to the wrong requests are
@@ -163,8 +169,9 @@ type Load struct {
 	// has a metric that is withheld there among its Parts (see [sample.Unit]) is withheld, too.
 	PartsWithheld []map[string]error
 
-	digest    bool // compute the digest of plans, to check that all processes of a measurement have the same plan
-	tokenized int  // the Tokenizer counts the answers to requests below this index even if the server reports usage
+	until     time.Duration // the requests of an open loop that are due from this instant on are not sent; 0 means that all are
+	digest    bool          // compute the digest of plans, to check that all processes of a measurement have the same plan
+	tokenized int           // the Tokenizer counts the answers to requests below this index even if the server reports usage
 }
 
 // Default deadlines of a request.
@@ -199,36 +206,18 @@ func (l Load) check() (Load, error) {
 	l.IdleTimeout = cmp.Or(l.IdleTimeout, DefaultIdleTimeout)
 	l.MaxDistortion = cmp.Or(l.MaxDistortion, DefaultMaxDistortion)
 	l.Stagger = cmp.Or(l.Stagger, DefaultStagger)
-	if err := l.setUsers(); err != nil {
+	loop := l.setClasses
+	if len(l.Classes) == 0 {
+		loop = l.setLoop
+	}
+	if err := loop(); err != nil {
 		return l, err
 	}
 	switch {
-	case len(l.Requests) == 0 && l.Fresh == nil:
-		return l, errors.New("load: no requests")
-	case len(l.Requests) > 0 && l.Fresh != nil:
-		return l, errors.New("load: both Requests and Fresh are set: want only one")
-	case l.Concurrency == 0 && l.Arrivals == nil:
-		return l, errors.New("load: neither Concurrency nor Users nor Arrivals is set: want one")
-	case l.Concurrency != 0 && l.Arrivals != nil:
-		return l, errors.New("load: Arrivals are set, and so is Concurrency or Users: want only one of them")
-	case l.MaxInFlight < 0 || l.MaxInFlight > 0 && l.Arrivals == nil:
-		return l, fmt.Errorf("load: at most %d requests in flight: want 0 or more, and Arrivals", l.MaxInFlight)
-	case l.Concurrency < 0:
-		return l, fmt.Errorf("load: concurrency %d: want at least 1", l.Concurrency)
-	case l.Duration < 0 || l.Duration > 0 && l.Concurrency == 0:
-		return l, fmt.Errorf("load: duration %v: want 0 or more, and Concurrency: the arrivals of an open loop say how long it is", l.Duration)
-	case l.More != nil && l.Duration == 0:
-		return l, errors.New("load: More without a Duration: want both")
-	case l.WarmupFor < 0 || l.WarmupFor > 0 && l.Duration == 0:
-		return l, fmt.Errorf("load: a warm-up of %v: want 0 or more, and a Duration or Users", l.WarmupFor)
-	case l.WarmupFor > 0 && len(l.Users) > 0 && l.Users[0].Rate == 0:
-		return l, fmt.Errorf("load: a warm-up of %v before users %v: want a first stage that begins with a user", l.WarmupFor, l.Users)
 	case l.PassTimeout > 0 && l.PassTimeout <= l.sends():
 		return l, fmt.Errorf("load: pass timeout %v, duration %v: want a longer pass timeout", l.PassTimeout, l.sends())
 	case l.Timeout < 0 || l.IdleTimeout < 0 || l.PassTimeout < 0:
 		return l, fmt.Errorf("load: timeout %v, idle timeout %v, pass timeout %v; none may be negative", l.Timeout, l.IdleTimeout, l.PassTimeout)
-	case l.Fresh == nil && l.checkCount(len(l.Requests)) != nil:
-		return l, l.checkCount(len(l.Requests))
 	case !(l.MaxFail >= 0 && l.MaxFail <= 1):
 		return l, fmt.Errorf("load: max fail %v: want a number in [0,1]", l.MaxFail)
 	case !(l.MaxShed >= 0 && l.MaxShed <= 1):
@@ -245,6 +234,38 @@ func (l Load) check() (Load, error) {
 		return l, fmt.Errorf("load: SLO %v; answers that are not streamed have no TTFT and no TPOT", l.SLO)
 	}
 	return l, nil
+}
+
+// setLoop checks the requests and the loop of a load without classes, and sets what follows from its users.
+func (l *Load) setLoop() error {
+	if err := l.setUsers(); err != nil {
+		return err
+	}
+	switch {
+	case len(l.Requests) == 0 && l.Fresh == nil:
+		return errors.New("load: no requests")
+	case len(l.Requests) > 0 && l.Fresh != nil:
+		return errors.New("load: both Requests and Fresh are set: want only one")
+	case l.Concurrency == 0 && l.Arrivals == nil:
+		return errors.New("load: neither Concurrency nor Users nor Arrivals is set: want one")
+	case l.Concurrency != 0 && l.Arrivals != nil:
+		return errors.New("load: Arrivals are set, and so is Concurrency or Users: want only one of them")
+	case l.MaxInFlight < 0 || l.MaxInFlight > 0 && l.Arrivals == nil:
+		return fmt.Errorf("load: at most %d requests in flight: want 0 or more, and Arrivals", l.MaxInFlight)
+	case l.Concurrency < 0:
+		return fmt.Errorf("load: concurrency %d: want at least 1", l.Concurrency)
+	case l.Duration < 0 || l.Duration > 0 && l.Concurrency == 0:
+		return fmt.Errorf("load: duration %v: want 0 or more, and Concurrency: the arrivals of an open loop say how long it is", l.Duration)
+	case l.More != nil && l.Duration == 0:
+		return errors.New("load: More without a Duration: want both")
+	case l.WarmupFor < 0 || l.WarmupFor > 0 && l.Duration == 0:
+		return fmt.Errorf("load: a warm-up of %v: want 0 or more, and a Duration or Users", l.WarmupFor)
+	case l.WarmupFor > 0 && len(l.Users) > 0 && l.Users[0].Rate == 0:
+		return fmt.Errorf("load: a warm-up of %v before users %v: want a first stage that begins with a user", l.WarmupFor, l.Users)
+	case l.Fresh == nil:
+		return l.checkCount(len(l.Requests))
+	}
+	return nil
 }
 
 // setUsers sets Concurrency to the largest number of l.Users, and Duration to their time, if there are Users.

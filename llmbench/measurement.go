@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/control"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/distortion"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
@@ -142,6 +144,7 @@ func (m *measurement) facts() (facts []shard.Fact) {
 		add("arrivals", l.Arrivals.Name())
 		add("parameters of arrivals", l.Arrivals.Parameters()) // fmt sorts the keys
 	}
+	add("classes", l.classes())
 	add("most in flight", l.MaxInFlight)
 	add("stagger", l.Stagger)
 	add("stream", !l.NoStream)
@@ -251,10 +254,7 @@ func (m *measurement) send(ctx context.Context, what string, pl *plan, o outlet)
 	if err := m.party.Step(what, shard.Fact{Name: "requests", Value: pl.digest}); err != nil {
 		return r, err
 	}
-	p, err := pl.pass(m.party.Part(), &m.load)
-	if err != nil {
-		return r, err
-	}
+	p := pl.pass(m.party.Part(), &m.load)
 	ctx, cancel := m.party.During(ctx)
 	defer cancel()
 	begin := o.samples.End()
@@ -289,25 +289,39 @@ func (m *measurement) verify(pl *plan, samples iter.Seq[*sample.Sample]) error {
 		return m.party.Verify(samples, pl.requests, pl.samplesOf)
 	}
 	part := m.party.Part()
+	loops := pl.loops()
 	sent := map[int]bool{}
-	last := -1
+	n := 0 // requests from this one on were not sent
 	for s := range samples {
-		sent[s.Request], last = true, max(last, s.Request)
+		sent[s.Request], n = true, max(n, s.Request+1)
 	}
-	for pl.requests <= last { // this process may have drawn fewer than another one
-		if more, err := pl.draw(); err != nil {
-			return err
-		} else if !more {
-			break
+	ended := make([][]bool, len(loops)) // by class and process: it has sent no more
+	for i, c := range loops {
+		for c.requests*len(loops)+i < n { // this process may have drawn fewer than another one
+			if more, err := c.draw(); err != nil {
+				return err
+			} else if !more {
+				break
+			}
+		}
+		ended[i] = make([]bool, max(1, part.Count))
+	}
+	for i, c := range loops {
+		if c.due != nil { // all are sent
+			n = max(n, (c.requests-1)*len(loops)+i+1)
 		}
 	}
-	over := make([]bool, max(1, part.Count)) // by process: it has sent no more
-	return m.party.Verify(samples, min(pl.requests, last+1), func(i int) int {
-		p := part.Owner(i, m.load.Concurrency)
-		if over[p] = over[p] || !sent[i]; over[p] {
+	if pl.classes == nil {
+		n = min(n, pl.requests)
+	}
+	return m.party.Verify(samples, n, func(i int) int {
+		class, k := i%len(loops), i/len(loops)
+		c := loops[class]
+		over := &ended[class][part.Owner(k, c.load.Concurrency)]
+		if *over = *over || c.due == nil && !sent[i] || k >= c.requests; *over {
 			return 0
 		}
-		return pl.samplesOf(i)
+		return c.samplesOf(k)
 	})
 }
 
@@ -327,18 +341,18 @@ func (m *measurement) keep(o outlet, s *sample.Sample, idle bool) error {
 // pass fails. If ctx ended during the pass, the pass has failed, whatever the load tolerates.
 func (m *measurement) pass(ctx context.Context, number int, pl *plan) (passResult, error) {
 	if pl.duration == 0 {
-		m.count(pl, len(pl.openings))
+		m.count(pl, []int{len(pl.openings)})
 	}
 	hold := priority.Take(m.target.place(m.cfg))
 	defer hold.Release() // also if a function of the load ends the goroutine
 	r, err := m.send(ctx, fmt.Sprintf("pass %d", number), pl, outlet{number, m.samples, m.records, m.control})
 	r.place, r.whyPlace = hold.Release()
 	if pl.duration > 0 && r.samples != nil {
-		sent := 0
-		for range process.Own(m.party, r.samples) {
-			sent++
+		sent := make([]int, len(pl.loops()))
+		for s := range process.Own(m.party, r.samples) {
+			sent[s.Request%len(sent)]++
 		}
-		m.count(pl, min(sent, len(pl.openings)))
+		m.count(pl, sent)
 	}
 	if err == nil {
 		err = context.Cause(ctx)
@@ -346,13 +360,18 @@ func (m *measurement) pass(ctx context.Context, number int, pl *plan) (passResul
 	return r, err
 }
 
-// count adds the first n prompts of pl, which this process sends, to the prompts of all passes.
-func (m *measurement) count(pl *plan, n int) {
+// count adds the first prompts of each class of pl, or of pl, which this process sends, to the prompts of all passes.
+func (m *measurement) count(pl *plan, sent []int) {
 	m.prompts.passes++
-	m.prompts.all += n
-	m.prompts.repeated += process.Sent(m.target.Where(), pl.openings[:n])
-	m.prompts.sessions = m.prompts.sessions || pl.samples > pl.requests
-	m.prompts.last = pl.sent(n)
+	last := math.MaxInt
+	for i, c := range pl.loops() {
+		n := min(sent[i], len(c.openings))
+		m.prompts.all += n
+		m.prompts.repeated += process.Sent(m.target.Where(), c.openings[:n])
+		m.prompts.sessions = m.prompts.sessions || c.samples > c.requests
+		last = min(last, c.sent(n))
+	}
+	m.prompts.last = source{last * len(sent), pl.source.at}
 }
 
 // add adds a successful pass to the totals of the measurement.
@@ -362,9 +381,12 @@ func (m *measurement) add(r passResult) {
 		func(samples iter.Seq[*sample.Sample]) { m.elapsed += sample.Elapsed(samples) },
 		func(samples iter.Seq[*sample.Sample]) { m.ownTime += sample.Elapsed(own(samples)) },
 		func(samples iter.Seq[*sample.Sample]) {
-			part := m.party.Part()
+			var stays [][][]arrivals.Stay
+			for _, l := range m.load.loops() {
+				stays = append(stays, l.partStays(m.party.Part()))
+			}
 			m.estimate.Add(distortion.Pass{
-				Samples: own(samples), Stays: m.load.partStays(part),
+				Samples: own(samples), Stays: stays,
 				LateTurns: r.LateTurns, Errors: r.errors, Strain: r.Strain, ClockSet: r.ClockChange != 0,
 			})
 		})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
@@ -34,6 +35,45 @@ func (d *parts) forget(i int) {
 		d.from++
 		d.kept[d.from] = nil
 	}
+}
+
+// passPlan returns the plan of the pass with the given number.
+func passPlan(l *Load, t Target, number int) (*plan, error) {
+	if len(l.Classes) > 0 {
+		return mixPlan(l, t, number)
+	}
+	requests := l.Requests
+	if l.Fresh != nil {
+		var err error
+		if requests, err = l.Fresh(number); err != nil {
+			return nil, err
+		}
+		if err := l.checkCount(len(requests)); err != nil {
+			return nil, err
+		}
+	}
+	if l.More == nil {
+		return timedPlan(l, t, requests, nil)
+	}
+	return timedPlan(l, t, requests, func(part int) ([]Request, error) { return l.More(number, part) })
+}
+
+// mixPlan returns the plan of the pass with the given number of a load with classes.
+func mixPlan(l *Load, t Target, number int) (*plan, error) {
+	pl := &plan{load: l, target: t, duration: l.sends()}
+	var digests []string
+	for i, one := range l.loops() {
+		c, err := passPlan(&one, t, number)
+		if err != nil {
+			return nil, fmt.Errorf("class %s: %w", l.Classes[i].Name, err)
+		}
+		pl.classes = append(pl.classes, c)
+		pl.requests, pl.samples = pl.requests+c.requests, pl.samples+c.samples
+		digests = append(digests, c.digest)
+	}
+	pl.digest = strings.Join(digests, " ")
+	pl.source.at = func(i int) Request { return pl.classes[i%len(pl.classes)].source.at(i / len(pl.classes)) }
+	return pl, nil
 }
 
 // timedPlan returns the plan for a pass that sends requests for l.Duration: the given ones, and then what more returns
@@ -86,14 +126,12 @@ func (pl *plan) reserve(n int) error {
 	return nil
 }
 
-// sent returns the first n requests, as far as they belong to part 0.
-func (pl *plan) sent(n int) source {
-	first := pl.source
+// sent returns how many of the first n requests belong to part 0.
+func (pl *plan) sent(n int) int {
 	if pl.parts != nil {
-		first.n = len(pl.parts.kept[0])
+		return min(n, len(pl.parts.kept[0]))
 	}
-	first.n = min(first.n, n)
-	return first
+	return min(n, pl.source.n)
 }
 
 // leave draws whether the client of the request with index i leaves, and when. The request has the given number of turns.

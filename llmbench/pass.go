@@ -59,10 +59,10 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 		}
 	}()
 	defer m.close()
-	if l.Fresh != nil || l.More != nil {
+	if l.draws() {
 		return nil, p.Fail(errors.New("load: Fresh or More for a single pass: want Requests"))
 	}
-	pl, err := timedPlan(&m.load, t, m.load.Requests, nil)
+	pl, err := passPlan(&m.load, t, 0)
 	if err != nil {
 		return nil, p.Fail(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -13,8 +14,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/mergepatch"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/send"
@@ -40,6 +41,9 @@ type plan struct {
 	unsent   func(i int) send.Post // like build, but without a body, for a request that is not sent
 	source   source                // makes the requests
 	parts    *parts                // the source, if more requests can be drawn; else nil
+	due      []time.Duration       // when the requests of an open loop are due
+	offered  int                   // number of requests of an open loop, of which some may be due after its time
+	classes  []*plan               // of the classes of the load; nil if it has none
 	openings []prefix.Opening      // the beginning of the prompt of each turn; at most maxOpenings
 }
 
@@ -74,7 +78,15 @@ func sourceOf(requests []Request) source {
 
 // planOf is like newPlan, for requests of a source.
 func planOf(l *Load, t Target, requests source) (*plan, error) {
-	pl := &plan{load: l, target: t, source: requests, largest: 1}
+	pl := &plan{load: l, target: t, largest: 1}
+	if l.Arrivals != nil {
+		var err error
+		if pl.due, err = l.due(requests.n); err != nil {
+			return nil, err
+		}
+		pl.offered, requests.n = requests.n, len(pl.due)
+	}
+	pl.source = requests
 	var digest digest
 	if l.digest {
 		digest.hash = sha256.New()
@@ -138,38 +150,74 @@ func (pl *plan) samplesOf(i int) int {
 	return pl.turns[i]
 }
 
-// pass returns the pass that this process makes of a plan for l, with its part of the requests. It returns
-// an error if the arrivals give no valid schedule.
-func (pl *plan) pass(part shard.Part, l *Load) (*send.Pass, error) {
+// loops returns the plans of the classes, or pl itself if its load has none.
+func (pl *plan) loops() []*plan {
+	if pl.classes == nil {
+		return []*plan{pl}
+	}
+	return pl.classes
+}
+
+// ended reports whether no request can be drawn. An open loop has ended if its last request is due more than two intervals before
+// the end of its time.
+func (pl *plan) ended() bool {
+	if n := len(pl.due); n > 0 {
+		last := pl.due[n-1]
+		return n > 1 && n == pl.offered && pl.load.until-last > 2*last/time.Duration(n-1)
+	}
+	return pl.parts == nil || pl.parts.ended
+}
+
+// pass returns the pass that this process makes of a plan for l, with its part of the requests.
+func (pl *plan) pass(part shard.Part, l *Load) *send.Pass {
 	if pl.duration == 0 && l.Duration > 0 { // a warm-up: all users send its requests, until none is left
 		untimed := *l
-		untimed.WarmupFor, untimed.Duration, untimed.Users = 0, 0, nil
+		untimed.WarmupFor, untimed.Duration, untimed.Users, untimed.Classes = 0, 0, nil, nil
+		untimed.Concurrency = max(1, l.Concurrency) // all classes may be open loops
 		l = &untimed
 	}
+	p := &send.Pass{
+		Options:    l.options(),
+		Shard:      part.Index,
+		Limit:      l.PassTimeout,
+		MostFailed: int(l.MaxFail * float64(pl.samples)),
+		From:       l.WarmupFor,
+		For:        pl.duration,
+		MaxFail:    l.MaxFail,
+		MaxShed:    l.MaxShed,
+	}
+	for i, c := range pl.loops() {
+		if pl.classes == nil {
+			p.Classes = append(p.Classes, c.class(part, l, func(p send.Post) send.Post { return p }))
+			continue
+		}
+		class := c.class(part, c.load, func(p send.Post) send.Post {
+			p.Request = p.Request*len(pl.classes) + i
+			return p
+		})
+		class.Name = l.Classes[i].Name
+		p.Classes = append(p.Classes, class)
+	}
+	return p
+}
+
+// class returns this process's part of the requests, for a loop as l says. The function number gives a post the index of its request in the pass.
+func (pl *plan) class(part shard.Part, l *Load, number func(send.Post) send.Post) send.Class {
 	workers := l.Concurrency + l.MaxInFlight
 	index := func(k int) int { return part.Request(k, workers) } // among the requests of all processes
 	own := part.Requests(pl.requests, workers)
-	p := &send.Pass{
-		Options: l.options(),
-		Shard:   part.Index,
+	c := send.Class{
 		Posts: send.Posts{
 			N:      own,
 			Ahead:  pl.ahead(own),
-			Index:  index,
-			Build:  func(k int) send.Post { return pl.build(index(k)) },
-			Unsent: func(k int) send.Post { return pl.unsent(index(k)) },
+			Build:  func(k int) send.Post { return number(pl.build(index(k))) },
+			Unsent: func(k int) send.Post { return number(pl.unsent(index(k))) },
 		},
-		Limit:       l.PassTimeout,
-		MostFailed:  int(l.MaxFail * float64(pl.samples)),
-		From:        l.WarmupFor,
-		For:         pl.duration,
-		MaxFail:     l.MaxFail,
-		MaxShed:     l.MaxShed,
 		Stays:       l.partStays(part),
 		MaxInFlight: part.Workers(l.MaxInFlight),
 	}
 	if pl.parts != nil && own > 0 {
-		p.Posts.More = func() (int, error) {
+		c.Posts.More = func() (int, error) {
 			for n := own; own == n; own = part.Requests(pl.requests, workers) { // a small part may have none for this process
 				if more, err := pl.draw(); err != nil || !more {
 					return own, err
@@ -178,11 +226,13 @@ func (pl *plan) pass(part shard.Part, l *Load) (*send.Pass, error) {
 			return own, nil
 		}
 	}
-	var err error
-	if l.Arrivals != nil {
-		p.Due, err = arrivals.Schedule(l.Arrivals, pl.requests)
+	if pl.due != nil {
+		c.Due = make([]time.Duration, own)
+		for k := range own {
+			c.Due[k] = pl.due[index(k)]
+		}
 	}
-	return p, err
+	return c
 }
 
 // options returns how the client asks for answers and reads them.
@@ -235,15 +285,19 @@ func newPost(l *Load, t Target, r Request) (send.Post, error) {
 		Schema:      r.Schema,
 	}
 	body, err := d.Body(q)
-	if err == nil && len(t.Body) > 0 {
-		body, err = mergepatch.Apply(body, t.Body)
-		if err == nil && l.NoStream {
-			body, err = mergepatch.Apply(body, withoutStream)
+	patched := false
+	for _, patch := range []json.RawMessage{t.Body, r.Body} {
+		if patched = patched || len(patch) > 0; err == nil && len(patch) > 0 {
+			body, err = mergepatch.Apply(body, patch)
 		}
 	}
+	if err == nil && patched && l.NoStream {
+		body, err = mergepatch.Apply(body, withoutStream)
+	}
 	p := send.Post{Path: d.Path(q), Body: body, Chars: r.chars(), PromptTokens: r.PromptTokens, MaxTokens: r.MaxTokens, FixedOutput: r.FixedOutput, Inputs: len(r.Inputs), Check: r.Check, Model: r.Model}
-	if len(r.Header) > 0 {
-		p.Header, p.Secrets = r.Header, redact.New(credentials(r.Header))
+	if len(r.Header)+len(r.Body) > 0 {
+		_, members := mergepatch.Hide(r.Body, env.IsSecret)
+		p.Header, p.Secrets = r.Header, redact.New(append(credentials(r.Header), members...))
 	}
 	if len(r.Then) > 0 {
 		p.Turns = turns(r.Then)
@@ -265,6 +319,11 @@ func checkRequest(l *Load, t Target, r Request) (send.Post, error) {
 	}
 	if err := checkHeader(r.Header); err != nil {
 		return send.Post{}, err
+	}
+	if len(r.Body) > 0 {
+		if err := mergepatch.Check(r.Body); err != nil {
+			return send.Post{}, fmt.Errorf("body: %w", err)
+		}
 	}
 	if err := t.checkContext(r.Model, r.MaxTokens); err != nil {
 		return send.Post{}, err

@@ -41,6 +41,9 @@ type Request struct {
 	// bytes are removed from errors and records. The further turns of a session have the same Model and
 	// Header.
 	Header http.Header
+	// Body, if not empty, changes the body of the request after the target's Body, by the same rules: it sets what only some
+	// requests of a load have, such as {"priority":1}. The further turns of a session have the same Body.
+	Body json.RawMessage
 	// MaxTokens limits the output, in tokens; it must be at least 1, or 0 if there are inputs.
 	MaxTokens int
 	// FixedOutput asks the server for exactly MaxTokens tokens, by the means that its dialect offers. For
@@ -95,7 +98,7 @@ func (r Request) after(replies []string) Request {
 		messages = append(messages, Message{Role: "assistant", Content: reply}, Message{Role: "user", Content: r.Then[i].Prompt})
 	}
 	next := r.Then[len(replies)-1].request(messages)
-	next.Model, next.Header = r.Model, r.Header
+	next.Model, next.Header, next.Body = r.Model, r.Header, r.Body
 	return next
 }
 

@@ -188,8 +188,14 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 			return err
 		}
 	}
-	if err := pl.reserve(max(r.load.expectedRequests(r.warm), 2*r.sent)); err != nil {
-		return err
+	for i, c := range pl.loops() {
+		n := c.load.expectedRequests(r.warm)
+		if i < len(r.sent) {
+			n = max(n, 2*r.sent[i])
+		}
+		if err := c.reserve(n); err != nil {
+			return err
+		}
 	}
 	if err := cmp.Or(r.server.before(ctx), r.gateway.before(ctx)); err != nil {
 		return fmt.Errorf("before it: %w", err)
@@ -244,44 +250,43 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 
 // tellEnd tells why a pass for a time ended before its time was over, if it did.
 func (r *run) tellEnd(number int, pl *plan, result passResult) {
-	var last time.Duration
-	all := map[int]bool{}
+	loops := pl.loops()
+	last, sent := make([]time.Duration, len(loops)), make([]map[int]bool, len(loops))
 	for s := range process.Own(r.party, result.samples) {
-		last = max(last, s.Start)
-		all[s.Request] = true
+		i := s.Request % len(loops)
+		last[i] = max(last[i], s.Start)
+		if sent[i] == nil {
+			sent[i] = map[int]bool{}
+		}
+		sent[i][s.Request] = true
 	}
-	r.sent = max(r.sent, len(all)*max(1, r.party.Part().Count))
-	switch {
-	case result.Stopped != "":
+	if result.Stopped != "" {
 		r.tell(records.Note{Kind: records.NoteDuration}, "pass %d: %s", number, result.Stopped)
-	case len(all) == r.party.Part().Requests(pl.requests, r.load.Concurrency) && (pl.parts == nil || pl.parts.ended):
-		r.tell(records.Note{Kind: records.NoteDuration}, "pass %d: there were no requests after the first %d, of which the last was sent after %v of %v", number, pl.requests, last.Round(time.Millisecond), pl.duration)
+	}
+	r.sent = slices.Grow(r.sent, len(loops))[:len(loops)]
+	for i, c := range loops {
+		r.sent[i] = max(r.sent[i], len(sent[i])*max(1, r.party.Part().Count))
+		if result.Stopped == "" && len(sent[i]) == r.party.Part().Requests(c.requests, c.load.Concurrency) && c.ended() {
+			what := ""
+			if pl.classes != nil {
+				what = " of class " + r.load.Classes[i].Name
+			}
+			r.tell(records.Note{Kind: records.NoteDuration}, "pass %d: there were no requests%s after the first %d, of which the last was sent after %v of %v", number, what, c.requests, last[i].Round(time.Millisecond), pl.duration)
+		}
 	}
 }
 
 // plan returns the plan of the next pass.
 func (r *run) plan() (*plan, error) {
-	if r.load.Fresh == nil && r.load.More == nil {
-		return timedPlan(&r.load, r.target, r.load.Requests, nil)
-	}
-	next := r.next
-	if next == nil {
-		next = func() int { return process.NextPass(r.name) }
-	}
-	number, requests := next(), r.load.Requests
-	if r.load.Fresh != nil {
-		var err error
-		if requests, err = r.load.Fresh(number); err != nil {
-			return nil, err
+	number := 0
+	if r.load.draws() {
+		next := r.next
+		if next == nil {
+			next = func() int { return process.NextPass(r.name) }
 		}
-		if err := r.load.checkCount(len(requests)); err != nil {
-			return nil, err
-		}
+		number = next()
 	}
-	if r.load.More == nil {
-		return timedPlan(&r.load, r.target, requests, nil)
-	}
-	return timedPlan(&r.load, r.target, requests, func(part int) ([]Request, error) { return r.load.More(number, part) })
+	return passPlan(&r.load, r.target, number)
 }
 
 // toleratedMiss is the largest deviation of an open loop's rate from the rate of its schedule, as a share

@@ -111,6 +111,17 @@ func helperShards(b *testing.B) {
 			writeFound(b, "figures-"+name, figures)
 		})
 	}
+	if os.Getenv("TEST_LOADS") == "mixed" {
+		b.Run("mixed", func(b *testing.B) {
+			l := mixed(time.Second)
+			l.WarmupFor, l.Warmup = 300*ms, words(3, 4)
+			l.Classes[2].Arrivals = arrivals.Poisson{Rate: 40, Seed: 5}
+			result := Run(b, target, l)
+			figures, err := json.Marshal(sample.Summarize(result.All(), result.Elapsed, l.SLO).Metrics)
+			assert.NilError(b, err)
+			writeFound(b, "figures-mixed", figures)
+		})
+	}
 	if regexp.MustCompile(os.Getenv("TEST_LOADS")).MatchString("search") {
 		b.Run("search", func(b *testing.B) { helperSearch(b, target) })
 	}
@@ -377,6 +388,81 @@ func TestShardsForTime(t *testing.T) {
 		_, staged := rows[0].Value("stage2-output-tok/s")
 		assert.Equal(t, staged, name == "staged")
 	}
+}
+
+// TestShardsOfClasses checks a load with classes, sent by one process and by four: the server received exactly the requests that
+// have records, each once and of the class of the record. Each process has sent the first requests of its part of each closed loop. The
+// requests of the open loop, and when they are due, are the same.
+func TestShardsOfClasses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
+	t.Parallel()
+	server := newBodyServer(t)
+	var scheduled [2][]string
+	for i, count := range []int{1, 4} {
+		all := startShards(t, count, server.URL, "mixed", func(i int, p *shardProcess) { p.Args = append(p.Args, "-test.benchtime=2x") })
+		checkCodes(t, all, make([]int, count)...)
+		run, err := records.Open(filepath.Join(all[0].out, "BenchmarkHelper,Shards,mixed.1.jsonl"))
+		assert.NilError(t, err)
+		bodies := server.take()
+		assert.Assert(t, len(bodies) == len(slices.Compact(slices.Clone(bodies))), "a request was received twice")
+		received := map[string]string{} // body by pass and request
+		for _, body := range bodies {
+			pass, request := 0, 0
+			if _, err := fmt.Sscanf(body, "/v1/chat/completions %d-%d ", &pass, &request); err == nil && pass > 1 { // the warm-up is the first pass
+				received[fmt.Sprint(pass-2, request)] = body
+			}
+		}
+		assert.Equal(t, len(received), run.Len())
+		assert.Equal(t, len(bodies), len(received)+3)
+		text, err := os.ReadFile(filepath.Join(all[0].out, "BenchmarkHelper,Shards,mixed.1.jsonl"))
+		assert.NilError(t, err)
+		type place struct{ pass, class, shard int }
+		sent := map[place]int{}
+		for line := range strings.Lines(string(text)) {
+			var q struct {
+				ID                   string
+				Pass, Shard, Request int
+				Class                string
+				Scheduled            bool
+				Due                  int64 `json:"due_ns"`
+				Outcome              sample.Outcome
+			}
+			assert.NilError(t, json.Unmarshal([]byte(line), &q))
+			if q.ID == "" {
+				continue
+			}
+			class := q.Request % 3
+			assert.Equal(t, q.Class, []string{"chat", "ramp", "rag"}[class])
+			assert.Equal(t, q.Outcome, sample.OK)
+			assert.Equal(t, q.Scheduled, class == 2)
+			body := received[fmt.Sprint(q.Pass, q.Request)]
+			assert.Assert(t, strings.Contains(body, fmt.Sprintf("%s request %d of many", q.Class, q.Request/3)), body)
+			assert.Assert(t, strings.Contains(body, fmt.Sprintf(`"priority":%d`, class)), body)
+			sent[place{q.Pass, class, q.Shard}]++
+			if q.Scheduled {
+				scheduled[i] = append(scheduled[i], fmt.Sprint(q.Pass, q.Request, q.Due))
+			}
+		}
+		for at, n := range sent {
+			part := shard.Part{Index: at.shard, Count: count}
+			for k := range n {
+				_, known := received[fmt.Sprint(at.pass, 3*part.Request(k, []int{4, 5, 0}[at.class])+at.class)]
+				assert.Assert(t, known, "%+v: %v", at, sent)
+			}
+		}
+		assert.Assert(t, len(sent) > 2*2*count, "%v", sent) // the last of the users who come may have no time for a request
+		slices.Sort(scheduled[i])
+		rows, _ := results(t, all[0].stdout.String())
+		checkFigures(t, filepath.Join(all[0].out, "figures-mixed"), run, rows)
+		for _, unit := range []string{"chat-output-tok/s", "ramp-req/s", "rag-output-tok/s"} {
+			_, has := rows[0].Value(unit)
+			assert.Assert(t, has, all[0].text())
+		}
+	}
+	assert.DeepEqual(t, scheduled[1], scheduled[0])
+	assert.Assert(t, len(scheduled[0]) > 90, "%d", len(scheduled[0]))
 }
 
 // TestShardsOtherGo checks that shards can measure if the version of Go does not allow llmbench to edit

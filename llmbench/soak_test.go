@@ -44,8 +44,7 @@ func BenchmarkSoak(b *testing.B) {
 		samples := store.New(store.Bound, "")
 		pl, err := newPlan(&l, target, l.Requests)
 		assert.NilError(b, err)
-		p, err := pl.pass(process.Join("soak").Part(), &l)
-		assert.NilError(b, err)
+		p := pl.pass(process.Join("soak").Part(), &l)
 		p.With, p.Beside, p.Keep = process.Join("soak"), k, func(s *sample.Sample, _ bool) error { return samples.Add(s) }
 		_, _, err = c.Pass(b.Context(), p)
 		assert.NilError(b, err)

@@ -28,7 +28,7 @@ type run struct {
 	armsSeed uint32
 	next     func() int
 	first    *plan // of the first pass, until it begins; nil for an arm
-	sent     int   // of passes for a time: the most requests of a pass
+	sent     []int // by class, of passes for a time: the most requests of a pass
 
 	server, gateway observation        // nothing in processes that are not the leader
 	own             map[string]float64 // the load's own metrics

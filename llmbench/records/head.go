@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -29,6 +30,7 @@ type Head struct {
 	Concurrency int               `json:"concurrency,omitempty"` // 0 means an open loop
 	Arrivals    *Arrivals         `json:"arrivals,omitempty"`    // nil if the loop is closed
 	Users       string            `json:"users,omitempty"`       // the numbers of users as arrivals.ParseUsers parses them, of whom Concurrency is the largest; "" if the number does not change
+	Classes     []Class           `json:"classes,omitempty"`     // the classes of the load, of whose users Concurrency is the number; nil if it has none
 	Duration    time.Duration     `json:"duration_ns,omitempty"` // for how long a pass of a closed loop is measured; 0 means until no request is left
 	Shards      int               `json:"shards,omitempty"`      // processes that measured together; 0 means one alone
 	Warmup      int               `json:"warmup"`                // number of warm-up requests before the first pass
@@ -41,6 +43,49 @@ type Head struct {
 	Start       time.Time         `json:"start"`
 	Host        Host              `json:"host"`
 	Ends        bool              `json:"ends"` // the file has a last line about the end, unless the process was killed
+}
+
+// A Class describes a class of the load. Its fields have the meanings of the fields of a Head with the same names.
+type Class struct {
+	Name        string    `json:"name"` // as the member class of the lines of its requests
+	Concurrency int       `json:"concurrency,omitempty"`
+	Users       string    `json:"users,omitempty"`
+	Arrivals    *Arrivals `json:"arrivals,omitempty"`
+	SLO         string    `json:"slo,omitempty"`
+}
+
+// String returns a text like "chat: 8 users, SLO ttft=500ms".
+func (c Class) String() string {
+	text := fmt.Sprintf("%s: %d users", c.Name, c.Concurrency)
+	switch {
+	case c.Users != "":
+		text = c.Name + ": users " + c.Users
+	case c.Arrivals != nil:
+		text = c.Name + ": " + c.Arrivals.String()
+	}
+	if c.SLO != "" {
+		text += ", SLO " + c.SLO
+	}
+	return text
+}
+
+// Load returns a short text that describes when requests are sent, such as "concurrency 8".
+func (h *Head) Load() string {
+	switch {
+	case len(h.Classes) > 0:
+		var all []string
+		for _, c := range h.Classes {
+			all = append(all, c.String())
+		}
+		return strings.Join(all, ", ")
+	case h.Users != "":
+		return "users " + h.Users
+	case h.Concurrency > 0:
+		return fmt.Sprintf("concurrency %d", h.Concurrency)
+	case h.Arrivals != nil:
+		return h.Arrivals.String()
+	}
+	return "open loop"
 }
 
 // A Host is the machine on which the client ran.
@@ -110,8 +155,8 @@ func parseHead(line []byte) (h Head, err error) {
 		return h, fmt.Errorf("shards %d: want at least 1, or none", h.Shards)
 	case h.Concurrency < 0:
 		return h, fmt.Errorf("concurrency %d: want at least 1, or none", h.Concurrency)
-	case h.Duration < 0 || h.Duration > 0 && h.Concurrency == 0:
-		return h, fmt.Errorf("duration_ns %d: want above 0 and a concurrency, or none", h.Duration)
+	case h.Duration < 0 || h.Duration > 0 && h.Concurrency == 0 && len(h.Classes) == 0:
+		return h, fmt.Errorf("duration_ns %d: want above 0 and a concurrency or classes, or none", h.Duration)
 	case h.WarmupFor < 0 || h.WarmupFor > 0 && h.Duration == 0 || h.WarmupFor > math.MaxInt64-h.Duration:
 		return h, fmt.Errorf("warmup_ns %d: want above 0 and a duration_ns, or none", h.WarmupFor)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,11 +41,19 @@ func TestRoundTrip(t *testing.T) {
 		{Concurrency: 3, NoStream: true},
 		{Concurrency: 3, Cancel: llmbench.Cancel{Share: 0.5, Deltas: 3}},
 		{Arrivals: arrivals.Poisson{Rate: 200, Seed: 1}},
+		{Duration: 50 * time.Millisecond, Classes: []llmbench.Class{{Name: "chat", Concurrency: 3}, {Name: "rag", Arrivals: arrivals.Poisson{Rate: 200, Seed: 1}, SLO: sample.SLO{E2E: time.Second}}}},
 	} {
+		var requests []llmbench.Request
 		for i := range 12 {
-			l.Requests = append(l.Requests, llmbench.Request{Prompt: "a b c", MaxTokens: 1 + 3*i, FixedOutput: true, PromptTokens: 7})
+			requests = append(requests, llmbench.Request{Prompt: "a b c", MaxTokens: 1 + 3*i, FixedOutput: true, PromptTokens: 7})
 		}
-		l.Requests[3].Then = []llmbench.Turn{{Prompt: "d", MaxTokens: 5}}
+		requests[3].Then = []llmbench.Turn{{Prompt: "d", MaxTokens: 5}}
+		if len(l.Classes) == 0 {
+			l.Requests = requests
+		}
+		for i := range l.Classes {
+			l.Classes[i].Requests = requests
+		}
 		l.SLO = sample.SLO{E2E: time.Second}
 		var samples []sample.Sample
 		var passes int
@@ -66,6 +75,10 @@ func TestRoundTrip(t *testing.T) {
 		if l.Arrivals != nil {
 			assert.DeepEqual(t, run.Head.Arrivals, &records.Arrivals{Process: "poisson", Parameters: map[string]string{"rate": "200", "seed": "1"}})
 		}
+		for i, c := range run.Head.Classes {
+			assert.Equal(t, c.String(), []string{"chat: 3 users", "rag: poisson rate=200 seed=1, SLO e2e=1s"}[i])
+		}
+		assert.Equal(t, len(run.Head.Classes), len(l.Classes))
 		i := 0
 		for q := range run.All() {
 			s := samples[i]
@@ -94,7 +107,7 @@ func TestRoundTrip(t *testing.T) {
 		// The records give the same values that the benchmark reported.
 		figures := run.Figures()
 		for unit, v := range result.Extra {
-			if u, _ := sample.Find(sample.Units, unit); u.Withheld != "" || unit == "ns/op" || unit == "client-err-%" {
+			if u, _ := sample.Find(sample.Units, unit); u.Withheld != "" || strings.HasPrefix(unit, "chat-") || strings.HasPrefix(unit, "rag-") || unit == "ns/op" || unit == "client-err-%" {
 				continue // the records do not say that figures were withheld, as on a busy machine
 			}
 			if got, ok := figures.Metrics[unit]; !ok || got != v {

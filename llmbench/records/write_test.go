@@ -33,7 +33,7 @@ func written(t *testing.T, samples []sample.Sample, end End) []string {
 // TestWrite checks the exact lines of the format.
 func TestWrite(t *testing.T) {
 	full := sample.Sample{
-		ID: `a"b`, Model: "m", InFlight: 2, Unread: "delta.x", UnreadLast: true, EventLags: sample.EventLags{LastEvent: 6}, TextTokens: 4, Inputs: 2, Dimensions: 8, Pass: 1, Request: 3, Turn: 2, Epoch: time.Unix(1, 7), Due: 10, Granted: 11, Admitted: 12, Start: 13, SentBy: 14, Scheduled: true, Connect: 14, Resent: 1, ResentUnread: true,
+		ID: `a"b`, Model: "m", Class: "chat", InFlight: 2, Unread: "delta.x", UnreadLast: true, EventLags: sample.EventLags{LastEvent: 6}, TextTokens: 4, Inputs: 2, Dimensions: 8, Pass: 1, Request: 3, Turn: 2, Epoch: time.Unix(1, 7), Due: 10, Granted: 11, Admitted: 12, Start: 13, SentBy: 14, Scheduled: true, Connect: 14, Resent: 1, ResentUnread: true,
 		Wrote: 15, FirstByte: 16, Clock: sample.KernelClock, Lags: []time.Duration{1, 2, 3}, Merged: []sample.Merged{{Delta: 1, Deltas: 2, Since: 21}}, FirstByteLag: 4, EndLag: 5, Streamed: true, Events: 6, Cut: 1,
 		Choices: sample.Choices{Before: 1, Amid: 2, After: 3, First: 17, Last: 40}, LastEvent: 41, Done: 42, UsageAlone: true,
 		Deltas: 3, First: 20, Last: 40, Gaps: []time.Duration{5, 15}, DeltaTokens: []int32{1, 0, 5}, Outputs: 2, FirstOutput: 25, End: 43,
@@ -52,7 +52,7 @@ func TestWrite(t *testing.T) {
 	queued := sample.Sample{ID: "d", Epoch: time.Unix(1, 0), Outcome: sample.OK, TokenSource: sample.FromNothing, Server: sample.ServerTimings{Queue: 3e6, PromptTokens: 5}}
 	got := written(t, []sample.Sample{full, failed, queued}, End{Outcome: EndedFailed, Why: "x"})
 	assert.DeepEqual(t, got, []string{
-		`{"id":"a\"b","pass":1,"request":3,"turn":2,"model":"m","due_ns":10,"epoch_unix_ns":1000000007,"granted_ns":11,"start_ns":13,"admitted_ns":12,"sent_by_ns":14,"connect_ns":14,"resent":1,"resent_unread":true,` +
+		`{"id":"a\"b","pass":1,"request":3,"turn":2,"model":"m","class":"chat","scheduled":true,"due_ns":10,"epoch_unix_ns":1000000007,"granted_ns":11,"start_ns":13,"admitted_ns":12,"sent_by_ns":14,"connect_ns":14,"resent":1,"resent_unread":true,` +
 			`"wrote_ns":15,"first_byte_ns":16,"first_ns":20,"last_ns":40,"end_ns":43,"in_flight":2,"gaps_ns":[5,15],"delta_tokens":[1,0,5],"events":6,"outputs":2,"first_output_ns":25,"cut":1,"unread":"delta.x","unread_last":true,` +
 			`"choices":{"before":1,"amid":2,"after":3,"first_ns":17,"last_ns":40},"last_event_ns":41,"done_ns":42,"clock":"kernel","read_lags_ns":[1,2,3],"merged":[[1,2,21]],` +
 			`"first_byte_lag_ns":4,"end_lag_ns":5,"max_tokens":9,"fixed_output":true,"prompt_tokens":8,"cached_tokens":7,"output_tokens":6,"reasoning_tokens":2,"usage_alone":true,"token_source":"usage",` +
@@ -78,7 +78,7 @@ func TestWrite(t *testing.T) {
 	want.ID, want.Request, want.Epoch, want.Wrote, want.FirstByte, want.FirstByteLag, want.EndLag = "", 0, time.Time{}, 0, 0, 0, 0
 	want.Events, want.Choices, want.LastEvent, want.Done, want.UsageAlone = 0, sample.Choices{}, 0, 0, false
 	// A Request does not keep these, or keeps them in another form.
-	want.Model, want.InFlight, want.Unread, want.UnreadLast, want.EventLags, want.TextTokens, want.Inputs, want.Dimensions = "", 0, "", false, sample.EventLags{}, 0, 0, 0
+	want.Model, want.Class, want.InFlight, want.Unread, want.UnreadLast, want.EventLags, want.TextTokens, want.Inputs, want.Dimensions = "", "", 0, "", false, sample.EventLags{}, 0, 0, 0
 	want.ErrorStatus, want.Header, want.TraceID, want.UnknownFinish = 0, nil, "", false
 	want.Server, want.Status, want.RetryAfter, want.Finish, want.Answer, want.Scheduled = sample.ServerTimings{}, 0, 0, "", nil, false
 	assert.DeepEqual(t, s, want)

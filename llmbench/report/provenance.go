@@ -54,7 +54,9 @@ func (r *Report) provenance(d *Data) {
 		} else if h.Duration > 0 {
 			load += fmt.Sprintf(", for %v", h.Duration)
 		}
-		if h.Concurrency == 0 {
+		if len(h.Classes) > 0 {
+			load = fmt.Sprintf("classes %s, for %v", h.Load(), h.Duration)
+		} else if h.Concurrency == 0 {
 			load = "open loop"
 			if h.Arrivals != nil {
 				load += ", " + h.Arrivals.String()

@@ -16,6 +16,8 @@ type Sample struct {
 	Turn    int // number of the turn in its session, from 0
 	// Model is the model that the request named instead of the target's, or "".
 	Model string
+	// Class is the class of the load to which the request belongs, or "" if the load has none.
+	Class string
 	// Epoch is the start of the pass on the wall clock, accurate to about a microsecond.
 	Epoch time.Time
 	// From is the instant at which the warm-up that is part of the pass was over, or 0 if the pass has none. See

@@ -21,11 +21,12 @@ import (
 const ms = time.Millisecond
 
 // staggered returns the stays of users, each of whom begins stagger after the one before and does not leave.
-func staggered(users int, stagger time.Duration) (all [][]arrivals.Stay) {
+func staggered(users int, stagger time.Duration) [][][]arrivals.Stay {
+	var all [][]arrivals.Stay
 	for k := range users {
 		all = append(all, []arrivals.Stay{{From: time.Duration(k) * max(0, stagger), To: math.MaxInt64}})
 	}
-	return all
+	return [][][]arrivals.Stay{all}
 }
 
 // stream returns a request that was sent at start, with a first delta after 200 ms and nine more
@@ -316,7 +317,7 @@ func TestUsersWithoutRequests(t *testing.T) {
 func TestUsersThatComeLater(t *testing.T) {
 	users := arrivals.Users{{For: 2 * time.Second, Rate: 0, To: 2, Ramp: arrivals.Linear}, {For: 10 * time.Second, Rate: 2}}
 	all := []sample.Sample{stream(0, time.Second), stream(1, 1380*ms), stream(2, 1760*ms), stream(3, 2*time.Second)}
-	r := report(Pass{Samples: sample.All(all...), Stays: [][]arrivals.Stay{users.Stays(0, ms), users.Stays(1, ms)}}, "req/s", "output-tok/s")
+	r := report(Pass{Samples: sample.All(all...), Stays: [][][]arrivals.Stay{{users.Stays(0, ms), users.Stays(1, ms)}}}, "req/s", "output-tok/s")
 	near(t, largest(r), 0)
 	assert.Equal(t, len(r.Distorted), 0)
 }
@@ -349,6 +350,30 @@ func TestLateWorkers(t *testing.T) {
 		r := report(Pass{Samples: sample.All(tt.samples...), Stays: staggered(tt.workers, -1)}, "req/s", "output-tok/s")
 		assert.Assert(t, math.Abs(largest(r)-tt.share) < 1e-9, "%s: %v, want %v", tt.name, largest(r), tt.share)
 		assert.Equal(t, len(r.Distorted) > 0, tt.share > 0, tt.name)
+	}
+}
+
+// TestClasses checks that each class of a load is compared with users of its own: a user who pauses has lost time although
+// another class has enough requests in flight, and a late request of an open loop has, too.
+func TestClasses(t *testing.T) {
+	pass := func(pause, late time.Duration) Pass {
+		var all []sample.Sample
+		add := func(request int, due, start, end time.Duration) {
+			all = append(all, sample.Sample{Request: request, Due: due, Start: start, Admitted: start, End: end, Scheduled: request%3 == 2, Outcome: sample.OK, Clock: sample.KernelClock, OutputTokens: 5, TokenSource: sample.FromUsage})
+		}
+		for i := range 10 {
+			at := time.Duration(i) * 100 * ms
+			add(3*i, at, at, at+100*ms-pause)
+			add(3*i+1, at, at, at+100*ms)
+			add(3*i+2, at, at+late, at+late+50*ms)
+		}
+		one := staggered(1, 0)[0]
+		return Pass{Samples: sample.All(all...), Stays: [][][]arrivals.Stay{one, one, nil}}
+	}
+	for _, tt := range []struct{ pause, late, lost time.Duration }{{0, 0, 0}, {20 * ms, 0, 180 * ms}, {0, 10 * ms, 10 * ms}, {20 * ms, 40 * ms, 180 * ms}} {
+		var e Estimate
+		e.Add(pass(tt.pause, tt.late))
+		assert.Equal(t, e.elapsed-e.ideal, tt.lost, "%+v", tt)
 	}
 }
 

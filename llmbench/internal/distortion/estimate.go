@@ -25,6 +25,7 @@ import (
 	"iter"
 	"math"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
@@ -36,7 +37,9 @@ import (
 // A Pass is what is known about the client during one pass, which is one run of the load.
 type Pass struct {
 	Samples iter.Seq[*sample.Sample]
-	Stays   [][]arrivals.Stay // when each user of a closed loop should be there; nil means an open loop
+	// Stays has, for each class of the load, when each user of its closed loop should be there; nil means an open loop. A
+	// load without classes is one class. The requests of a pass belong to the classes by turns.
+	Stays [][][]arrivals.Stay
 	// LateTurns has, for each session by the index of its request, by how much the client sent the turns
 	// after the first one late, summed over these turns. Nil means that no turn was late.
 	LateTurns map[int]time.Duration
@@ -70,8 +73,11 @@ func (e *Estimate) Add(p Pass) {
 		e.control.add(late)
 	}
 	user, kernel := 0, 0
-	var posts []post
-	var first, last, ideal time.Duration // ideal is for an open loop
+	loops := make([]loop, max(1, len(p.Stays)))
+	for i, stays := range p.Stays {
+		loops[i].stays = stays
+	}
+	var first, last time.Duration
 	var from, until time.Duration
 	n := 0
 	for s := range p.Samples {
@@ -92,13 +98,11 @@ func (e *Estimate) Add(p Pass) {
 			late += p.LateTurns[s.Request]
 		}
 		if n++; n == 1 {
-			first, last, ideal = s.Due, s.End, s.End-late
+			first, last = s.Due, s.End
 		}
-		first, last, ideal = min(first, s.Due), max(last, s.End), max(ideal, s.End-late)
+		first, last = min(first, s.Due), max(last, s.End)
 		from, until = s.From, s.Until
-		if p.Stays != nil {
-			posts = extend(posts, s)
-		}
+		loops[s.Request%len(loops)].add(s, s.Request/len(loops), late)
 	}
 	if p.ClockSet || user > 0 && max(kernel, p.Errors.Streams) < minStreams {
 		e.unchecked++
@@ -108,20 +112,51 @@ func (e *Estimate) Add(p Pass) {
 		until = last
 	}
 	e.counted += max(0, until-max(first, from))
-	if p.Stays != nil {
-		e.together = e.together || len(p.Stays) > 1
-		closed := closedLoop{stays: p.Stays, posts: posts}
-		lag := time.Duration(0)
-		if user > kernel {
-			lag = e.control.mean() // the ends of requests were read late, too
-		}
-		for request := range posts {
-			posts[request].end -= lag + p.LateTurns[request]
-		}
-		e.ideal += closed.elapsed(last - first)
-	} else {
-		e.ideal += ideal - first
+	lag := time.Duration(0)
+	if user > kernel {
+		lag = e.control.mean() // the ends of requests were read late, too
 	}
+	var lost []time.Duration // by class; all go on for about the same time
+	users := 0
+	for i, l := range loops {
+		late := func(k int) time.Duration { return lag + p.LateTurns[k*len(loops)+i] }
+		lost = append(lost, l.last-l.first-l.wouldTake(late))
+		users += len(l.stays)
+	}
+	e.together = e.together || users > 1
+	e.ideal += last - first - slices.Max(lost)
+}
+
+// A loop is what is known about the requests of a class, or of a pass without classes.
+type loop struct {
+	stays       [][]arrivals.Stay // nil for an open loop
+	posts       []post            // of a closed loop
+	first, last time.Duration     // the first t0 and the last end
+	ideal       time.Duration     // the last end of an open loop without the client's delays
+	known       bool              // there is a request
+}
+
+// add adds the k-th request of the loop, which was sent late.
+func (l *loop) add(s *sample.Sample, k int, late time.Duration) {
+	if !l.known {
+		l.known, l.first, l.last, l.ideal = true, s.Due, s.End, s.End-late
+	}
+	l.first, l.last, l.ideal = min(l.first, s.Due), max(l.last, s.End), max(l.ideal, s.End-late)
+	if l.stays != nil {
+		l.posts = extend(l.posts, s, k)
+	}
+}
+
+// wouldTake returns how long the requests would have taken without the client's delays. The function late returns how late the
+// end of a post is because of the client.
+func (l *loop) wouldTake(late func(k int) time.Duration) time.Duration {
+	if l.stays == nil {
+		return l.ideal - l.first
+	}
+	for k := range l.posts {
+		l.posts[k].end -= late(k)
+	}
+	return closedLoop{stays: l.stays, posts: l.posts}.elapsed(l.last - l.first)
 }
 
 // A post says when the first request of a post was sent and when the last one ended. A post is one task of
@@ -131,12 +166,12 @@ type post struct {
 	start, end time.Duration
 }
 
-// extend extends the post to which a sample belongs.
-func extend(posts []post, s *sample.Sample) []post {
-	for len(posts) <= s.Request {
+// extend extends the post with index k, to which a sample belongs.
+func extend(posts []post, s *sample.Sample, k int) []post {
+	for len(posts) <= k {
 		posts = append(posts, post{})
 	}
-	p := &posts[s.Request]
+	p := &posts[k]
 	if !p.known {
 		*p = post{true, s.Start, s.End}
 	}

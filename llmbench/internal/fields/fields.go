@@ -62,6 +62,7 @@ func Visit(s *sample.Sample, v Visitor) {
 	v.Int("request", &s.Request, Always)
 	v.Int("turn", &s.Turn, IfSet)
 	v.Word("model", &s.Model, IfSet)
+	v.Word("class", &s.Class, IfSet)
 	visitSend(s, v)
 	visitAnswer(s, v)
 	visitClock(s, v)
@@ -75,7 +76,7 @@ func visitSend(s *sample.Sample, v Visitor) {
 	if s.Deltas > 0 {
 		text = Always
 	}
-	v.Flag("", &s.Scheduled, Never)
+	v.Flag("scheduled", &s.Scheduled, given(s.Class != "" && s.Scheduled)) // otherwise the head tells
 	v.Duration("due_ns", &s.Due, Always)
 	v.Wall("epoch_unix_ns", &s.Epoch, Always)
 	v.Duration("", &s.From, Never)

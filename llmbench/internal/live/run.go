@@ -3,7 +3,6 @@ package live
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -96,7 +95,7 @@ func (t *tracker) read(most int64) (replaced bool) {
 		return false
 	}
 	if h := t.follower.Head(); h != nil && t.run.Benchmark == "" {
-		t.run.Benchmark, t.run.Model, t.run.Start, t.run.Load = cmp.Or(h.Benchmark, t.run.File), h.Model, h.Start, load(h)
+		t.run.Benchmark, t.run.Model, t.run.Start, t.run.Load = cmp.Or(h.Benchmark, t.run.File), h.Model, h.Start, h.Load()
 	}
 	if end := t.follower.End(); end != nil {
 		t.run.State, t.run.Why, t.run.InFlight = StateEnded, end.Why, 0
@@ -109,19 +108,6 @@ func (t *tracker) read(most int64) (replaced bool) {
 	}
 	t.figures()
 	return false
-}
-
-// load returns a short description of the load.
-func load(h *records.Head) string {
-	switch {
-	case h.Users != "":
-		return "users " + h.Users
-	case h.Concurrency > 0:
-		return fmt.Sprintf("concurrency %d", h.Concurrency)
-	case h.Arrivals != nil:
-		return h.Arrivals.String()
-	}
-	return "open loop"
 }
 
 // add adds a finished request to the run.

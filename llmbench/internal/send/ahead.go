@@ -1,6 +1,7 @@
 package send
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -17,26 +18,25 @@ const (
 )
 
 // connectionsAhead returns for how many requests at the same time connections are opened before the pass. The
-// argument longest is the duration of the longest post so far, in the warm-up or in earlier passes. The number is:
+// argument longest is the duration of the longest post so far, in the warm-up or in earlier passes. The number is, summed
+// over the classes:
 //
 //   - for a closed loop, one for each worker
 //   - for an open loop with MaxInFlight, MaxInFlight
 //   - for other open loops, the maximum number of requests in flight according to the schedule, if
 //     each request takes twice as long as the longest so far; but at most maxAhead
-func (p *Pass) connectionsAhead(longest time.Duration) int {
-	switch {
-	case p.Due == nil:
-		return min(len(p.Stays), p.Posts.N)
-	case p.MaxInFlight > 0:
-		return min(p.MaxInFlight, p.Posts.N)
-	case longest == 0:
-		longest = assumedLongest
+func (p *Pass) connectionsAhead(longest time.Duration) (n int) {
+	for _, c := range p.Classes {
+		switch {
+		case c.Due == nil:
+			n += min(len(c.Stays), c.Posts.N)
+		case c.MaxInFlight > 0:
+			n += min(c.MaxInFlight, c.Posts.N)
+		default:
+			n += min(maxAhead, mostDue(c.Due, 2*cmp.Or(longest, assumedLongest)))
+		}
 	}
-	due := make([]time.Duration, p.Posts.N) // due instants of this process's posts
-	for k := range due {
-		due[k] = p.Due[p.Posts.Index(k)]
-	}
-	return min(maxAhead, mostDue(due, 2*longest))
+	return n
 }
 
 // mostDue returns the largest number of instants in due that are within any period of the given length. The
@@ -55,7 +55,7 @@ func mostDue(due []time.Duration, length time.Duration) (most int) {
 // openAhead opens connections until n requests can be sent at the same time. If the limits of the process do not
 // allow that many connections, it returns an error. But if n is only an estimate, it opens fewer instead.
 func (c *Client) openAhead(ctx context.Context, p *Pass, n int) error {
-	if len(p.Stays) > 0 || p.MaxInFlight > 0 {
+	if p.most() > 0 {
 		c.pool.CloseUnusable()
 		if err := c.checkLimits(n); err != nil {
 			return fmt.Errorf("load: %w", err)

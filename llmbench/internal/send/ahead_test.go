@@ -27,7 +27,7 @@ func TestConnectionsAhead(t *testing.T) {
 		{[]time.Duration{0, 3 * second}, 0, 1},
 		{make([]time.Duration, 5000), second, maxAhead},
 	} {
-		p := &Pass{Due: tt.due, Posts: Posts{N: len(tt.due), Index: func(k int) int { return k }}}
+		p := &Pass{Classes: []Class{{Due: tt.due, Posts: Posts{N: len(tt.due)}}}}
 		assert.Equal(t, p.connectionsAhead(tt.longest), tt.want, "%v, %v", tt.due, tt.longest)
 	}
 }

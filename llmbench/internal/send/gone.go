@@ -20,26 +20,26 @@ const (
 // watch ends the pass if its server is gone, until stop is called. A server that ends by SIGTERM closes its port, but
 // may keep a stream open, without a byte, as long as the client waits. Without the watch, both would wait until the
 // timeout of the request.
-func (lp *loop) watch(ctx context.Context) (stop func()) {
+func (ps *passage) watch(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		pause, refused := quietTime, 0
 		for Sleep(ctx, pause) == nil {
-			quiet := lp.clock.Now() - lp.heard()
+			quiet := ps.clock.Now() - ps.heard()
 			if quiet < quietTime {
 				pause, refused = quietTime-quiet, 0
 				continue
 			}
-			if pause = quietTime; lp.client.pool.Refuses(ctx) {
+			if pause = quietTime; ps.client.pool.Refuses(ctx) {
 				pause = lookPause
 				refused++
 			} else {
 				refused = 0
 			}
-			if why := lp.hopeless(quiet, refused >= looks); why != nil {
-				lp.giveUp(why)
+			if why := ps.hopeless(quiet, refused >= looks); why != nil {
+				ps.giveUp(why)
 				return
 			}
 		}
@@ -48,10 +48,10 @@ func (lp *loop) watch(ctx context.Context) (stop func()) {
 }
 
 // heard returns the last instant at which a part of an answer came, or 0.
-func (lp *loop) heard() (last time.Duration) {
-	lp.mu.Lock()
-	defer lp.mu.Unlock()
-	for _, w := range lp.workers {
+func (ps *passage) heard() (last time.Duration) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, w := range ps.workers {
 		last = max(last, time.Duration(w.in.heard.Load()))
 	}
 	return last
@@ -59,12 +59,12 @@ func (lp *loop) heard() (last time.Duration) {
 
 // hopeless returns why the pass should end, or nil. The server has sent nothing for the time quiet. The argument gone says
 // that nothing listens at its address.
-func (lp *loop) hopeless(quiet time.Duration, gone bool) error {
-	most, failed := lp.mostFailed(), int(lp.recorder.failed.Load())
+func (ps *passage) hopeless(quiet time.Duration, gone bool) error {
+	most, failed := ps.mostFailed(), int(ps.recorder.failed.Load())
 	quiet = quiet.Round(time.Second)
 	switch {
-	case gone && (most < 0 || failed+lp.flight.Now() > most):
-		return fmt.Errorf("the server is gone: nothing listens at %s, and no answer had a byte for %v", lp.client.server.At.Where(), quiet)
+	case gone && (most < 0 || failed+ps.flight.Now() > most):
+		return fmt.Errorf("the server is gone: nothing listens at %s, and no answer had a byte for %v", ps.client.server.At.Where(), quiet)
 	case most >= 0 && failed > most && quiet >= silentTime:
 		return fmt.Errorf("given up: %d requests had failed, which is more than are tolerated, and no answer had a byte for %v", failed, quiet)
 	}

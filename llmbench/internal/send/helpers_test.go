@@ -72,12 +72,12 @@ func passOf(o Options, workers int, all *[]sample.Sample, posts ...Post) *Pass {
 		posts[i].Request = i
 	}
 	return &Pass{
-		Options: o, Stays: staying(workers), With: solo{}, MostFailed: -1,
-		Posts: Posts{
-			N: len(posts), Ahead: len(posts), Index: func(k int) int { return k },
+		Options: o, With: solo{}, MostFailed: -1,
+		Classes: []Class{{Stays: staying(workers), Posts: Posts{
+			N: len(posts), Ahead: len(posts),
 			Build:  func(k int) Post { return posts[k] },
 			Unsent: func(k int) Post { return Post{Request: k, Turns: posts[k].Turns} },
-		},
+		}}},
 		Keep: func(s *sample.Sample, _ bool) error { *all = append(*all, *s); return nil },
 	}
 }

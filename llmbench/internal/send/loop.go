@@ -13,18 +13,30 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/wake"
 )
 
-// A loop sends the posts of one pass.
-type loop struct {
+// A passage is a pass that is made: what its loops have in common.
+type passage struct {
 	client   *Client
 	number   int64 // number of the pass among the client's passes, from 1
 	pass     *Pass
-	posts    <-chan *Post
+	loops    []*loop // of the classes
 	clock    conn.Clock
 	flight   audit.Flight
 	recorder *recorder
 	giveUp   context.CancelCauseFunc // ends the pass with an error
 	exited   atomic.Bool             // see guard
-	enough   func()                  // ends the building of posts of a loop for a time
+
+	mu      sync.Mutex
+	longest time.Duration // guarded by mu; the longest post whose requests all succeeded
+	late    time.Duration // guarded by mu; see Result.Late
+	workers []*Worker     // guarded by mu; all workers
+}
+
+// A loop sends the posts of one class.
+type loop struct {
+	*passage
+	class  *Class
+	posts  <-chan *Post
+	enough func() // ends the building of posts of a closed loop for a time
 
 	drawing sync.Mutex    // held while a worker of a closed loop draws a post
 	over    bool          // guarded by drawing; no more posts are drawn
@@ -33,17 +45,22 @@ type loop struct {
 
 	undrawn error // why posts could not be drawn; written before posts is closed
 
-	mu      sync.Mutex
-	longest time.Duration // guarded by mu; the longest post whose requests all succeeded
-	late    time.Duration // guarded by mu; see Result.Late
-	free    []*Worker     // guarded by mu; workers of an open loop that have no request
-	workers []*Worker     // guarded by mu; all workers
+	free []*Worker // guarded by mu; workers of an open loop that have no request
+}
+
+// run sends all posts.
+func (lp *loop) run(ctx context.Context) {
+	if lp.class.Due != nil {
+		lp.open(ctx)
+	} else {
+		lp.closed(ctx)
+	}
 }
 
 // closed runs a closed loop: it keeps as many requests in flight as there are users at the time.
 func (lp *loop) closed(ctx context.Context) {
 	var wg sync.WaitGroup
-	for _, stays := range lp.pass.Stays[:min(len(lp.pass.Stays), lp.pass.Posts.N)] {
+	for _, stays := range lp.class.Stays[:min(len(lp.class.Stays), lp.class.Posts.N)] {
 		wg.Go(func() {
 			lp.mu.Lock()
 			w := lp.newWorker()
@@ -168,7 +185,7 @@ const hopelessly = 100
 // failing returns a text that says why a loop for a time should end early, or "": more requests have failed, or were shed,
 // than are tolerated, and so many in a row that the others would fail, too. They may fail at once, and would be many.
 func (lp *loop) failing() string {
-	many := max(hopelessly, 10*len(lp.pass.Stays))
+	many := max(hopelessly, 10*lp.pass.users())
 	row, lost := int(lp.recorder.row.Load()), int(lp.recorder.lost.Load())
 	switch failed, shed := int(lp.recorder.failed.Load()), int(lp.recorder.shed.Load()); {
 	case row >= many && (lp.pass.MostFailed < 0 || failed > lp.mostFailed()):
@@ -181,18 +198,18 @@ func (lp *loop) failing() string {
 
 // mostFailed returns the number of failed requests that are tolerated, or -1 if all are and the pass goes on until its
 // server is gone.
-func (lp *loop) mostFailed() int {
-	if lp.pass.For == 0 || lp.pass.MostFailed < 0 {
-		return lp.pass.MostFailed
+func (ps *passage) mostFailed() int {
+	if ps.pass.For == 0 || ps.pass.MostFailed < 0 {
+		return ps.pass.MostFailed
 	}
-	return int(lp.pass.MaxFail * float64(lp.flight.Sent()))
+	return int(ps.pass.MaxFail * float64(ps.flight.Sent()))
 }
 
 // beganLate records by how much the pass or a worker began late.
-func (lp *loop) beganLate(by time.Duration) {
-	lp.mu.Lock()
-	defer lp.mu.Unlock()
-	lp.late = max(lp.late, by)
+func (ps *passage) beganLate(by time.Duration) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.late = max(ps.late, by)
 }
 
 // errExited is the error of a pass in which a goroutine has exited.
@@ -200,12 +217,12 @@ var errExited = errors.New("a request ended its goroutine with runtime.Goexit, a
 
 // guard calls f, which builds posts or sends them with a worker. If f calls runtime.Goexit, the pass cannot
 // continue, because samples and places are lost. guard then ends the pass with errExited.
-func (lp *loop) guard(f func()) {
+func (ps *passage) guard(f func()) {
 	returned := false
 	defer func() {
 		if !returned {
-			lp.exited.Store(true)
-			lp.giveUp(errExited)
+			ps.exited.Store(true)
+			ps.giveUp(errExited)
 		}
 	}()
 	f()
@@ -231,21 +248,22 @@ func (lp *loop) work(ctx context.Context, w *Worker, leaves time.Duration) {
 // open runs an open loop: it sends each request when it is due. The due instants are absolute, so a late
 // request does not make other requests late, unless MaxInFlight holds them back.
 func (lp *loop) open(ctx context.Context) {
-	due := lp.pass.Due
+	due := lp.class.Due
 	var wg sync.WaitGroup
 	waker := wake.New()
 	defer waker.Close()
 	// places has an element for each request that may be sent, if MaxInFlight limits the number of requests
 	// in flight. The element is the instant since which the place has been free.
 	var places chan time.Duration
-	if lp.pass.MaxInFlight > 0 {
-		places = make(chan time.Duration, min(lp.pass.MaxInFlight, lp.pass.Posts.N))
+	if lp.class.MaxInFlight > 0 {
+		places = make(chan time.Duration, min(lp.class.MaxInFlight, lp.class.Posts.N))
 		for range cap(places) {
 			places <- 0
 		}
 	}
+	i := -1 // index of the post
 	for p := range lp.posts {
-		i := p.Request
+		i++
 		waker.Until(ctx, lp.clock.Start().Add(due[i]))
 		granted := time.Duration(0)
 		if places != nil {
@@ -258,10 +276,11 @@ func (lp *loop) open(ctx context.Context) {
 			lp.skip(ctx, p, min(due[i], lp.clock.Now()))
 			continue
 		}
+		at := schedule{set: true, due: due[i], granted: granted}
 		w := lp.takeWorker()
 		wg.Go(func() {
 			lp.guard(func() {
-				took, end := w.sendTurns(ctx, p, schedule{set: true, due: due[i], granted: granted})
+				took, end := w.sendTurns(ctx, p, at)
 				lp.returnWorker(w, took)
 				if places != nil {
 					places <- min(end, lp.clock.Now())
@@ -285,10 +304,10 @@ func (lp *loop) takeWorker() *Worker {
 }
 
 // newWorker returns a new worker of the pass. The caller must hold lp.mu.
-func (lp *loop) newWorker() *Worker {
-	w := NewWorker(lp.client, &lp.pass.Options, lp.clock, &lp.flight)
-	w.recorder, w.pass = lp.recorder, lp.number
-	lp.workers = append(lp.workers, w)
+func (ps *passage) newWorker() *Worker {
+	w := NewWorker(ps.client, &ps.pass.Options, ps.clock, &ps.flight)
+	w.recorder, w.pass = ps.recorder, ps.number
+	ps.workers = append(ps.workers, w)
 	return w
 }
 
@@ -305,7 +324,7 @@ func (lp *loop) returnWorker(w *Worker, took time.Duration) {
 func (lp *loop) skip(ctx context.Context, p *Post, at time.Duration) {
 	for i := range p.Samples() {
 		s := unsent(&lp.pass.Options, lp.clock, at, context.Cause(ctx))
-		s.Request, s.Turn, s.Model, s.Scheduled = p.Request, i, p.Model, lp.pass.Due != nil && i == 0
+		s.Request, s.Turn, s.Model, s.Scheduled = p.Request, i, p.Model, lp.class.Due != nil && i == 0
 		lp.recorder.add(&s, nil)
 	}
 }

@@ -13,35 +13,61 @@ import (
 // processes make the pass together, it describes the part of this process.
 type Pass struct {
 	Options
-	Number int // number of the pass, for its samples
-	Shard  int // number of this process, for its samples
-	Posts  Posts
+	Number int           // number of the pass, for its samples
+	Shard  int           // number of this process, for its samples
 	Limit  time.Duration // maximum duration of the pass; 0 means no limit
+	// Classes are what the pass sends, all at the same time. Request i of the pass belongs to class i mod n of n classes.
+	Classes []Class
 	// If more requests than MostFailed fail, the pass is void. Only such a pass ends early because its server is gone;
 	// -1 means that it ends whatever has failed.
 	MostFailed int
 
-	// For, if not 0, is for how long a closed loop sends posts, from the start of the pass. Posts that are not sent by
+	// For, if not 0, is for how long the closed loops send posts, from the start of the pass. Posts that are not sent by
 	// then have no samples. Before From the pass is a warm-up: From is only passed on to the samples. MaxFail is the share
 	// of failed requests that are tolerated: it takes the place of MostFailed, unless that is -1, because it is not known
-	// before how many requests there will be. The loop ends early, too, if more have failed and if the last ones all have;
+	// before how many requests there will be. Closed loops end early, too, if more have failed and if the last ones all have;
 	// see failing. MaxShed is the tolerated share of shed requests; if it is 0, they count as failed.
 	From, For        time.Duration
 	MaxFail, MaxShed float64
-
-	// Stays has, for each worker of a closed loop, when its user is there, in order. For an open loop, it is nil.
-	Stays [][]arrivals.Stay
-
-	// In an open loop, Due has the due instant of each request of the pass, by the index of the request.
-	// MaxInFlight is the maximum number of posts in flight; 0 means no limit.
-	Due         []time.Duration
-	MaxInFlight int
 
 	With   Others
 	Beside Beside // runs during the pass if the kernel provides no timestamps; nil means nothing
 	// Keep stores a sample. Only one goroutine calls it. The argument idle says that no other sample is
 	// waiting. If Keep returns an error, the pass ends.
 	Keep func(s *sample.Sample, idle bool) error
+}
+
+// A Class is a part of a pass with posts and a loop of its own.
+type Class struct {
+	Name  string // for the samples; "" if the pass has only one class
+	Posts Posts
+
+	// Stays has, for each worker of a closed loop, when its user is there, in order. For an open loop, it is nil.
+	Stays [][]arrivals.Stay
+
+	// In an open loop, Due has the due instant of each post. MaxInFlight is the maximum number of posts in flight; 0 means no
+	// limit.
+	Due         []time.Duration
+	MaxInFlight int
+}
+
+// most returns the maximum number of posts in flight; 0 means no limit.
+func (p *Pass) most() (n int) {
+	for _, c := range p.Classes {
+		if c.Due != nil && c.MaxInFlight == 0 {
+			return 0
+		}
+		n += len(c.Stays) + c.MaxInFlight
+	}
+	return n
+}
+
+// users returns the number of workers of all closed loops.
+func (p *Pass) users() (n int) {
+	for _, c := range p.Classes {
+		n += len(c.Stays)
+	}
+	return n
 }
 
 // Others stands for the other processes that make the pass, if there are any.

@@ -21,7 +21,7 @@ type Post struct {
 	Turn         int            // number of the turn in its session, from 0
 	Model        string         // name of the model, if it is not the target's; else ""
 	Header       http.Header    // further fields of the request; names are in canonical form
-	Secrets      redact.Secrets // credentials in Header
+	Secrets      redact.Secrets // credentials in Header and Body; zero if there are none
 	Leave        Leave
 	Check        func(Answer) error // may be nil
 
@@ -62,7 +62,6 @@ func (l Leave) inTurn(turn int) Leave {
 type Posts struct {
 	N      int              // number of posts
 	Ahead  int              // maximum number of posts that wait to be sent, at most N
-	Index  func(k int) int  // index in the pass of the k-th post's request
 	Build  func(k int) Post // builds the k-th post
 	Unsent func(k int) Post // like Build, but without a body, for a post that is not sent
 	// More, if not nil, adds posts after the first N, and returns how many there are then. The same number as before

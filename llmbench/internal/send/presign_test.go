@@ -54,7 +54,8 @@ func TestPresign(t *testing.T) {
 				var all []sample.Sample
 				p := passOf(*w.options, 1, &all, same(post, len(tt.sent))...)
 				if tt.due != nil {
-					p.Stays, p.Due, p.MaxInFlight = nil, tt.due, tt.maxInFlight
+					c := &p.Classes[0]
+					c.Stays, c.Due, c.MaxInFlight = nil, tt.due, tt.maxInFlight
 				}
 				p.With = startAt{at: &began}
 				_, _, err := w.client.Pass(t.Context(), p)

@@ -64,6 +64,7 @@ func newRecorder(p *Pass, clock conn.Clock, secrets redact.Secrets, giveUp conte
 // answer, or nil. If too many samples are waiting, add waits, and returns for how long.
 func (r *recorder) add(s *sample.Sample, check func(Answer) error) (waited time.Duration) {
 	s.Shard, s.From, s.Until = r.pass.Shard, r.pass.From, r.pass.For
+	s.Class = r.pass.Classes[s.Request%len(r.pass.Classes)].Name
 	switch {
 	case r.pass.fails(s):
 		r.failed.Add(1)

@@ -33,7 +33,7 @@ func (slow) Count(string) int {
 // waiting requests of this process.
 func TestTakeIsNoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{pass: &Pass{}, clock: conn.NewClock(conn.WallClock), ended: make(chan Finished)}
+		r := &recorder{pass: &Pass{Classes: make([]Class, 1)}, clock: conn.NewClock(conn.WallClock), ended: make(chan Finished)}
 		for _, hand := range []func(*sample.Sample){r.take, func(s *sample.Sample) { r.add(s, nil) }} {
 			go hand(new(sample.Sample))
 			time.Sleep(ms)
@@ -54,9 +54,10 @@ func TestSlowRecorder(t *testing.T) {
 				var all []sample.Sample
 				c, p := fast(t, Options{Stream: true, Tokenizer: slow{}}, 1, n, &all)
 				if open {
-					p.Stays, p.MaxInFlight, p.Due = nil, 1, make([]time.Duration, n)
-					for i := range p.Due {
-						p.Due[i] = time.Duration(i) * time.Microsecond
+					c := &p.Classes[0]
+					c.Stays, c.MaxInFlight, c.Due = nil, 1, make([]time.Duration, n)
+					for i := range c.Due {
+						c.Due[i] = time.Duration(i) * time.Microsecond
 					}
 				}
 				r, _, err := c.Pass(t.Context(), p)
@@ -83,8 +84,8 @@ func TestLateTurns(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var all []sample.Sample
 			c, p := fast(t, Options{Stream: true, Tokenizer: slow{}}, 1, waiting, &all)
-			first := p.Posts.Build
-			p.Posts.Build = func(k int) Post {
+			first := p.Classes[0].Posts.Build
+			p.Classes[0].Posts.Build = func(k int) Post {
 				one := first(k)
 				one.Turns = []Turn{{Think: think}}
 				one.Next = func([]string) (Post, error) { return first(k), nil }

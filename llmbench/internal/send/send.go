@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/conn"
@@ -30,12 +31,10 @@ func (c *Client) Pass(ctx context.Context, p *Pass) (r Result, began bool, err e
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 
-	lp := &loop{client: c, number: c.passes.Add(1), pass: p, giveUp: giveUp, ended: make(chan struct{})}
-	posts := c.presigned(p)
-	drawing, enough := context.WithCancel(ctx)
-	defer enough()
-	lp.enough = enough
-	lp.posts = posts.feed(drawing, p.For == 0, lp.guard, lp.failDraw)
+	ps := &passage{client: c, number: c.passes.Add(1), pass: p, giveUp: giveUp}
+	for i := range p.Classes {
+		defer ps.addLoop(ctx, &p.Classes[i])()
+	}
 	beside := p.Beside
 	if beside == nil || c.pool.Stamped(ctx) {
 		beside = nothing{}
@@ -44,51 +43,68 @@ func (c *Client) Pass(ctx context.Context, p *Pass) (r Result, began bool, err e
 	start, err := p.With.Start()
 	if err != nil {
 		giveUp(err)
-		lp.drain()
+		for _, lp := range ps.loops {
+			lp.drain()
+		}
 		return r, false, err
 	}
 	beside.Begin(ctx, ahead, start)
 	before := strain.Read()
-	lp.clock = conn.NewClockAt(start, c.wall)
-	lp.beganLate(lp.clock.Now())
-	lp.recorder = newRecorder(p, lp.clock, c.server.Secrets, giveUp)
+	ps.clock = conn.NewClockAt(start, c.wall)
+	ps.beganLate(ps.clock.Now())
+	ps.recorder = newRecorder(p, ps.clock, c.server.Secrets, giveUp)
 	others := p.With.Collect(func(s *sample.Sample) {
 		c.ended.Add(1)
-		lp.recorder.take(s)
+		ps.recorder.take(s)
 	})
-	unwatch := lp.watch(ctx)
-	if p.Due != nil {
-		lp.open(ctx)
-	} else {
-		lp.closed(ctx)
+	unwatch := ps.watch(ctx)
+	var wg sync.WaitGroup
+	for _, lp := range ps.loops {
+		wg.Go(func() { lp.run(ctx) })
 	}
+	wg.Wait()
 	unwatch()
 	beside.End()
 	r.Strain = strain.Read().Since(before)
-	r.ClockChange = lp.clock.WallChange()
-	r.Late, r.Stopped = lp.late, lp.stopped
+	r.ClockChange = ps.clock.WallChange()
+	r.Late = ps.late
+	for _, lp := range ps.loops {
+		r.Stopped = cmp.Or(r.Stopped, lp.stopped)
+	}
 	lost := others()
-	err = lp.recorder.close()
-	r.RecorderWait, r.LateTurns = time.Duration(lp.recorder.waited.Load()), lp.recorder.late
-	c.longest = max(c.longest, lp.longest)
+	err = ps.recorder.close()
+	r.RecorderWait, r.LateTurns = time.Duration(ps.recorder.waited.Load()), ps.recorder.late
+	c.longest = max(c.longest, ps.longest)
 	if err == nil {
-		err = lp.check()
+		err = ps.check()
 	}
 	return r, true, cmp.Or(lost, err)
 }
 
+// addLoop adds the loop of a class, and begins to build its posts. The caller must call enough at the end of the pass.
+func (ps *passage) addLoop(ctx context.Context, of *Class) (enough func()) {
+	lp := &loop{passage: ps, class: of, ended: make(chan struct{})}
+	ctx, lp.enough = context.WithCancel(ctx)
+	posts := ps.client.presigned(of)
+	lp.posts = posts.feed(ctx, ps.pass.For == 0 || of.Due != nil, lp.guard, lp.failDraw)
+	ps.loops = append(ps.loops, lp)
+	return lp.enough
+}
+
 // check returns an error if the pass is not valid although all its samples were kept.
-func (lp *loop) check() error {
-	if lp.exited.Load() {
+func (ps *passage) check() error {
+	if ps.exited.Load() {
 		return errExited
 	}
-	if lp.undrawn != nil {
-		return lp.undrawn
+	for _, lp := range ps.loops {
+		if lp.undrawn != nil {
+			return lp.undrawn
+		}
 	}
-	if err := lp.recorder.audit.Check(&lp.flight, len(lp.pass.Stays)+lp.pass.MaxInFlight); err != nil {
+	if err := ps.recorder.audit.Check(&ps.flight, ps.pass.most()); err != nil {
 		return fmt.Errorf("the pass contradicts itself: %w", err)
 	}
-	if n := lp.client.pool.Strays(min(lp.longest, strayTime)); n > 0 {
+	if n := ps.client.pool.Strays(min(ps.longest, strayTime)); n > 0 {
 		return fmt.Errorf("the server sent answers that no request asked for, on %d connections: they may have been taken for the answers to later requests", n)
 	}
 	return nil

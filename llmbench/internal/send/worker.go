@@ -90,7 +90,7 @@ type attempt struct {
 func (a *attempt) begin(ctx context.Context, p *Post, l Leave, due time.Duration, scheduled bool) {
 	s, w := a.sample, a.Worker
 	a.checked = p.Check != nil
-	a.secrets, a.hasSecrets = p.Secrets, len(p.Header) > 0
+	a.secrets, a.hasSecrets = p.Secrets, p.Secrets != redact.Secrets{}
 	*s = sample.Sample{
 		Request:   p.Request,
 		Model:     p.Model,
@@ -282,17 +282,17 @@ func (c *Client) Presign(p *Post, at time.Time) {
 	}
 }
 
-// presigned returns the posts of p, signed for the instants at which they are due if they have such instants.
+// presigned returns the posts of a class, signed for the instants at which they are due if they have such instants.
 // The pass must begin about now.
-func (c *Client) presigned(p *Pass) Posts {
-	posts := p.Posts
-	if c.server.Sign == nil || p.Due == nil {
+func (c *Client) presigned(of *Class) Posts {
+	posts := of.Posts
+	if c.server.Sign == nil || of.Due == nil {
 		return posts
 	}
 	began := c.now()
 	posts.Build = func(k int) Post {
-		post := p.Posts.Build(k)
-		c.Presign(&post, began.Add(p.Due[post.Request]))
+		post := of.Posts.Build(k)
+		c.Presign(&post, began.Add(of.Due[k]))
 		return post
 	}
 	return posts
