@@ -48,6 +48,7 @@ var catalogue = []Scenario{
 	{Name: "Interference", measure: interference, reads: failing},
 	{Name: "LengthGrid", study: &lengthGrid, reads: timed},
 	{Name: "LongContext", study: &longContext, reads: timed},
+	{Name: "MixedLoad", measure: mixedLoad, prepare: prepareMixedLoad, reads: slices.Concat(failing, []string{"LLMBENCH_CLASSES", "LLMBENCH_DURATION", "LLMBENCH_WARMUP"})},
 	{Name: "MultiTurn", measure: multiTurn, reads: slices.Concat(timed, prompts, []string{"LLMBENCH_TURNS", "LLMBENCH_THINK"}), fits: fitsMultiTurn},
 	{Name: "OpenQA", study: &openQA, reads: timed},
 	{Name: "Prefill", study: &prefill, reads: timed},

@@ -69,6 +69,7 @@ func parseOwn(r *env.Reader) config {
 	env.Read(r, &c.Options, "LLMBENCH_DATASET", c.withDataset, "a data set like random:input=512,output=128 or sharegpt:PATH")
 	env.Read(r, &c.Turns, "LLMBENCH_TURNS", canonical(benchdata.ParseCount), "")
 	env.Read(r, &c.Think, "LLMBENCH_THINK", canonical(benchdata.ParseTime), "")
+	env.ReadHidden(r, &c.Classes, "LLMBENCH_CLASSES", checkedClasses, "")
 	env.Read(r, &c.Mix, "LLMBENCH_MIX", parseMix, "models and weights above 0, like base=3,sql=1")
 	env.Read(r, &stream, "LLMBENCH_STREAM", strconv.ParseBool, "true or false")
 	env.Read(r, &c.Options, "LLMBENCH_WARMUP", c.withWarmup, "a number of requests, at least 0, or a time like 10s, above 0")
@@ -222,6 +223,14 @@ func canonical(parse func(string) (*benchdata.Distribution, error)) func(string)
 		}
 		return d.String(), nil
 	}
+}
+
+// checkedClasses returns the value of LLMBENCH_CLASSES if it is valid.
+func checkedClasses(v string) (string, error) {
+	if _, err := parseClasses(v); err != nil {
+		return "", env.Reason(err.Error())
+	}
+	return v, nil
 }
 
 // parseMix parses different models with their weights, such as base=3,sql=1. The name of a model may contain an equals

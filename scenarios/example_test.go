@@ -54,6 +54,7 @@ func ExampleScenarios() {
 	// Interference
 	// LengthGrid
 	// LongContext
+	// MixedLoad
 	// MultiTurn
 	// OpenQA
 	// Prefill

@@ -69,6 +69,13 @@ func (o Options) LongContext(b *testing.B, target llmbench.Target) {
 	scenario("LongContext").Run(b, target, o)
 }
 
+// MixedLoad measures classes of requests, such as interactive and batch, each with a load of its own: each class alone, and then
+// all of them together. The last row has the figures of each class, and how many times those of the class alone they are.
+// Options.Classes are the classes.
+func (o Options) MixedLoad(b *testing.B, target llmbench.Target) {
+	scenario("MixedLoad").Run(b, target, o)
+}
+
 // MultiTurn measures conversations of five turns. Each turn sends everything that was said before.
 // p50-ttft-turnN-ns is the TTFT of turn N.
 func (o Options) MultiTurn(b *testing.B, target llmbench.Target) {

@@ -41,6 +41,7 @@ func BenchmarkFairness(b *testing.B)         { list(b, Options.Fairness, withOne
 func BenchmarkInterference(b *testing.B)     { list(b, Options.Interference, withEngine) }
 func BenchmarkLengthGrid(b *testing.B)       { list(b, Options.LengthGrid, nil) }
 func BenchmarkLongContext(b *testing.B)      { list(b, Options.LongContext, nil) }
+func BenchmarkMixedLoad(b *testing.B)        { list(b, Options.MixedLoad, withEightSlots) }
 func BenchmarkMultiTurn(b *testing.B)        { list(b, Options.MultiTurn, nil) }
 func BenchmarkOpenQA(b *testing.B)           { list(b, Options.OpenQA, nil) }
 func BenchmarkPrefill(b *testing.B)          { list(b, Options.Prefill, nil) }

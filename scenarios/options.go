@@ -92,6 +92,14 @@ type Options struct {
 	// all passes. LLMBENCH_TURNS, by default 5, and LLMBENCH_THINK, by default 0s, and 1s in the full form.
 	Turns, Think string
 
+	// Classes are for MixedLoad: the classes of requests, each with a load, lengths or a data set, header fields, members of the
+	// body and limits of its own, in the form of LLMBENCH_CLASSES:
+	//
+	//	chat:users=8,input=256,output=64,body={"priority":0},ttft=500ms; batch:rate=2,dataset=sharegpt:PATH,header=X-Priority: low
+	//
+	// The limits add the unit NAME-good-req/s.
+	Classes string
+
 	// The fields below are for Serve. Dataset also applies to other scenarios, as README.md says. Input and Output also
 	// apply to most of them, and to scenarios with random prompts of one length, such as Reasoning.
 
@@ -312,7 +320,7 @@ func (o Options) withEnvironment(c config) Options {
 		}
 		o.Input, o.Output = cmp.Or(o.Input, c.Input), cmp.Or(o.Output, c.Output)
 	}
-	o.Turns, o.Think = cmp.Or(o.Turns, c.Turns), cmp.Or(o.Think, c.Think)
+	o.Turns, o.Think, o.Classes = cmp.Or(o.Turns, c.Turns), cmp.Or(o.Think, c.Think), cmp.Or(o.Classes, c.Classes)
 	if len(o.Mix) == 0 {
 		o.Mix = c.Mix
 	}

@@ -108,12 +108,12 @@ func (sc Scenario) resolve(o Options) (Options, config, []cell, error) {
 // takesLoad returns an error if the options have a duration and the scenario sends no load for a time, or if they have users,
 // a warm-up by time or a maximum of requests in flight, and the scenario does not read them.
 func (sc Scenario) takesLoad(o Options) error {
-	switch serves := slices.Contains(sc.reads, "LLMBENCH_WARMUP"); {
+	switch {
 	case o.Duration != 0 && !slices.Contains(sc.reads, "LLMBENCH_DURATION"):
 		return fmt.Errorf("options: Duration %v: %s sends no load for a time; it is for %s", o.Duration, sc.Name, readers("LLMBENCH_DURATION"))
-	case len(o.Users) > 0 && !serves:
+	case len(o.Users) > 0 && !slices.Contains(sc.reads, "LLMBENCH_RATE"):
 		return fmt.Errorf("options: Users %v: %w", o.Users, sc.noStages())
-	case o.WarmupFor != 0 && !serves:
+	case o.WarmupFor != 0 && !slices.Contains(sc.reads, "LLMBENCH_WARMUP"):
 		return fmt.Errorf("options: WarmupFor %v: %s does not read it; it is for %s", o.WarmupFor, sc.Name, readers("LLMBENCH_WARMUP"))
 	case o.MaxInFlight != 0 && !slices.Contains(sc.reads, "LLMBENCH_MAX_IN_FLIGHT"):
 		return fmt.Errorf("options: MaxInFlight %d: %s does not read it; it is for %s", o.MaxInFlight, sc.Name, readers("LLMBENCH_MAX_IN_FLIGHT"))
@@ -123,11 +123,19 @@ func (sc Scenario) takesLoad(o Options) error {
 
 // noStages returns the error for users in stages of a scenario that does not read them.
 func (sc Scenario) noStages() error {
-	return fmt.Errorf("%s reads no stages of users, which are for %s: want a comma list of numbers", sc.Name, readers("LLMBENCH_WARMUP"))
+	return fmt.Errorf("%s reads no stages of users, which are for %s: want a comma list of numbers", sc.Name, readers("LLMBENCH_RATE"))
 }
 
-// checkDataset returns an error if the scenario cannot use the data set in the options.
+// checkDataset returns an error if the scenario cannot use the data sets in the options.
 func (sc Scenario) checkDataset(o Options) error {
+	if slices.Contains(sc.reads, "LLMBENCH_CLASSES") {
+		classes, _ := parseClasses(o.Classes) // prepare has checked them
+		for _, c := range classes {
+			if err := findDataset(c.dataset); err != nil {
+				return fmt.Errorf("class %s: %w", c.name, err)
+			}
+		}
+	}
 	if o.Dataset == "" || !slices.Contains(sc.reads, "LLMBENCH_DATASET") {
 		return nil
 	}

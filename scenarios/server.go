@@ -203,27 +203,39 @@ func (s server) checkFit(b *testing.B, l llmbench.Load) llmbench.Load {
 	return changed(l, check)
 }
 
-// changed returns l with what change returns for the requests of each pass. An error of change for l.Requests is
+// changed returns l with what change returns for the requests of each pass. An error of change for Requests is
 // ignored.
 func changed(l llmbench.Load, change func([]llmbench.Request) ([]llmbench.Request, error)) llmbench.Load {
-	if requests, err := change(l.Requests); err == nil {
-		l.Requests = requests
+	l.Requests, l.Fresh, l.More = changedRequests(l.Requests, l.Fresh, l.More, change)
+	l.Classes = slices.Clone(l.Classes)
+	for i := range l.Classes {
+		c := &l.Classes[i]
+		c.Requests, c.Fresh, c.More = changedRequests(c.Requests, c.Fresh, c.More, change)
 	}
-	if fresh := l.Fresh; fresh != nil {
-		l.Fresh = func(pass int) ([]llmbench.Request, error) {
+	return l
+}
+
+// changedRequests does what changed does for the requests of a load or of a class.
+func changedRequests(requests []llmbench.Request, fresh func(pass int) ([]llmbench.Request, error), more func(pass, part int) ([]llmbench.Request, error), change func([]llmbench.Request) ([]llmbench.Request, error)) (
+	_ []llmbench.Request, changedFresh func(int) ([]llmbench.Request, error), changedMore func(int, int) ([]llmbench.Request, error)) {
+	if all, err := change(requests); err == nil {
+		requests = all
+	}
+	if fresh != nil {
+		changedFresh = func(pass int) ([]llmbench.Request, error) {
 			requests, err := fresh(pass)
 			requests, wrong := change(requests)
 			return requests, cmp.Or(err, wrong)
 		}
 	}
-	if more := l.More; more != nil {
-		l.More = func(pass, part int) ([]llmbench.Request, error) {
+	if more != nil {
+		changedMore = func(pass, part int) ([]llmbench.Request, error) {
 			requests, err := more(pass, part)
 			requests, wrong := change(requests)
 			return requests, cmp.Or(err, wrong)
 		}
 	}
-	return l
+	return requests, changedFresh, changedMore
 }
 
 // withoutLengths returns l with requests that have no intended prompt length.

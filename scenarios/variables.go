@@ -32,7 +32,7 @@ func (sc Scenario) takes(name string, value func(name string) string) error {
 		return fmt.Errorf("%s does not read it; it is for %s", sc.Name, readers(name))
 	case name == "LLMBENCH_DATASET":
 		return sc.takesDataset(value(name))
-	case name == "LLMBENCH_CONCURRENCY" && strings.Contains(value(name), ":") && !slices.Contains(sc.reads, "LLMBENCH_WARMUP"):
+	case name == "LLMBENCH_CONCURRENCY" && strings.Contains(value(name), ":") && !slices.Contains(sc.reads, "LLMBENCH_RATE"):
 		return sc.noStages()
 	case sc.Name == "Accuracy" && slices.Contains(lengths, name) && (value("LLMBENCH_DATASET") == "" || sc.fits(value("LLMBENCH_DATASET")) != nil):
 		return errors.New("Accuracy reads it only for a data set with answers in LLMBENCH_DATASET, such as needle")

@@ -22,7 +22,7 @@ import (
 
 // valuesOf has a value of each load variable.
 var valuesOf = map[string]string{
-	"LLMBENCH_ANSWERS": "answers", "LLMBENCH_BATCH": "2", "LLMBENCH_CANCEL": "0.1:2s", "LLMBENCH_CONCURRENCY": "3",
+	"LLMBENCH_ANSWERS": "answers", "LLMBENCH_BATCH": "2", "LLMBENCH_CANCEL": "0.1:2s", "LLMBENCH_CLASSES": "a:users=2", "LLMBENCH_CONCURRENCY": "3",
 	"LLMBENCH_DATASET": "random-vllm", "LLMBENCH_DURATION": "1s", "LLMBENCH_INPUT": "33", "LLMBENCH_MAX_FAIL": "0.5",
 	"LLMBENCH_MAX_SHED": "0.5", "LLMBENCH_MIX": "a=1", "LLMBENCH_OUTPUT": "7", "LLMBENCH_RATE": "2", "LLMBENCH_REQUESTS": "64", "LLMBENCH_SLO": "e2e=1s",
 	"LLMBENCH_STREAM": "false", "LLMBENCH_THINK": "1ms", "LLMBENCH_TURNS": "3", "LLMBENCH_WARMUP": "1", "LLMBENCH_MAX_IN_FLIGHT": "8",
@@ -39,7 +39,7 @@ func TestEveryVariableIsRead(t *testing.T) {
 	source, err := os.ReadFile("config.go")
 	assert.NilError(t, err)
 	known := map[string]bool{}
-	for _, m := range regexp.MustCompile(`env\.Read\(r, .*?"(LLMBENCH_[A-Z_]+)"`).FindAllStringSubmatch(string(source), -1) {
+	for _, m := range regexp.MustCompile(`env\.Read(?:Hidden)?\(r, .*?"(LLMBENCH_[A-Z_]+)"`).FindAllStringSubmatch(string(source), -1) {
 		known[m[1]] = true
 	}
 	assert.DeepEqual(t, slices.Sorted(maps.Keys(known)), slices.Sorted(slices.Values(slices.Concat(common, loadVariables()))))
@@ -146,7 +146,7 @@ func TestVariablesMeasured(t *testing.T) {
 		{"MultiTurn", "LLMBENCH_INPUT=40 LLMBENCH_OUTPUT=5 LLMBENCH_CONCURRENCY=2 LLMBENCH_REQUESTS=3", 0, []string{"/workload=turns-5x40-40x5/stream=true/concurrency=2"}},
 		{"Sweep", "LLMBENCH_INPUT=20 LLMBENCH_OUTPUT=4", 0, []string{"/workload=random-20x4/stream=true/concurrency=1"}},
 		{"Sweep", "LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json LLMBENCH_SLO=e2e=1s", 0, []string{"/workload=sharegpt/stream=true/concurrency=1", " good-req/s", "dataset: sharegpt.json\n"}},
-		{"SLO", "LLMBENCH_REQUESTS=5 LLMBENCH_WARMUP=1", 1, []string{"LLMBENCH_REQUESTS=5: SLO does not read it; it is for all scenarios but ColdStart, ", "LLMBENCH_WARMUP=1: SLO does not read it; it is for Serve\n"}},
+		{"SLO", "LLMBENCH_REQUESTS=5 LLMBENCH_WARMUP=1", 1, []string{"LLMBENCH_REQUESTS=5: SLO does not read it; it is for all scenarios but ColdStart, ", "LLMBENCH_WARMUP=1: SLO does not read it; it is for MixedLoad, Serve\n"}},
 		{"(Serve|Concurrency|GatewayOverhead|Shedding)", "LLMBENCH_INPUT=lognormal(40,0.6,..200) LLMBENCH_OUTPUT=normal(9,2) LLMBENCH_REQUESTS=40 LLMBENCH_CONCURRENCY=4", 0, []string{
 			"dataset: input=lognormal(40,0.6,..200)&output=normal(9,2)\n", "BenchmarkServe/backend=mock/model=mock/workload=random/stream=true/concurrency=4", "BenchmarkConcurrency/backend=mock/model=mock/workload=random/",
 			"/workload=random/stream=false/via=reference-proxy/concurrency=4", "BenchmarkShedding/backend=mock/model=mock/workload=random/stream=true/offered=2", "LLMBENCH_CONCURRENCY=4 is read by "}},
@@ -181,6 +181,11 @@ func TestVariablesMeasured(t *testing.T) {
 		{"Serve", "LLMBENCH_CONCURRENCY=2 LLMBENCH_REQUESTS=4 LLMBENCH_OUTPUT=2 LLMBENCH_DURATION=1m LLMBENCH_WARMUP=30s", 1, []string{"pass 0: all requests had ended when the warm-up of 30s was over, so that nothing was measured: want more requests, or a shorter warm-up"}},
 		{"Decode", "LLMBENCH_CONCURRENCY=1..4:1s", 1, []string{"LLMBENCH_CONCURRENCY=1..4:1s: Decode reads no stages of users, which are for Serve: want a comma list of numbers\n"}},
 		{"Embeddings", "LLMBENCH_DURATION=300ms LLMBENCH_BATCH=2 LLMBENCH_CONCURRENCY=2", 0, []string{"/batch=2/concurrency=2", "duration: 300ms\n"}},
+		{"MixedLoad", `LLMBENCH_CLASSES=chat:users=2,input=9,output=4,body={"priority":-1};rag:rate=50,input=9,output=4,ttft=1h,header=X-A:b LLMBENCH_DURATION=300ms LLMBENCH_WARMUP=100ms`, 0, []string{
+			"/workload=chat/stream=true/concurrency=2", "/workload=rag/stream=true/rate=50", "/workload=all/stream=true/concurrency=2", "duration: 300ms\n", "warmup: 100ms\n", "classes: chat:users=2,random input=9&output=4,body={\"priority\":-1}; rag:rate=50,random input=9&output=4,header=X-A,ttft=1h0m0s\n",
+			" rag-good-req/s", " chat-p50-ttft-x", " rag-output-tok-x", "Unit chat-output-tok-x better=higher\n", "chat beside the others has ", " times the output tok/s of chat alone"}},
+		{"MixedLoad", "LLMBENCH_CONCURRENCY=4", 1, []string{"LLMBENCH_CONCURRENCY=4: MixedLoad does not read it; it is for all scenarios but "}},
+		{"Serve", "LLMBENCH_CLASSES=chat:users=2", 1, []string{"LLMBENCH_CLASSES=chat:users=2: Serve does not read it; it is for MixedLoad"}},
 		{"Sweep", "LLMBENCH_DURATION=1s", 1, []string{"LLMBENCH_DURATION=1s: Sweep does not read it; it is for all scenarios but "}},
 		{"Trace", "LLMBENCH_DURATION=1s", 1, []string{"LLMBENCH_DURATION=1s: Trace does not read it; it is for all scenarios but "}},
 		{"Decode", "LLMBENCH_FULL=1 LLMBENCH_DURATION=1s", 1, []string{"LLMBENCH_DURATION=1s: Decode sends published loads as they are, because LLMBENCH_FULL is 1\n"}},

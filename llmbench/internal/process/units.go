@@ -48,5 +48,13 @@ func AddUnits(units []sample.Unit) {
 	}
 }
 
+// Unit returns the unit called name, or the zero value if there is none in the catalogue or in a load.
+func Unit(name string) sample.Unit {
+	current.mu.Lock()
+	defer current.mu.Unlock()
+	u, _ := sample.Find(current.units(), name)
+	return u
+}
+
 // units returns the units of the process, in the order of result lines.
 func (p *process) units() []sample.Unit { return slices.Concat(Units(), p.own) }
