@@ -73,7 +73,6 @@ func (lp *loop) closed(ctx context.Context) {
 			})
 		})
 	}
-	wg.Go(func() { lp.openAhead(ctx) })
 	wg.Wait()
 	if lp.pass.For > 0 {
 		lp.drain()
@@ -84,64 +83,20 @@ func (lp *loop) closed(ctx context.Context) {
 	}
 }
 
-// ahead is the time between two looks at which users come next; see openAhead.
-const ahead = 500 * time.Millisecond
-
-// openAhead opens a connection for each user who comes, ahead to twice as long before. A server may have closed the
-// connections that were opened before the pass, and a user would then open one within its TTFT.
-func (lp *loop) openAhead(ctx context.Context) {
-	for at, last := ahead, lp.lastComes(); at < last && lp.pause(ctx, at-lp.clock.Now()); at += ahead {
-		if n := lp.coming(at, at+2*ahead); n > 0 {
-			ctx, cancel := context.WithDeadline(ctx, lp.clock.Start().Add(at+ahead))
-			lp.client.pool.Prepare(ctx, n)
-			cancel()
-		}
-	}
-}
-
-// coming returns for how many users there must be connections if a user comes between two instants; 0 means that none
-// comes.
-func (lp *loop) coming(from, to time.Duration) (n int) {
-	for user, stays := range lp.pass.Stays {
-		for _, stay := range stays {
-			if stay.From >= from && stay.From < to {
-				n = user + 1
-			}
-		}
-	}
-	return n
-}
-
-// lastComes returns the instant at which the last user comes.
-func (lp *loop) lastComes() (last time.Duration) {
-	for _, stays := range lp.pass.Stays {
-		for _, stay := range stays {
-			last = max(last, stay.From)
-		}
-	}
-	return last
-}
-
 // await waits until the instant at which the user of a worker comes, or until no more posts are drawn. The user may come again:
 // it is then not late if it was still waiting for an answer.
 func (lp *loop) await(ctx context.Context, at time.Duration, again bool) {
-	if wait := at - lp.clock.Now(); wait > 0 {
-		lp.pause(ctx, wait)
+	wait := at - lp.clock.Now()
+	if wait > 0 {
+		select {
+		case <-time.After(wait):
+		case <-lp.ended:
+		case <-ctx.Done(): // no request is sent then
+		}
 	} else if again {
 		return
 	}
 	lp.beganLate(lp.clock.Now() - at)
-}
-
-// pause waits. It reports whether requests may be sent then; if not, it returns sooner.
-func (lp *loop) pause(ctx context.Context, wait time.Duration) bool {
-	select {
-	case <-time.After(wait):
-		return true
-	case <-lp.ended:
-	case <-ctx.Done():
-	}
-	return false
 }
 
 // drain receives all remaining posts.
