@@ -218,6 +218,28 @@ func TestClassUnits(t *testing.T) {
 	assert.Assert(t, !slices.Contains(names, "batch-good-req/s"), "%v", names)
 }
 
+// TestUnreadClasses checks that figures of classes are withheld as those of all requests are, if answers may have text that was
+// not read: also the rate of requests within a limit of the TTFT, and rates of tokens that the client counted.
+func TestUnreadClasses(t *testing.T) {
+	for _, tokens := range []int{0, 4} { // 0 means that the server does not count them
+		var withheld []string
+		l := Load{Duration: time.Minute, ClientBound: BoundWithheld, Withheld: func(units []string, why error) {
+			if why == ErrUnread {
+				withheld = units
+			}
+		}}
+		for name, slo := range map[string]sample.SLO{"chat": {TTFT: time.Minute}, "batch": {E2E: time.Minute}} {
+			l.Classes = append(l.Classes, Class{Name: name, Requests: words(20, 4), Concurrency: 1, SLO: slo})
+		}
+		result, err := Pass(t.Context(), "unread", chatServer(t, "stop", tokens, musing...), l)
+		assert.Assert(t, result != nil && err != nil, "%v", err)
+		assert.NilError(t, result.Close())
+		for unit, want := range map[string]bool{"chat-p50-ttft-ns": true, "chat-good-req/s": true, "batch-good-req/s": false, "chat-req/s": false, "chat-output-tok/s": tokens == 0} {
+			assert.Equal(t, slices.Contains(withheld, unit), want, "%d tokens, %s: %q", tokens, unit, withheld)
+		}
+	}
+}
+
 func TestInvalidClasses(t *testing.T) {
 	one := []Request{{Prompt: "a", MaxTokens: 1}}
 	chat := Class{Name: "chat", Requests: one, Concurrency: 1}

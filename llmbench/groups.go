@@ -53,6 +53,9 @@ func (l Load) withGroups(own string) (Load, error) {
 	}
 	for _, g := range groups {
 		for _, u := range sample.Named(of(g)...) {
+			if u.Name != sample.GoodRate || g.slo.NeedsStream() {
+				u.Base = u.Name
+			}
 			u.Name = g.unit(u.Name)
 			u.Core, u.Gate, u.Means = false, "", fmt.Sprintf("Of %s only. %s", g.of, u.Means)
 			l.Units = append(l.Units, u)

@@ -135,14 +135,14 @@ func (b Bursts) Hide(units []Unit, slo SLO) (names []string) {
 
 // OfDeltas returns the names of the units, among the given ones, that have no meaning if the instants of deltas
 // have none: the times to the first delta, the times per token, the gaps between deltas, and the rate of requests
-// within the SLO, if the SLO limits one of these times.
+// within the SLO, if the SLO limits one of these times. The argument slo is the SLO of all requests.
 func OfDeltas(units []Unit, slo SLO) (names []string) {
 	for _, u := range units {
 		switch u.Family {
 		case FamilyTTFT, FamilyTPOT, FamilyITL:
 			names = append(names, u.Name)
 		}
-		if u.Name == GoodRate && slo.NeedsStream() {
+		if u.Name == GoodRate && slo.NeedsStream() || u.Base == GoodRate {
 			names = append(names, u.Name)
 		}
 	}

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -62,7 +63,7 @@ func (f *Figures) Named(units []string) (reported []string) {
 // OfTokens returns the units of a result that depend on the number of output tokens.
 func (f *Figures) OfTokens() (units []string) {
 	for _, u := range f.Units {
-		if u.Family == sample.FamilyTPOT || slices.Contains([]string{sample.OutputRate, sample.SteadyRate, sample.TotalRate, sample.UserRate, sample.OutputLength}, u.Name) {
+		if u.Family == sample.FamilyTPOT || slices.Contains([]string{sample.OutputRate, sample.SteadyRate, sample.TotalRate, sample.UserRate, sample.OutputLength}, cmp.Or(u.Base, u.Name)) {
 			units = append(units, u.Name)
 		}
 	}
