@@ -51,7 +51,7 @@ type reader struct {
 	tokens     []int32      // tokens of the deltas so far, if the server reports them
 	early      int          // number of tokens that came before the text of their delta
 	runID      string       // prefix of the IDs of all requests
-	heard      atomic.Int64 // instant at which the last part of an answer came; see loop.watch
+	heard      atomic.Int64 // instant at which the last part of an answer came; see passage.watch
 	leaveAfter int          // number of deltas after which the client leaves; 0 means never
 	lost       string       // the beginning of the last comment that has a part of the answer
 	keepText   bool

@@ -36,7 +36,7 @@ func (r *reader) readStream(ctx context.Context, s *sample.Sample, giveUp contex
 		r.part = conn.Arrival{}
 		if r.events.Buffered() > 0 {
 			r.part = r.src.Data
-		} else if r.src.Fast() && rests(s, r.src.Data.User) {
+		} else if r.src.Fast() && r.rests(s, r.src.Data.User) {
 			time.Sleep(restTime)
 		}
 		e, err := r.events.Next()
@@ -64,15 +64,21 @@ const (
 	// restEnd is how long the answer must probably still last for the client to rest, so that it does not notice the end
 	// late, and does not send its next request late.
 	restEnd = 5 * time.Millisecond
+	// mostAtOnce is how many deltas an engine sends at once, at most. The end may come as fast as they do.
+	mostAtOnce = 16
 )
 
 // rests reports whether the client may rest at the instant now, so that several segments of a fast stream arrive before
 // it reads again. If it were woken for each of them, a server on the same machine would send half as much, and each delta
 // would cost the client twice the CPU time (BenchmarkChunk with unpaced tokens). The instants of the deltas stay the same,
-// because they are the kernel's. The client must know how many tokens will come.
-func rests(s *sample.Sample, now time.Duration) bool {
-	left := time.Duration(s.MaxTokens - s.Deltas)
-	return s.FixedOutput && s.Outputs > 0 && left > 0 && (now-s.FirstOutput)*left >= restEnd*time.Duration(s.Outputs)
+// because they are the kernel's. The client must know how many tokens will come, at least until it leaves.
+func (r *reader) rests(s *sample.Sample, now time.Duration) bool {
+	end := s.MaxTokens
+	if r.leaveAfter > 0 {
+		end = min(end, r.leaveAfter)
+	}
+	left := time.Duration(end - s.Deltas)
+	return s.FixedOutput && s.Outputs > 0 && left > mostAtOnce && (now-s.FirstOutput)*left >= restEnd*time.Duration(s.Outputs)
 }
 
 // leaveStream releases what a stream used.

@@ -183,17 +183,23 @@ func TestRests(t *testing.T) {
 	const first, now = 100 * time.Millisecond, 110 * time.Millisecond
 	for _, tt := range []struct {
 		name string
-		s    sample.Sample // with 100 deltas in the 10 ms after the first
+		s    sample.Sample // 10 ms after the first delta
+		left int           // after how many deltas the client leaves
 		want bool
 	}{
-		{"half of the answer", sample.Sample{FixedOutput: true, MaxTokens: 200, Deltas: 100, Outputs: 100}, true},
-		{"a millisecond before its end", sample.Sample{FixedOutput: true, MaxTokens: 110, Deltas: 100, Outputs: 100}, false},
-		{"all tokens", sample.Sample{FixedOutput: true, MaxTokens: 100, Deltas: 100, Outputs: 100}, false},
-		{"too many tokens", sample.Sample{FixedOutput: true, MaxTokens: 50, Deltas: 100, Outputs: 100}, false},
-		{"an answer that may end at any time", sample.Sample{MaxTokens: 200, Deltas: 100, Outputs: 100}, false},
-		{"only reasoning so far", sample.Sample{FixedOutput: true, MaxTokens: 200, Deltas: 100}, false},
+		{"half of the answer", sample.Sample{FixedOutput: true, MaxTokens: 200, Deltas: 100, Outputs: 100}, 0, true},
+		{"a millisecond before its end", sample.Sample{FixedOutput: true, MaxTokens: 110, Deltas: 100, Outputs: 100}, 0, false},
+		{"all tokens", sample.Sample{FixedOutput: true, MaxTokens: 100, Deltas: 100, Outputs: 100}, 0, false},
+		{"too many tokens", sample.Sample{FixedOutput: true, MaxTokens: 50, Deltas: 100, Outputs: 100}, 0, false},
+		{"an answer that may end at any time", sample.Sample{MaxTokens: 200, Deltas: 100, Outputs: 100}, 0, false},
+		{"only reasoning so far", sample.Sample{FixedOutput: true, MaxTokens: 200, Deltas: 100}, 0, false},
+		{"the client leaves soon", sample.Sample{FixedOutput: true, MaxTokens: 200, Deltas: 100, Outputs: 100}, 110, false},
+		{"the client leaves later", sample.Sample{FixedOutput: true, MaxTokens: 4000, Deltas: 100, Outputs: 100}, 200, true},
+		{"within the last burst of a slow stream", sample.Sample{FixedOutput: true, MaxTokens: 16, Deltas: 6, Outputs: 6}, 0, false},
+		{"within an earlier burst", sample.Sample{FixedOutput: true, MaxTokens: 64, Deltas: 6, Outputs: 6}, 0, true},
 	} {
 		tt.s.FirstOutput = first
-		assert.Equal(t, rests(&tt.s, now), tt.want, tt.name)
+		r := reader{leaveAfter: tt.left}
+		assert.Equal(t, r.rests(&tt.s, now), tt.want, tt.name)
 	}
 }
