@@ -149,7 +149,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"mockserver/router", "", "mockserver mockserver/engine mockserver/fault"},
 	{"mockserver/shape", "mockserver/internal/strictjson", ""},
 	{"mockserver/testkit/memnet", "", ""},
-	{"scenarios", "benchdata benchdata/tokenizer llmbench llmbench/arrivals llmbench/dialect llmbench/env llmbench/harness llmbench/redact llmbench/sample llmbench/search scenarios/internal/agree scenarios/internal/limits scenarios/internal/patient", "backends backends/container llmbench/gate llmbench/reportmain llmbench/version mockserver mockserver/engine mockserver/fault mockserver/testkit/memnet mockserver/oracle mockserver/router mockserver/shape scenarios/internal/testkit/chunkclient github.com/kballard/go-shellquote golang.org/x/perf golang.org/x/sys"},
+	{"scenarios", "benchdata benchdata/tokenizer llmbench llmbench/arrivals llmbench/dialect llmbench/env llmbench/harness llmbench/sample llmbench/search scenarios/internal/agree scenarios/internal/limits scenarios/internal/patient", "backends backends/container llmbench/gate llmbench/reportmain llmbench/version mockserver mockserver/engine mockserver/fault mockserver/testkit/memnet mockserver/oracle mockserver/router mockserver/shape scenarios/internal/testkit/chunkclient github.com/kballard/go-shellquote golang.org/x/perf golang.org/x/sys"},
 	{"scenarios/internal/agree", "llmbench llmbench/sample", ""},
 	{"scenarios/internal/limits", "llmbench llmbench/sample", "mockserver"},
 	{"scenarios/internal/patient", "llmbench/sample github.com/cenkalti/backoff/v5", ""},

@@ -17,7 +17,6 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
@@ -53,7 +52,7 @@ func parseClasses(text string) (all []class, err error) {
 		same := func(o class) bool { return llmbench.NameValue(o.name) == llmbench.NameValue(c.name) }
 		switch {
 		case !found || c.name == "" || strings.ContainsAny(c.name, "=,"):
-			return nil, fmt.Errorf("class %.40q: want NAME:KEY=VALUE,KEY=VALUE with %s", element, classKeys)
+			return nil, fmt.Errorf("class %s: want NAME:KEY=VALUE,KEY=VALUE with %s", shownPart(element, len(all) > 0 && all[len(all)-1].mayHide()), classKeys)
 		case llmbench.NameValue(c.name) == classAll || slices.ContainsFunc(all, same):
 			return nil, fmt.Errorf("class %s: want another name than %s, and names that differ in letters, digits, dots, hyphens and underscores", c.name, classAll)
 		}
@@ -63,6 +62,18 @@ func parseClasses(text string) (all []class, err error) {
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+// mayHide reports whether the class has a header or a body, of which an element after it may be a part that has a comma or a
+// semicolon outside of quotation marks.
+func (c *class) mayHide() bool { return len(c.header)+len(c.body) > 0 }
+
+// shownPart returns the beginning of an element for an error, unless it may be secret.
+func shownPart(element string, hidden bool) string {
+	if hidden {
+		return "[not shown]"
+	}
+	return fmt.Sprintf("%.40q", element)
 }
 
 // parse reads the keys of a class.
@@ -77,7 +88,7 @@ func (c *class) parse(list string) error {
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		switch _, again := values[key]; {
 		case !found || !slices.Contains([]string{"users", "rate", "input", "output", "dataset", "body", "header", "ttft", "tpot", "e2e"}, key):
-			return fmt.Errorf("key %.40q: want %s", key, classKeys)
+			return fmt.Errorf("key %s: want %s", shownPart(key, c.mayHide() || values["body"] != ""), classKeys)
 		case key == "header":
 			h, err := env.ParseHeader(value)
 			if err != nil {
@@ -85,10 +96,11 @@ func (c *class) parse(list string) error {
 			}
 			for name, v := range h {
 				c.header[name] = append(c.header[name], v...)
-				redact.Add(v...)
 			}
 		case again:
 			return fmt.Errorf("key %s comes twice: want it once", key)
+		case value == "":
+			return fmt.Errorf("%s=: want a value", key)
 		}
 		values[key] = value
 	}
@@ -121,16 +133,9 @@ func (c *class) set(values map[string]string) (err error) {
 	}
 	if v := values["body"]; v != "" {
 		c.body = json.RawMessage(v)
-		if err := (llmbench.Target{URL: "http://any", Body: c.body}).Check(); err != nil {
-			return errors.New(strings.TrimPrefix(err.Error(), "target: "))
-		}
-		var members map[string]any
-		json.Unmarshal(c.body, &members)
-		for name, v := range members {
-			if text, is := v.(string); is && env.IsSecret(name, text) {
-				redact.Add(text)
-			}
-		}
+	}
+	if err := (llmbench.Target{URL: "http://any", Header: c.header, Body: c.body}).Check(); err != nil { // their secrets are known then
+		return errors.New(strings.TrimPrefix(err.Error(), "target: "))
 	}
 	var limits []string
 	for _, name := range []string{"ttft", "tpot", "e2e"} {

@@ -70,7 +70,7 @@ func (o Options) LongContext(b *testing.B, target llmbench.Target) {
 }
 
 // MixedLoad measures classes of requests, such as interactive and batch, each with a load of its own: each class alone, and then
-// all of them together. The last row has the figures of each class, and how many times those of the class alone they are.
+// all of them together. The last row has the figures of each class, also as multiples of the figures of the class alone.
 // Options.Classes are the classes.
 func (o Options) MixedLoad(b *testing.B, target llmbench.Target) {
 	scenario("MixedLoad").Run(b, target, o)

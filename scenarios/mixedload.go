@@ -53,7 +53,7 @@ func prepareMixedLoad(o Options, _ config) (Options, error) {
 }
 
 // mixedLoad measures each class of requests alone, and then all of them together, each with its own load. The last row has the figures of
-// each class, and how many times its figures alone they are.
+// each class, also as multiples of the figures of the class alone.
 func mixedLoad(b *testing.B, s server) {
 	classes, err := parseClasses(s.options.Classes)
 	if err != nil {
@@ -159,7 +159,7 @@ func withFields[H ~map[string][]string](h, more H) H {
 	return all
 }
 
-// What is known of a class from a result.
+// An ofClass is what is known of a class from a result.
 type ofClass struct {
 	metrics  map[string]float64
 	withheld map[string]error

@@ -61,6 +61,16 @@ func TestParseClasses(t *testing.T) {
 		`a:users=1,body={"a":1`:                "a bracket or a quotation mark has no partner: want pairs",
 		`a:users=1,body={"a":1)}`:              "')' has no partner: want pairs of brackets",
 		"a:users=1,header=secret-value":        "class a: header: want NAME: VALUE, with no comma or semicolon outside of quotation marks",
+		"a:users=1,header=X: secret,value":     "class a: key [not shown]: want " + classKeys,
+		`a:users=1,body={"key":"x"}value`:      `class a: body: not a JSON object`,
+		`a:users=1,body={},value`:              "class a: key [not shown]: want " + classKeys,
+		"a:users=1,header=X: secret;value":     "class [not shown]: want NAME:KEY=VALUE,KEY=VALUE with " + classKeys,
+		"a:users=1,header=X@Y: b":              `class a: header "X@Y": want letters, digits and hyphens`,
+		"a:users=1,header=X: b\x00":            "class a: the value of the header X holds a control character",
+		"a:users=1,input=":                     "class a: input=: want a value",
+		"a:users=,rate=3":                      "class a: users=: want a value",
+		"a:users=1,body=":                      "class a: body=: want a value",
+		"a:users=1,header=":                    "class a: header: want NAME: VALUE",
 		"a:users=1,ttft=fast":                  "class a: ttft=fast: want limits like ttft=500ms,tpot=50ms,e2e=10s",
 	} {
 		_, err := parseClasses(text)
