@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -274,6 +275,9 @@ func (r *Run) elapsed() iter.Seq[time.Duration] {
 		var from, to time.Duration
 		duration := func() time.Duration {
 			if until := r.Head.until(); until > 0 {
+				if to > r.Head.WarmupFor && slices.ContainsFunc(r.Head.Classes, func(c Class) bool { return c.Arrivals != nil }) {
+					return r.Head.Duration
+				}
 				to = min(to, until)
 			}
 			return max(0, to-max(from, r.Head.WarmupFor))

@@ -42,6 +42,7 @@ func TestRoundTrip(t *testing.T) {
 		{Concurrency: 3, Cancel: llmbench.Cancel{Share: 0.5, Deltas: 3}},
 		{Arrivals: arrivals.Poisson{Rate: 200, Seed: 1}},
 		{Duration: 50 * time.Millisecond, Classes: []llmbench.Class{{Name: "chat", Concurrency: 3}, {Name: "rag", Arrivals: arrivals.Poisson{Rate: 200, Seed: 1}, SLO: sample.SLO{E2E: time.Second}}}},
+		{Duration: 200 * time.Millisecond, WarmupFor: 10 * time.Millisecond, Classes: []llmbench.Class{{Name: "alone", Arrivals: arrivals.Poisson{Rate: 200, Seed: 1}}}},
 	} {
 		var requests []llmbench.Request
 		for i := range 12 {
@@ -76,7 +77,7 @@ func TestRoundTrip(t *testing.T) {
 			assert.DeepEqual(t, run.Head.Arrivals, &records.Arrivals{Process: "poisson", Parameters: map[string]string{"rate": "200", "seed": "1"}})
 		}
 		for i, c := range run.Head.Classes {
-			assert.Equal(t, c.String(), []string{"chat: 3 users", "rag: poisson rate=200 seed=1, SLO e2e=1s"}[i])
+			assert.Equal(t, c.String(), map[string]string{"chat": "chat: 3 users", "rag": "rag: poisson rate=200 seed=1, SLO e2e=1s", "alone": "alone: poisson rate=200 seed=1"}[l.Classes[i].Name])
 		}
 		assert.Equal(t, len(run.Head.Classes), len(l.Classes))
 		i := 0
@@ -107,7 +108,7 @@ func TestRoundTrip(t *testing.T) {
 		// The records give the same values that the benchmark reported.
 		figures := run.Figures()
 		for unit, v := range result.Extra {
-			if u, _ := sample.Find(sample.Units, unit); u.Withheld != "" || strings.HasPrefix(unit, "chat-") || strings.HasPrefix(unit, "rag-") || unit == "ns/op" || unit == "client-err-%" {
+			if u, _ := sample.Find(sample.Units, unit); u.Withheld != "" || strings.HasPrefix(unit, "chat-") || strings.HasPrefix(unit, "rag-") || strings.HasPrefix(unit, "alone-") || unit == "ns/op" || unit == "client-err-%" {
 				continue // the records do not say that figures were withheld, as on a busy machine
 			}
 			if got, ok := figures.Metrics[unit]; !ok || got != v {

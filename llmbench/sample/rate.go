@@ -55,9 +55,11 @@ func offered(schedules map[int]*span) (requests float64, due time.Duration) {
 }
 
 // Elapsed returns the sum of the durations of the passes of samples. A pass lasts from the first t0, or [Sample.From] if that is
-// later, to the end of the last response, or to [Sample.Until] if that is earlier.
+// later, to the end of the last response, or to [Sample.Until] if that is earlier. A pass with Until and with requests of an open
+// loop lasts from From to Until: an open loop need not have a request in flight when its time begins or ends.
 func Elapsed(samples iter.Seq[*Sample]) (sum time.Duration) {
 	passes := map[int]*span{}
+	whole := map[int]time.Duration{}
 	for s := range samples {
 		p := passes[s.Pass]
 		if p == nil {
@@ -66,9 +68,14 @@ func Elapsed(samples iter.Seq[*Sample]) (sum time.Duration) {
 		}
 		p.add(s.clamp(s.Due))
 		p.add(s.clamp(s.End))
+		if s.Scheduled && s.Until > 0 {
+			whole[s.Pass] = s.Until - s.From
+		}
 	}
-	for _, p := range passes {
-		sum += p.length()
+	for pass, p := range passes {
+		if length := p.length(); length > 0 { // otherwise all responses had ended before From
+			sum += max(length, whole[pass])
+		}
 	}
 	return sum
 }

@@ -153,3 +153,29 @@ func TestRatesUntil(t *testing.T) {
 	}
 	assert.Equal(t, Elapsed(All(all...)), 1700*time.Millisecond)
 }
+
+// TestElapsedOpen checks that a pass for a time with an open loop lasts for the whole time, although no request is in flight at its
+// end, and that a pass lasts for no time if all requests had ended before the time that is measured.
+func TestElapsedOpen(t *testing.T) {
+	one := Sample{Scheduled: true, Due: 100, End: 300, From: 200, Until: 900}
+	two := Sample{Scheduled: true, Due: 500, End: 600, From: 200, Until: 900}
+	early := Sample{Scheduled: true, Due: 100, End: 200, From: 200, Until: 900}
+	closed := Sample{Due: 500, End: 600, From: 200, Until: 900}
+	other := two
+	other.Pass = 1
+	endless := Sample{Scheduled: true, Due: 100, End: 200}
+	for _, c := range []struct {
+		samples []Sample
+		want    time.Duration
+	}{
+		{[]Sample{one}, 700},
+		{[]Sample{one, two}, 700},
+		{[]Sample{one, closed}, 700},
+		{[]Sample{closed}, 100},
+		{[]Sample{one, two, other}, 1400},
+		{[]Sample{early}, 0},
+		{[]Sample{endless}, 100},
+	} {
+		assert.Equal(t, Elapsed(All(c.samples...)), c.want, "%+v", c.samples)
+	}
+}

@@ -79,6 +79,7 @@ func (e *Estimate) Add(p Pass) {
 	}
 	var first, last time.Duration
 	var from, until time.Duration
+	whole := false // the pass lasts until its time is over; see [sample.Elapsed]
 	n := 0
 	for s := range p.Samples {
 		e.delays.add(s)
@@ -102,13 +103,14 @@ func (e *Estimate) Add(p Pass) {
 		}
 		first, last = min(first, s.Due), max(last, s.End)
 		from, until = s.From, s.Until
+		whole = whole || s.Scheduled && until > 0
 		loops[s.Request%len(loops)].add(s, s.Request/len(loops), late)
 	}
 	if p.ClockSet || user > 0 && max(kernel, p.Errors.Streams) < minStreams {
 		e.unchecked++
 	}
 	e.elapsed += last - first
-	if until == 0 || last < until {
+	if until == 0 || last < until && !whole {
 		until = last
 	}
 	e.counted += max(0, until-max(first, from))
