@@ -56,12 +56,27 @@ func parseClasses(text string) (all []class, err error) {
 		case llmbench.NameValue(c.name) == classAll || slices.ContainsFunc(all, same):
 			return nil, fmt.Errorf("class %s: want another name than %s, and names that differ in letters, digits, dots, hyphens and underscores", c.name, classAll)
 		}
+		if unit := otherUnit(llmbench.NameValue(c.name)); unit != "" {
+			return nil, fmt.Errorf("class %s: want another name: %s is a unit of all requests", c.name, unit)
+		}
 		if err := c.parse(list); err != nil {
 			return nil, fmt.Errorf("class %s: %w", c.name, err)
 		}
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+// otherUnit returns a unit of the catalogue that has the name of a unit of a class, or "" if there is none.
+func otherUnit(class string) string {
+	for _, u := range llmbench.Units() {
+		if rest, is := strings.CutPrefix(u.Name, class+"-"); is {
+			if _, is = sample.Find(sample.Units, rest); is {
+				return u.Name
+			}
+		}
+	}
+	return ""
 }
 
 // mayHide reports whether the class has a header or a body, of which an element after it may be a part that has a comma or a
