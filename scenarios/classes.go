@@ -137,7 +137,9 @@ func (c *class) set(values map[string]string) (err error) {
 	if (c.users > 0) == (c.rate > 0) {
 		return errors.New("want users=NUMBER or rate=NUMBER")
 	}
-	c.dataset = cmp.Or(values["dataset"], "random")
+	if c.dataset, _, err = benchdata.Separate(cmp.Or(values["dataset"], "random")); err != nil { // its parameters are after a question mark then
+		return err
+	}
 	for _, name := range drawable {
 		if v := values[name]; v != "" {
 			c.dataset = withParameter(c.dataset, name, v)

@@ -37,6 +37,11 @@ func TestParseClasses(t *testing.T) {
 	assert.Equal(t, together(all), "concurrency=8")
 	assert.Equal(t, together(all[1:]), "rate=2.5")
 
+	all, err = parseClasses("a:users=1,input=20,dataset=markov:order=2,output=3;b:users=1,dataset=markov?order=2&prefix=8,input=20")
+	assert.NilError(t, err)
+	assert.Equal(t, all[0].dataset, "markov?order=2&input=20&output=3")
+	assert.Equal(t, all[1].dataset, "markov?order=2&prefix=8&input=20")
+
 	for text, want := range map[string]string{
 		"":                                     `class "": want NAME:KEY=VALUE,KEY=VALUE with ` + classKeys,
 		"chat":                                 `class "chat": want NAME:KEY=VALUE,KEY=VALUE with ` + classKeys,
