@@ -77,7 +77,7 @@ func (h *Head) Load() string {
 		for _, c := range h.Classes {
 			all = append(all, c.String())
 		}
-		return strings.Join(all, ", ")
+		return strings.Join(all, "; ")
 	case h.Users != "":
 		return "users " + h.Users
 	case h.Concurrency > 0:
