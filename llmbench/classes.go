@@ -51,6 +51,9 @@ func (l *Load) setClasses() error {
 		if c.Name == "" || slices.ContainsFunc(l.Classes[:i], same) {
 			return fmt.Errorf("load: class %q: want names that differ in letters, digits, dots, hyphens and underscores", c.Name)
 		}
+		if c.More != nil && c.Arrivals != nil {
+			return fmt.Errorf("class %s: load: More and Arrivals: want More with Concurrency or Users", c.Name)
+		}
 		if _, err := l.of(i).check(); err != nil {
 			return fmt.Errorf("class %s: %w", c.Name, err)
 		}

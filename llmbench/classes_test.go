@@ -257,7 +257,7 @@ func TestInvalidClasses(t *testing.T) {
 		{Load{Classes: []Class{{Name: "a", Requests: one, Concurrency: 1, Arrivals: arrivals.Poisson{Rate: 1}}}, Duration: 1}, "class a: load: Arrivals are set, and so is Concurrency or Users: want only one of them"},
 		{Load{Classes: []Class{{Name: "a", Requests: one, Concurrency: 2}}, Duration: 1}, "class a: load: 1 requests at concurrency 2: want at least as many"},
 		{Load{Classes: []Class{{Name: "a", Requests: one, Users: ramp("1:2s")}}, Duration: time.Second}, "class a: load: users 1:2s, concurrency 1, duration 1s: want only users, who are at most 1 for 2s"},
-		{Load{Classes: []Class{{Name: "a", Requests: one, Arrivals: arrivals.Poisson{Rate: 1}, More: func(int, int) ([]Request, error) { return nil, nil }}}, Duration: 1}, "class a: load: More without a Duration: want both"},
+		{Load{Classes: []Class{{Name: "a", Requests: one, Arrivals: arrivals.Poisson{Rate: 1}, More: func(int, int) ([]Request, error) { return nil, nil }}}, Duration: 1}, "class a: load: More and Arrivals: want More with Concurrency or Users"},
 		{Load{Classes: []Class{{Name: "a", Requests: one, Concurrency: 1, SLO: sample.SLO{TTFT: 1}}}, Duration: 1, NoStream: true}, "class a: load: SLO ttft=1ns; answers that are not streamed have no TTFT and no TPOT"},
 	} {
 		_, err := tt.load.check()
