@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"net/http"
 	"slices"
@@ -17,6 +18,8 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/shard"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/engine"
@@ -216,6 +219,54 @@ func TestClassUnits(t *testing.T) {
 	}
 	assert.Assert(t, slices.Contains(names, "chat_1-good-req/s") && slices.Contains(names, "batch-p99-ttft-ns"), "%v", names)
 	assert.Assert(t, !slices.Contains(names, "batch-good-req/s"), "%v", names)
+}
+
+// A leader is the process that verifies what two processes have sent.
+type leader struct {
+	process.Party
+	want []int // what each request should have, by its index
+}
+
+func (*leader) Part() shard.Part { return shard.Part{Count: 2} }
+func (*leader) Leads() bool      { return true }
+func (l *leader) Verify(_ iter.Seq[*sample.Sample], n int, want func(int) int) error {
+	for i := range n {
+		l.want = append(l.want, want(i))
+	}
+	return nil
+}
+
+// TestVerifyClasses checks which requests the leader expects of the classes, and that it draws only those that it verifies: a slow
+// class may have long prompts.
+func TestVerifyClasses(t *testing.T) {
+	draws := map[string]int{}
+	l := Load{Duration: time.Second}
+	for _, name := range []string{"fast", "slow"} {
+		all := endless(2, func(int) int { return 20 })
+		l.Classes = append(l.Classes, Class{Name: name, Concurrency: 2, Requests: all.Requests, More: func(pass, part int) ([]Request, error) {
+			draws[name]++
+			return all.More(pass, part)
+		}})
+	}
+	l, err := l.check()
+	assert.NilError(t, err)
+	pl, err := passPlan(&l, Target{URL: "http://mem", Model: "m"}, 0)
+	assert.NilError(t, err)
+	var samples []sample.Sample
+	var want []int
+	for k := range 1000 { // request k of fast is request 2k of the pass
+		samples = append(samples, sample.Sample{Request: 2 * k})
+		want = append(want, 1, 0)
+	}
+	for k := range 3 {
+		samples = append(samples, sample.Sample{Request: 2*k + 1})
+		want[2*k+1] = 1
+	}
+	party := &leader{}
+	m := &measurement{load: l, party: party}
+	assert.NilError(t, m.verify(pl, sample.All(samples...)))
+	assert.DeepEqual(t, party.want, want[:1999])
+	assert.Assert(t, draws["fast"] > 10 && draws["slow"] < 3, "%v", draws)
 }
 
 // TestUnreadClasses checks that figures of classes are withheld as those of all requests are, if answers may have text that was

@@ -291,13 +291,15 @@ func (m *measurement) verify(pl *plan, samples iter.Seq[*sample.Sample]) error {
 	part := m.party.Part()
 	loops := pl.loops()
 	sent := map[int]bool{}
-	n := 0 // requests from this one on were not sent
+	n := 0                           // requests from this one on were not sent
+	first := make([]int, len(loops)) // the same by class, among the requests of the class
 	for s := range samples {
-		sent[s.Request], n = true, max(n, s.Request+1)
+		class := s.Request % len(loops)
+		sent[s.Request], n, first[class] = true, max(n, s.Request+1), max(first[class], s.Request/len(loops)+1)
 	}
 	ended := make([][]bool, len(loops)) // by class and process: it has sent no more
 	for i, c := range loops {
-		for c.requests*len(loops)+i < n { // this process may have drawn fewer than another one
+		for c.requests < first[i] { // this process may have drawn fewer than another one
 			if more, err := c.draw(); err != nil {
 				return err
 			} else if !more {
