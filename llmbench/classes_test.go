@@ -221,15 +221,16 @@ func TestClassUnits(t *testing.T) {
 	assert.Assert(t, !slices.Contains(names, "batch-good-req/s"), "%v", names)
 }
 
-// A leader is the process that verifies what two processes have sent.
-type leader struct {
+// A twoShards is one of two processes.
+type twoShards struct {
 	process.Party
-	want []int // what each request should have, by its index
+	index int
+	want  []int // what each request should have, by its index
 }
 
-func (*leader) Part() shard.Part { return shard.Part{Count: 2} }
-func (*leader) Leads() bool      { return true }
-func (l *leader) Verify(_ iter.Seq[*sample.Sample], n int, want func(int) int) error {
+func (l *twoShards) Part() shard.Part { return shard.Part{Index: l.index, Count: 2} }
+func (l *twoShards) Leads() bool      { return l.index == 0 }
+func (l *twoShards) Verify(_ iter.Seq[*sample.Sample], n int, want func(int) int) error {
 	for i := range n {
 		l.want = append(l.want, want(i))
 	}
@@ -262,11 +263,33 @@ func TestVerifyClasses(t *testing.T) {
 		samples = append(samples, sample.Sample{Request: 2*k + 1})
 		want[2*k+1] = 1
 	}
-	party := &leader{}
+	party := &twoShards{}
 	m := &measurement{load: l, party: party}
 	assert.NilError(t, m.verify(pl, sample.All(samples...)))
 	assert.DeepEqual(t, party.want, want[:1999])
 	assert.Assert(t, draws["fast"] > 10 && draws["slow"] < 3, "%v", draws)
+}
+
+// TestEndOfClasses checks that a process says which class had no further requests, and nothing of a class of which it has no user.
+func TestEndOfClasses(t *testing.T) {
+	l := Load{Duration: time.Second, Classes: []Class{{Name: "one", Concurrency: 1, Requests: words(4, 4)}, {Name: "two", Concurrency: 2, Requests: words(4, 4)}}}
+	l, err := l.check()
+	assert.NilError(t, err)
+	pl, err := passPlan(&l, Target{URL: "http://mem", Model: "m"}, 0)
+	assert.NilError(t, err)
+	for n, want := range []string{1: "", 2: "pass 0: there were no requests of class two after the first 4, of which the last was sent after 1ms of 1s"} {
+		var samples []sample.Sample
+		for k := range n {
+			samples = append(samples, sample.Sample{Shard: 1, Request: 2*(2*k+1) + 1, Start: time.Duration(k) * ms})
+		}
+		r := &run{measurement: &measurement{load: l, party: &twoShards{index: 1}}}
+		r.tellEnd(0, pl, passResult{samples: sample.All(samples...)})
+		var texts []string
+		for _, note := range r.end.Notes {
+			texts = append(texts, note.Text)
+		}
+		assert.Equal(t, strings.Join(texts, "; "), want)
+	}
 }
 
 // TestUnreadClasses checks that figures of classes are withheld as those of all requests are, if answers may have text that was

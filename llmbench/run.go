@@ -266,7 +266,8 @@ func (r *run) tellEnd(number int, pl *plan, result passResult) {
 	r.sent = slices.Grow(r.sent, len(loops))[:len(loops)]
 	for i, c := range loops {
 		r.sent[i] = max(r.sent[i], len(sent[i])*max(1, r.party.Part().Count))
-		if result.Stopped == "" && len(sent[i]) == r.party.Part().Requests(c.requests, c.load.Concurrency) && c.ended() {
+		own := r.party.Part().Requests(c.requests, c.load.Concurrency) // 0 if the class has fewer users than there are processes
+		if result.Stopped == "" && own > 0 && len(sent[i]) == own && c.ended() {
 			what := ""
 			if pl.classes != nil {
 				what = " of class " + r.load.Classes[i].Name
