@@ -87,7 +87,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 // TestClasses compares a load with classes with the server's log: each class has sent the first requests of its own
 // sequence with its own header and body, none is lost or counted twice, each has its own loop, and the figures of a class are
-// those of its requests.
+// computed from its requests alone.
 func TestClasses(t *testing.T) {
 	const duration = 20*time.Second + 70*time.Microsecond // no token comes at the end
 	for _, warmup := range []time.Duration{0, 3*time.Second + 30*time.Microsecond} {
@@ -292,7 +292,7 @@ func TestEndOfClasses(t *testing.T) {
 	}
 }
 
-// TestUnreadClasses checks that figures of classes are withheld as those of all requests are, if answers may have text that was
+// TestUnreadClasses checks that figures of classes are withheld as the figures of all requests are, if answers may have text that was
 // not read: also the rate of requests within a limit of the TTFT, and rates of tokens that the client counted.
 func TestUnreadClasses(t *testing.T) {
 	for _, tokens := range []int{0, 4} { // 0 means that the server does not count them

@@ -185,7 +185,7 @@ func (c *class) checkDataset() error {
 func (c *class) options(o Options) (Options, error) {
 	hash := fnv.New64a()
 	hash.Write([]byte(c.name))
-	o.Seed += hash.Sum64() // other words than those of another class
+	o.Seed += hash.Sum64() // other words than another class has
 	o.Dataset, o.Input, o.Output, o.Requests, o.Limits = c.dataset, 0, 0, 0, c.slo
 	o, err := o.separated()
 	return o.withServeDefaults(), err

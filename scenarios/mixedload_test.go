@@ -137,7 +137,7 @@ func TestClassesDiffer(t *testing.T) {
 	}
 }
 
-// TestCompareClasses checks that a class has the ratios of its figures, and not those of figures that are withheld in one of the two
+// TestCompareClasses checks that a class has the ratios of its figures, but no ratio of figures that are withheld in one of the two
 // results.
 func TestCompareClasses(t *testing.T) {
 	c := class{name: "Chat 1"}

@@ -45,7 +45,7 @@ type Unit struct {
 	// separated by spaces. If one of them is withheld, the unit is withheld, too. The parts have no parts
 	// themselves, and the unit has no Family. "" is a unit that is measured.
 	Parts string
-	// Base is, for a figure of only some of the requests, such as those of a class, the unit of the same figure of all
+	// Base is, for a figure of only some of the requests, such as the requests of a class, the unit of the same figure of all
 	// requests: output-tok/s of chat-output-tok/s. A figure that means nothing of all requests means nothing of some. Base is
 	// "" for a unit of all requests, and for the rate of requests that keep an SLO without a limit of the TTFT or the TPOT.
 	Base string
