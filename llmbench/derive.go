@@ -10,8 +10,8 @@ import (
 )
 
 // Derive reports a metric of b that the caller has computed from the metrics of other results, for example from the
-// rows of a sweep. The unit must be in the catalogue (see [RegisterUnits]) or in the Units of a load that was measured, and names the units that it is computed
-// from as its Parts. The arguments withheld are the fields Withheld of these results. If one of them has one of the parts,
+// rows of a sweep. The unit must be in the catalogue (see [RegisterUnits]) or in the Units of a load that was measured, and
+// its Parts must name the units from which the metric was computed. The arguments withheld are the fields Withheld of these results. If one of them has one of the parts,
 // Derive says so in one line instead, and reports the unit that says why, such as [sample.ClientBound]. Like [testing.B.ReportMetric], Derive must be called after the last call of b.Loop.
 func Derive(b *testing.B, unit string, value float64, withheld ...map[string]error) {
 	b.Helper()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -201,7 +200,7 @@ func (c *class) load() string {
 
 // arrivals returns the arrivals of an open loop, and how many of its requests are due within a time.
 func (c *class) arrivals(seed uint64, within time.Duration) (arrivals.Process, int) {
-	return arrivals.Poisson{Rate: c.rate, Seed: seed}, max(1, int(math.Ceil(c.rate*within.Seconds())))
+	return arrivals.Poisson{Rate: c.rate, Seed: seed}, dueWithin(c.rate, within)
 }
 
 // splitOutside splits a text at each separator that is outside of brackets and of quotation marks, and trims the elements.

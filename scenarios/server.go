@@ -379,11 +379,16 @@ func (s server) timed(l llmbench.Load, n int, draw func(n, pass, part int) ([]ll
 // due returns how many requests of an open loop of a constant rate are due within the time in the options, at most as
 // many as the options have.
 func (s server) due(rate float64) int {
-	n := max(1, int(math.Ceil(rate*s.options.Duration.Seconds())))
+	n := dueWithin(rate, s.options.Duration)
 	if most := s.options.Requests; most > 0 {
 		n = min(n, most)
 	}
 	return n
+}
+
+// dueWithin returns how many requests of a constant rate are due within a time, and at least 1.
+func dueWithin(rate float64, within time.Duration) int {
+	return max(1, int(math.Ceil(rate*within.Seconds())))
 }
 
 // isTimed reports whether the options say how long a closed loop is.

@@ -167,8 +167,8 @@ func TestInstants(t *testing.T) {
 	}
 }
 
-// TestPreemptedByPriority checks that of two sequences for which the KV cache has no room, the one with the higher value of the
-// priority is preempted, whichever came first, and continues before those that came later.
+// TestPreemptedByPriority checks which of two sequences is preempted if the KV cache has no room for both: the one with the
+// higher value of the priority, whichever came first. It continues before the sequences that came later.
 func TestPreemptedByPriority(t *testing.T) {
 	p := round
 	p.KVBlocks, p.BlockTokens, p.PrefillSeqs = 8, 4, 2

@@ -69,8 +69,8 @@ const (
 )
 
 // rests reports whether the client may rest at the instant now, so that several segments of a fast stream arrive before
-// it reads again. If it were woken for each of them, a server on the same machine would send half as much, and each delta
-// would cost the client twice the CPU time (BenchmarkChunk with unpaced tokens). The instants of the deltas stay the same,
+// it reads again. If the client were woken for each of them, each delta would cost more CPU time (BenchmarkChunk with unpaced
+// tokens), and a server on the same machine would be disturbed by each. The instants of the deltas stay the same,
 // because they are the kernel's. The client must know how many tokens will come, at least until it leaves.
 func (r *reader) rests(s *sample.Sample, now time.Duration) bool {
 	end := s.MaxTokens
