@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -363,4 +364,9 @@ func kindOf(dataset string) string {
 		return dataset[:i]
 	}
 	return dataset
+}
+
+// dueWithin returns how many requests of a constant rate are due within a time, and at least 1.
+func dueWithin(rate float64, within time.Duration) int {
+	return max(1, int(math.Ceil(rate*within.Seconds())))
 }

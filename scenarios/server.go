@@ -8,7 +8,6 @@ import (
 	"hash/fnv"
 	"iter"
 	"maps"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -384,11 +383,6 @@ func (s server) due(rate float64) int {
 		n = min(n, most)
 	}
 	return n
-}
-
-// dueWithin returns how many requests of a constant rate are due within a time, and at least 1.
-func dueWithin(rate float64, within time.Duration) int {
-	return max(1, int(math.Ceil(rate*within.Seconds())))
 }
 
 // isTimed reports whether the options say how long a closed loop is.
