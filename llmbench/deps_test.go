@@ -128,7 +128,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/sse/ssetest", "", "llmbench/testkit/extracases llmbench/sse"},
 	{"llmbench/testkit/extracases", "llmbench/env", ""},
 	{"llmbench/version", "", ""},
-	{"mockserver", "mockserver/engine mockserver/fault mockserver/internal/frame mockserver/internal/jsontext mockserver/internal/pace mockserver/internal/sigv4 mockserver/internal/strictjson mockserver/internal/vocab mockserver/internal/wire mockserver/oracle mockserver/internal/profiles mockserver/shape github.com/prometheus/client_golang golang.org/x/net", "mockserver/testkit/memnet"},
+	{"mockserver", "mockserver/engine mockserver/fault mockserver/internal/frame mockserver/internal/jsontext mockserver/internal/pace mockserver/internal/sigv4 mockserver/internal/strictjson mockserver/internal/vocab mockserver/internal/wire mockserver/oracle mockserver/internal/profiles mockserver/shape github.com/prometheus/client_golang golang.org/x/net golang.org/x/sys", "mockserver/testkit/memnet"},
 	{"mockserver/cmd/calibrate", "mockserver/internal/calibrate mockserver/cmd/internal/command mockserver/internal/profiles", "mockserver/internal/testkit/flagdoc"},
 	{"mockserver/cmd/internal/command", "", ""},
 	{"mockserver/cmd/mockserver", "mockserver mockserver/cmd/internal/command mockserver/fault mockserver/shape", ""},

@@ -16,6 +16,19 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/wire"
 )
 
+// received returns when the kernel received the bytes with which the header of a request ended, or 0 if that is unknown.
+func (s *Server) received(r *http.Request) time.Duration {
+	c, _ := r.Context().Value(connKey{}).(*sendConn)
+	if c == nil || r.ProtoMajor != 1 { // the streams of HTTP/2 share the connection's reads
+		return 0
+	}
+	ago, known := sinceReceived(c.network())
+	if !known {
+		return 0
+	}
+	return s.clock.Now() - ago
+}
+
 // complete answers a request for a completion: it reads the request, decides whether to
 // refuse the request, adds the request to the plan (the schedule) and sends the answer.
 func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Route, accepted time.Duration) {
@@ -23,7 +36,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, route wire.Rou
 	inFlight := int(s.meter.open.Add(1))
 	defer s.meter.open.Add(-1)
 	rec := s.log.open(Entry{
-		ID: r.Header.Get("X-Request-Id"), Path: r.URL.Path, Accepted: accepted, Admitted: -1,
+		ID: r.Header.Get("X-Request-Id"), Path: r.URL.Path, Accepted: accepted, Received: s.received(r), Admitted: -1,
 	})
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	arrived := s.clock.Now()

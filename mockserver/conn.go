@@ -62,6 +62,14 @@ func (c *sendConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
+// network returns the connection to the network, which is below TLS.
+func (c *sendConn) network() net.Conn {
+	if t, ok := c.Conn.(*tls.Conn); ok {
+		return t.NetConn()
+	}
+	return c.Conn
+}
+
 // CloseWrite closes the sending side of the connection if the connection supports that.
 // net/http calls CloseWrite so that a client that is still sending can read the answer.
 func (c *sendConn) CloseWrite() error {
@@ -79,12 +87,9 @@ func hangUp(w http.ResponseWriter, reset bool) {
 		panic(http.ErrAbortHandler) // net/http then closes the connection itself, or resets the stream
 	}
 	if c, ok := conn.(*sendConn); ok {
-		conn = c.Conn
+		conn = c.network()
 	}
-	if c, ok := conn.(*tls.Conn); ok {
-		conn = c.NetConn()
-	}
-	if tcp, ok := conn.(*net.TCPConn); ok && reset {
+	if tcp, ok := conn.(interface{ SetLinger(sec int) error }); ok && reset {
 		tcp.SetLinger(0)
 	}
 	conn.Close()

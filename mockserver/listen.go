@@ -57,6 +57,7 @@ func ListenTLS(addr string, h http.Handler, config *tls.Config) (url string, sto
 	if err != nil {
 		return "", nil, fmt.Errorf("mockserver: %w", err)
 	}
+	ln = stamped(ln)
 	scheme := "http"
 	if config != nil {
 		scheme, config = "https", config.Clone()

@@ -24,6 +24,9 @@ type Entry struct {
 	// Accepted is when the handler was called: the server had read the request's
 	// header but not its body.
 	Accepted time.Duration `json:"accepted_ns"`
+	// Received is when the kernel received the bytes with which the request's header ended. It is 0 if that is
+	// unknown: with HTTP/2, and outside of Linux. Before Accepted, the server may have waited for a CPU.
+	Received time.Duration `json:"received_ns,omitzero"`
 	// Admitted is when the request got its slot, by the schedule. The deadlines of the
 	// tokens are measured from Admitted. It is -1 if the request never got a slot.
 	Admitted time.Duration `json:"admitted_ns"`

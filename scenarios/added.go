@@ -21,7 +21,7 @@ type latency struct {
 
 // addedLatencies are the latencies to which a gateway may add something.
 var addedLatencies = []latency{
-	{"ttft", false, (*sample.Sample).TTFT, func(_ *sample.Sample, e logEntry) (time.Duration, bool) { return e.Tokens[0] - e.Accepted, true }},
+	{"ttft", false, (*sample.Sample).TTFT, func(_ *sample.Sample, e logEntry) (time.Duration, bool) { return e.Tokens[0] - e.reached(), true }},
 	{"itl", false, meanGap, func(s *sample.Sample, e logEntry) (time.Duration, bool) {
 		n := len(e.Tokens)
 		if n != s.Deltas {
@@ -30,9 +30,9 @@ var addedLatencies = []latency{
 		return (e.Tokens[n-1] - e.Tokens[1]) / time.Duration(n-2), true
 	}},
 	{"e2e", false, (*sample.Sample).E2E, func(_ *sample.Sample, e logEntry) (time.Duration, bool) {
-		return e.Tokens[len(e.Tokens)-1] - e.Accepted, true
+		return e.Tokens[len(e.Tokens)-1] - e.reached(), true
 	}},
-	{"whole", true, (*sample.Sample).E2E, func(_ *sample.Sample, e logEntry) (time.Duration, bool) { return e.End - e.Accepted, true }},
+	{"whole", true, (*sample.Sample).E2E, func(_ *sample.Sample, e logEntry) (time.Duration, bool) { return e.End - e.reached(), true }},
 }
 
 // meanGap returns the mean time between the deltas of a request, from the second delta on: to the first delta, a gateway
@@ -274,7 +274,7 @@ func (o *overhead) delayOf(i int) (time.Duration, bool) {
 		if len(e.Tokens) != s.Deltas {
 			return 0, false
 		}
-		return d - (e.Tokens[min(i, s.Deltas-1)] - e.Accepted), true
+		return d - (e.Tokens[min(i, s.Deltas-1)] - e.reached()), true
 	}
 	var medians []time.Duration
 	for _, samples := range []iter.Seq[*sample.Sample]{o.direct, o.gateway} {

@@ -97,7 +97,7 @@ func TestReadLog(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Assert(t, log.covers(sample.All(known)))
 	entry, real := log[known.ID], srv.Log()[0]
-	assert.Assert(t, entry.Accepted == real.Accepted && entry.End == real.End && entry.Tokens[0] == real.Tokens[0], "%+v", entry)
+	assert.Assert(t, entry.Accepted == real.Accepted && entry.Received == real.Received && entry.End == real.End && entry.Tokens[0] == real.Tokens[0], "%+v", entry)
 	assert.Assert(t, !log.covers(sample.All(known, sample.Sample{ID: "other", Outcome: sample.OK})), "a gateway that changes the ID")
 	assert.Assert(t, log.covers(sample.All(known, sample.Sample{ID: "other", Outcome: sample.HTTP})))
 

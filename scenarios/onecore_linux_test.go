@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"testing"
@@ -58,7 +59,7 @@ func BenchmarkOneCore(b *testing.B) {
 				}
 				kernel.ttft = append(kernel.ttft, s.First-s.Start)
 				user.ttft = append(user.ttft, s.First+s.Lags[0]-s.Start)
-				log.ttft = append(log.ttft, e.Tokens[0]-e.Accepted)
+				log.ttft = append(log.ttft, e.Tokens[0]-cmp.Or(e.Received, e.Accepted))
 				wrote += s.Wrote - s.Start
 				sent.ttft = append(sent.ttft, e.Tokens[0]+time.Duration(epoch-s.Epoch.UnixNano())-s.Start)
 				for i, gap := range s.Gaps {

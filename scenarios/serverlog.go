@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,11 +19,16 @@ import (
 type logEntry struct {
 	ID       string          `json:"id"`
 	Accepted time.Duration   `json:"accepted_ns"`
+	Received time.Duration   `json:"received_ns"`
 	Tokens   []time.Duration `json:"tokens_ns"` // equal times are one write
 	End      time.Duration   `json:"end_ns"`
 	Status   int             `json:"status"`
 	Aborted  bool            `json:"aborted"`
 }
+
+// reached returns when the request reached the server. If the log does not say when the kernel received the request, it is
+// when the server began to handle it: the server's wait for a CPU is then a part of what a gateway seems to add.
+func (e logEntry) reached() time.Duration { return cmp.Or(e.Received, e.Accepted) }
 
 // A serverLog holds the entries of answers that are complete, by the X-Request-Id of their requests. If a gateway sent a
 // request several times, the entry is of the last complete answer.

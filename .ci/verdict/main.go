@@ -7,7 +7,8 @@
 // the client's definitions of the metrics:
 //
 //   - A request begins (t0) when it reaches the server. That is when the client had written it, or when the
-//     server's handler began, whichever was first.
+//     server's kernel received it, whichever was first. If the log does not have the latter, the time when the
+//     server's handler began is used.
 //   - A token is sent at the time of the server's write call. If the call took long, because the server itself
 //     was stopped, any time during the call counts as true.
 //   - For rates, the workers begin as planned, and send the next request as soon as the server has written the

@@ -64,7 +64,7 @@ func truth(requests []sent, log []mockserver.Entry, epoch int64, streams int) (m
 // trueSample returns the true sample of a request. Its times are on the clock of the log, on which the client's
 // epoch is the given epoch.
 func trueSample(r sent, e *mockserver.Entry, epoch time.Duration) sample.Sample {
-	reached := e.Accepted
+	reached := cmp.Or(e.Received, e.Accepted)
 	if r.Wrote > 0 {
 		reached = min(reached, epoch+r.Wrote)
 	}

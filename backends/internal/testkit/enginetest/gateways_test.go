@@ -4,6 +4,7 @@ package enginetest_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -277,10 +278,10 @@ func checkOverhead(t *testing.T, c gatewayContract) {
 		added  func(recorded, mockserver.Entry) time.Duration
 	}{
 		{"added-ttft-ms", true, func(q recorded, e mockserver.Entry) time.Duration {
-			return q.First - q.Start - (e.Tokens[0] - e.Accepted)
+			return q.First - q.Start - (e.Tokens[0] - cmp.Or(e.Received, e.Accepted))
 		}},
 		{"added-whole-ms", false, func(q recorded, e mockserver.Entry) time.Duration {
-			return q.End - q.Start - (e.End - e.Accepted)
+			return q.End - q.Start - (e.End - cmp.Or(e.Received, e.Accepted))
 		}},
 	} {
 		var direct, through []time.Duration
