@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"net/http/httptest"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -336,4 +337,30 @@ func long(l *Load, words int) {
 	more := l.More
 	l.Requests = change(l.Requests)
 	l.More = func(pass, part int) ([]Request, error) { all, err := more(pass, part); return change(all), err }
+}
+
+// TestUsersOfClosedConnections checks that the TTFT of a user who comes late has no time of opening a connection, on a
+// server that closes idle connections.
+func TestUsersOfClosedConnections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
+	mock, err := mockserver.New(mockserver.Config{TTFT: 20 * ms, PerToken: 2 * ms})
+	assert.NilError(t, err)
+	server := httptest.NewUnstartedServer(mock)
+	server.Config.ReadHeaderTimeout = 2 * time.Second // until the first request, too
+	server.Start()
+	defer server.Close()
+	l := endless(4, func(int) int { return 20 })
+	l.Users = ramp("1:4s,4:1s")
+	samples := onePass(t, Target{URL: server.URL, Model: "mock"}, l)
+	late := 0
+	for _, s := range samples {
+		if s.Start < 4*time.Second {
+			continue
+		}
+		late++
+		assert.Equal(t, s.Connect, time.Duration(0), "the request at %v opened a connection", s.Start)
+	}
+	assert.Assert(t, late > 10, "%d requests of users who came late", late)
 }

@@ -310,24 +310,31 @@ func (p *Pool) CloseUnused() {
 }
 
 // closeIdle closes the idle connections for which remove returns true. It always closes the connection on
-// trial.
+// trial. The other connections stay in the pool all the time, so that no request opens a connection in vain.
 func (p *Pool) closeIdle(remove func(*Conn) bool) {
 	p.mu.Lock()
-	idle, trial := p.idle, p.trial
-	p.idle, p.trial = nil, nil
+	n, trial := len(p.idle), p.trial
+	p.trial = nil
 	p.mu.Unlock()
 	if trial != nil {
 		trial.stream.Close()
 	}
-	var kept []*Conn
-	for _, c := range idle {
-		if remove(c) {
+	for i := n - 1; i >= 0; i-- { // requests take connections from the end and put them there, so the connections below i stay
+		if c := p.removeIdle(i, remove); c != nil {
 			c.stream.Close()
-		} else {
-			kept = append(kept, c)
 		}
 	}
+}
+
+// removeIdle removes the idle connection with index i from the pool if there is one and remove returns true for it, and
+// returns the connection. Requests that want a connection wait meanwhile, so remove must not wait for anything.
+func (p *Pool) removeIdle(i int, remove func(*Conn) bool) *Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.idle = append(kept, p.idle...)
+	if i >= len(p.idle) || !remove(p.idle[i]) {
+		return nil
+	}
+	c := p.idle[i]
+	p.idle = slices.Delete(p.idle, i, i+1)
+	return c
 }

@@ -90,3 +90,56 @@ func (c *Client) checkLimits(n int) error {
 	}
 	return conn.CheckLimits(lacking)
 }
+
+// lookAhead is the time between two looks at which users come next.
+const lookAhead = 500 * time.Millisecond
+
+// openForComing opens a connection for each user who comes, lookAhead to twice as long before, until ctx ends. A server may have
+// closed the connections that were opened before the pass, and a user would then open one within its TTFT.
+func (ps *passage) openForComing(ctx context.Context) {
+	for at, last := lookAhead, ps.lastComes(); at < last; at += lookAhead {
+		select {
+		case <-time.After(at - ps.clock.Now()):
+		case <-ctx.Done():
+			return
+		}
+		if n := ps.coming(at, at+2*lookAhead); n > 0 {
+			ctx, cancel := context.WithDeadline(ctx, ps.clock.Start().Add(at+lookAhead))
+			ps.client.pool.Prepare(ctx, n)
+			cancel()
+		}
+	}
+}
+
+// coming returns how many users there are between two instants, or 0 if none of them comes then.
+func (ps *passage) coming(from, to time.Duration) (n int) {
+	comes := false
+	for _, lp := range ps.loops {
+		for _, stays := range lp.class.Stays {
+			there := false
+			for _, stay := range stays {
+				there = there || stay.From < to && stay.To > from
+				comes = comes || stay.From >= from && stay.From < to
+			}
+			if there {
+				n++
+			}
+		}
+	}
+	if !comes {
+		return 0
+	}
+	return n
+}
+
+// lastComes returns the instant at which the last user comes.
+func (ps *passage) lastComes() (last time.Duration) {
+	for _, lp := range ps.loops {
+		for _, stays := range lp.class.Stays {
+			for _, stay := range stays {
+				last = max(last, stay.From)
+			}
+		}
+	}
+	return last
+}

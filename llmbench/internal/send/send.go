@@ -62,7 +62,12 @@ func (c *Client) Pass(ctx context.Context, p *Pass) (r Result, began bool, err e
 	for _, lp := range ps.loops {
 		wg.Go(func() { lp.run(ctx) })
 	}
+	opening, enough := context.WithCancel(ctx)
+	opened := make(chan struct{})
+	go func() { defer close(opened); ps.openForComing(opening) }()
 	wg.Wait()
+	enough()
+	<-opened
 	unwatch()
 	beside.End()
 	r.Strain = strain.Read().Since(before)
