@@ -252,7 +252,7 @@ func (d digest) add(i int, p send.Post, then []Turn) {
 	}
 	fmt.Fprintf(d.hash, "%d %s %d %s %t %v\n", i, p.Path, len(p.Body), p.Body, p.Check != nil, p.Header) // fmt sorts the names
 	for _, t := range then {
-		fmt.Fprintf(d.hash, "%q %d %t %v %t\n", t.Prompt, t.MaxTokens, t.FixedOutput, t.Think, t.Check != nil)
+		fmt.Fprintf(d.hash, "%q %d %t %v %v %t\n", t.Prompt, t.MaxTokens, t.FixedOutput, t.Think, t.Every, t.Check != nil)
 	}
 }
 
@@ -335,6 +335,9 @@ func checkRequest(l *Load, t Target, r Request) (send.Post, error) {
 		if turn.Think < 0 {
 			return send.Post{}, fmt.Errorf("turn %d: think time %v: want at least 0", i+1, turn.Think)
 		}
+		if turn.Every < 0 || turn.Every > 0 && turn.Think > 0 {
+			return send.Post{}, fmt.Errorf("turn %d: every %v, with a think time of %v: want at least 0, and one of the two", i+1, turn.Every, turn.Think)
+		}
 		if _, err := newPost(l, t, turn.request(r.conversation())); err != nil {
 			return send.Post{}, fmt.Errorf("turn %d: %w", i+1, err)
 		}
@@ -379,7 +382,7 @@ func (c Cancel) draw(r *rand.Rand, turns int) send.Leave {
 // turns converts the further turns of a session for package send.
 func turns(then []Turn) (all []send.Turn) {
 	for _, t := range then {
-		all = append(all, send.Turn{Think: t.Think, Check: t.Check})
+		all = append(all, send.Turn{Think: t.Think, Every: t.Every, Check: t.Check})
 	}
 	return all
 }

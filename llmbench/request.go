@@ -78,11 +78,15 @@ type Request struct {
 // A Turn is a further request of a session. It is sent after the reply to the previous turn. In an open
 // loop, only the first turn of a session is scheduled. If a turn fails, the remaining turns of its session
 // are not sent, and count as failures, too.
+//
+// With Every, a turn is sent this long after the send of the previous turn, or at once after the previous reply if
+// that ends later. So a user has a rate of turns that a faster server does not change.
 type Turn struct {
 	Prompt      string
 	MaxTokens   int                // see [Request]
 	FixedOutput bool               // see [Request]
 	Think       time.Duration      // time from the end of the previous reply to the send; must not be negative
+	Every       time.Duration      // in place of Think: see below; must not be negative
 	Check       func(Answer) error // see [Request]
 }
 

@@ -126,6 +126,40 @@ func TestFailedTurn(t *testing.T) {
 	})
 }
 
+// TestTurnsAtARate checks, in virtual time, when users with a rate of their own send: a time after the last send, or as soon
+// as a longer reply ends.
+func TestTurnsAtARate(t *testing.T) {
+	const reply = 100*ms + 3*10*ms // four tokens
+	for _, tt := range []struct{ every, apart time.Duration }{
+		{time.Second, time.Second},
+		{reply + 1, reply + 1},
+		{50 * ms, reply},
+	} {
+		t.Run(tt.every.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, err := mockserver.New(mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms})
+				assert.NilError(t, err)
+				target, stop := inMemory(t, srv)
+				defer stop()
+				r := Request{Prompt: "one", MaxTokens: 4, FixedOutput: true}
+				for range 5 {
+					r.Then = append(r.Then, Turn{Prompt: "two", MaxTokens: 4, FixedOutput: true, Every: tt.every})
+				}
+				samples := onePass(t, target, Load{Requests: []Request{r, r}, Concurrency: 2})
+				starts := map[int]time.Duration{}
+				for _, s := range samples {
+					assert.Equal(t, s.Outcome, sample.OK, "%v", s.Err)
+					if last, has := starts[s.Request]; has {
+						assert.Equal(t, s.Start-last, tt.apart, "turn %d", s.Turn)
+					}
+					starts[s.Request] = s.Start
+				}
+				assert.Equal(t, len(samples), 12)
+			})
+		})
+	}
+}
+
 // TestPassEndsInThinkTime ends a pass during the think time of a session. The remaining turns must fail.
 func TestPassEndsInThinkTime(t *testing.T) {
 	l := Load{Requests: []Request{session(), session()}, Concurrency: 1, PassTimeout: 2 * time.Second}
@@ -147,6 +181,8 @@ func TestSessionErrors(t *testing.T) {
 		{dialect.TGI{}, session(), "request 0: turn 1: tgi: a conversation of 2 messages; only a prompt can be sent"},
 		{nil, change(func(r *Request) { r.Then[1].MaxTokens = 0 }), "request 0: turn 2: openai-chat: max tokens 0: want at least 1"},
 		{nil, change(func(r *Request) { r.Then[0].Think = -1 }), "request 0: turn 1: think time -1ns: want at least 0"},
+		{nil, change(func(r *Request) { r.Then[0].Every = -1 }), "request 0: turn 1: every -1ns, with a think time of 1s: want at least 0, and one of the two"},
+		{nil, change(func(r *Request) { r.Then[1].Every = 1 }), "request 0: turn 2: every 1ns, with a think time of 2s: want at least 0, and one of the two"},
 		{nil, change(func(r *Request) { r.Schema, r.FixedOutput = []byte("{}"), false }), "request 0: a session with tools, a schema or inputs; its replies are texts"},
 	} {
 		_, err := tryPass(t, t.Context(), Target{URL: "http://127.0.0.1:1", Dialect: c.d}, Load{Requests: []Request{c.r}, Concurrency: 1})

@@ -68,7 +68,7 @@ func parseOwn(r *env.Reader) config {
 	env.Read(r, &c.Batches, "LLMBENCH_BATCH", env.List(env.AtLeast(1)), "a comma list of different whole numbers, at least 1")
 	env.Read(r, &c.Options, "LLMBENCH_DATASET", c.withDataset, "a data set like random:input=512,output=128 or sharegpt:PATH")
 	env.Read(r, &c.Turns, "LLMBENCH_TURNS", canonical(benchdata.ParseCount), "")
-	env.Read(r, &c.Think, "LLMBENCH_THINK", canonical(benchdata.ParseTime), "")
+	env.Read(r, &c.Think, "LLMBENCH_THINK", canonical(parsePause), "")
 	env.ReadHidden(r, &c.Classes, "LLMBENCH_CLASSES", checkedClasses, "")
 	env.Read(r, &c.Mix, "LLMBENCH_MIX", parseMix, "models and weights above 0, like base=3,sql=1")
 	env.Read(r, &stream, "LLMBENCH_STREAM", strconv.ParseBool, "true or false")
@@ -214,8 +214,8 @@ func (o Options) withDataset(v string) (Options, error) {
 	return o, nil
 }
 
-// canonical returns a parser that returns the text of the distribution that parse returns.
-func canonical(parse func(string) (*benchdata.Distribution, error)) func(string) (string, error) {
+// canonical returns a parser that returns the text of what parse returns, such as a distribution.
+func canonical[T fmt.Stringer](parse func(string) (T, error)) func(string) (string, error) {
 	return func(v string) (string, error) {
 		d, err := parse(v)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/benchdata"
 	"github.com/seed-2b9cec6d/llmbench/llmbench"
@@ -45,7 +44,8 @@ func fitsMultiTurn(dataset string) error {
 
 // A conversation is the shape of a session.
 type conversation struct {
-	turns, think    *benchdata.Distribution
+	turns           *benchdata.Distribution
+	think           pause
 	opening, others drawFunc // of the first turns, and of what the users say in the later turns
 	seed            uint64   // of turns and think
 }
@@ -57,7 +57,7 @@ func (s server) conversation() (name string, with server, t conversation, err er
 		return "", s, t, err
 	}
 	usual := pick(s, "1s", "0s")
-	if t.think, err = benchdata.ParseTime(cmp.Or(o.Think, usual)); err != nil {
+	if t.think, err = parsePause(cmp.Or(o.Think, usual)); err != nil {
 		return "", s, t, err
 	}
 	t.seed = o.Seed
@@ -124,8 +124,8 @@ func (t conversation) sessions(n int, seed uint64) ([]llmbench.Request, error) {
 	}
 	for i, count := range counts {
 		for _, r := range others[:count] {
-			think := time.Duration(t.think.Draw(drawn[i])) * time.Microsecond
-			all[i].Then = append(all[i].Then, llmbench.Turn{Prompt: r.Prompt, MaxTokens: r.MaxTokens, FixedOutput: true, Think: think})
+			turn := llmbench.Turn{Prompt: r.Prompt, MaxTokens: r.MaxTokens, FixedOutput: true}
+			all[i].Then = append(all[i].Then, t.think.before(turn, t.think.times.Draw(drawn[i])))
 		}
 		others = others[count:]
 	}

@@ -18,7 +18,10 @@ func shapeOf(sessions []llmbench.Request) (all []string) {
 	for _, r := range sessions {
 		text := fmt.Sprintf("%dx%d", r.PromptTokens, r.MaxTokens)
 		for _, t := range r.Then {
-			text += fmt.Sprintf(" %v %dx%d", t.Think.Round(time.Millisecond), tokenizer.Words{}.Count(t.Prompt), t.MaxTokens)
+			if t.Every > 0 {
+				text += " every"
+			}
+			text += fmt.Sprintf(" %v %dx%d", (t.Think + t.Every).Round(time.Millisecond), tokenizer.Words{}.Count(t.Prompt), t.MaxTokens)
 		}
 		all = append(all, text)
 	}
@@ -37,6 +40,7 @@ func TestConversation(t *testing.T) {
 		{Options{Turns: "1", Input: 9, Output: 4}, "turns-1x9-9x4", nil, []string{"9x4", "9x4"}},
 		{Options{Turns: "2", Think: "1s", Input: 9}, "turns-2x9-9x32", map[string]string{"think": "1s"}, []string{"9x32 1s 9x32", "9x32 1s 9x32"}},
 		{Options{Turns: "1..4", Think: "exponential(1s)", Output: 4}, "turns-256-64x4", map[string]string{"turns": "1..4", "think": "exponential(1s)"}, []string{"256x4 1.317s 64x4", "256x4 212ms 64x4 796ms 64x4"}},
+		{Options{Turns: "2", Think: "every(2s)", Input: 9}, "turns-2x9-9x32", map[string]string{"think": "every(2s)"}, []string{"9x32 every 2s 9x32", "9x32 every 2s 9x32"}},
 		{Options{Turns: "3", Dataset: "random?input=8..12&output=lognormal(20,0.5)"}, "turns-3", map[string]string{"dataset": "input=8..12&output=lognormal(20,0.5)"}, []string{"11x29 0s 10x19 0s 11x16", "11x14 0s 10x11 0s 8x25"}},
 	} {
 		tt.o.Seed = 1
@@ -67,6 +71,8 @@ func TestConversation(t *testing.T) {
 		want string
 	}{
 		{Options{Turns: "0"}, `options: Turns "0": want a whole number from 1 to 1000, or one of LOW..HIGH`},
+		{Options{Think: "every(soon)"}, `options: Think "every(soon)": want a time like 500ms`},
+		{Options{Think: "every(1s"}, `or every(…) around one of these, for times from send to send`},
 		{Options{Think: "soon"}, `options: Think "soon": want a time like 500ms from 0s to 24h0m0s, in whole microseconds, or one of`},
 	} {
 		assert.ErrorContains(t, scenario("MultiTurn").Check(tt.o), tt.want)

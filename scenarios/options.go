@@ -89,8 +89,9 @@ type Options struct {
 
 	// Turns and Think are for MultiTurn: the number of turns of a conversation, and the time from the end of an answer
 	// to the user's next turn. Each is a single number or a distribution, as [benchdata.ParseCount] and
-	// [benchdata.ParseTime] read them: "3", "2..8", "500ms", "exponential(500ms)". They are drawn by Seed, and the same in
-	// all passes. LLMBENCH_TURNS, by default 5, and LLMBENCH_THINK, by default 0s, and 1s in the full form.
+	// [benchdata.ParseTime] read them: "3", "2..8", "500ms", "exponential(500ms)". With every(…) around it, as in
+	// "every(10s)", the time is from one send to the next; see Every of [llmbench.Turn]. They are drawn by Seed, and the
+	// same in all passes. LLMBENCH_TURNS, by default 5, and LLMBENCH_THINK, by default 0s, and 1s in the full form.
 	Turns, Think string
 
 	// Classes are for MixedLoad: the classes of requests, each with a load, lengths or a data set, header fields, members of the
@@ -179,7 +180,7 @@ func (o Options) check() error {
 	if _, err := benchdata.ParseCount(o.Turns); o.Turns != "" && err != nil {
 		return fmt.Errorf("options: Turns %q: %w", o.Turns, err)
 	}
-	if _, err := benchdata.ParseTime(o.Think); o.Think != "" && err != nil {
+	if _, err := parsePause(o.Think); o.Think != "" && err != nil {
 		return fmt.Errorf("options: Think %q: %w", o.Think, err)
 	}
 	return nil

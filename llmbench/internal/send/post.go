@@ -40,7 +40,16 @@ func (p *Post) Samples() int { return 1 + len(p.Turns) }
 // A Turn is a further turn of a session.
 type Turn struct {
 	Think time.Duration // pause from the end of the last reply to the send
+	Every time.Duration // if above 0, the pause ends this long after the last send, or at once if that was earlier
 	Check func(Answer) error
+}
+
+// pause returns the time from the end of the last reply to the send, if the request of that reply took the given time.
+func (t Turn) pause(took time.Duration) time.Duration {
+	if t.Every > 0 {
+		return max(0, t.Every-took)
+	}
+	return t.Think
 }
 
 // A Leave says when the client leaves before the end of the answer. The zero value means never.

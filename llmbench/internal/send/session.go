@@ -32,7 +32,7 @@ func (w *Worker) sendTurns(ctx context.Context, p *Post, at schedule) (took, end
 	outcome := s.Outcome
 	waited := w.ended(s, p.Check)
 	if len(p.Turns) > 0 {
-		outcome, end = w.sendFurtherTurns(ctx, p, outcome, waited)
+		outcome, end = w.sendFurtherTurns(ctx, p, outcome, end-start, waited)
 	}
 	if outcome != sample.OK {
 		return 0, end
@@ -48,13 +48,13 @@ func (w *Worker) ended(s *sample.Sample, check func(Answer) error) (waited time.
 	return w.recorder.add(s, check)
 }
 
-// sendFurtherTurns sends the turns of a session after the first. The arguments outcome and waited are the
-// outcome of the first turn, and for how long it waited for the recorder. The results are the outcome of
+// sendFurtherTurns sends the turns of a session after the first. The arguments outcome, took and waited are the
+// outcome of the first turn, its duration, and for how long it waited for the recorder. The results are the outcome of
 // the last turn, and its end on the user clock.
 //
 // The wait for the recorder counts as a part of the pause before the next turn. If the wait is longer than
 // the pause, the turn is late, and the client is to blame.
-func (w *Worker) sendFurtherTurns(ctx context.Context, p *Post, outcome sample.Outcome, waited time.Duration) (last sample.Outcome, end time.Duration) {
+func (w *Worker) sendFurtherTurns(ctx context.Context, p *Post, outcome sample.Outcome, took, waited time.Duration) (last sample.Outcome, end time.Duration) {
 	var replies []string
 	var stopped error // the reason why no further turn is sent
 	for i, turn := range p.Turns {
@@ -62,8 +62,9 @@ func (w *Worker) sendFurtherTurns(ctx context.Context, p *Post, outcome sample.O
 			stopped = fmt.Errorf("turn %d of its session: %s", i, outcome)
 		}
 		if stopped == nil {
-			stopped = Sleep(ctx, max(0, turn.Think-waited))
-			w.recorder.addLate(p.Request, waited-turn.Think)
+			pause := turn.pause(took)
+			stopped = Sleep(ctx, max(0, pause-waited))
+			w.recorder.addLate(p.Request, waited-pause)
 		}
 		next := &sample.Sample{}
 		if stopped != nil {
@@ -77,6 +78,7 @@ func (w *Worker) sendFurtherTurns(ctx context.Context, p *Post, outcome sample.O
 		}
 		next.Request, next.Turn, next.Model = p.Request, i+1, p.Model
 		end = next.End + next.EndLag
+		took = end - next.Start
 		outcome = next.Outcome
 		waited = w.ended(next, turn.Check)
 	}
