@@ -93,10 +93,10 @@ func TestHistoryChanges(t *testing.T) {
 	}
 	status, stdout, stderr := benchgateHistory("", "changes", "-dir", dir)
 	assert.Equal(t, status, 0, stderr)
-	assert.Equal(t, stdout, "all series: X\nafter commit c14 of 2026-11-14, in commit c15 of 2026-11-15 at the latest:\n  X/n=1 ns/op: +19.9%, 95% confidence interval +19.0% to +20.8%, p < 1e-12\n")
+	assert.Equal(t, stdout, "all series: X\nafter commit c14 of 2026-11-14, in commit c15 of 2026-11-15 at the latest:\n  X/n=1 ns/op: +20.2%, 95% confidence interval +18.6% to +21.8%, p < 1e-12\n")
 	status, stdout, _ = benchgateHistory("", "changes", "-dir", dir, "-min=50%")
 	assert.Equal(t, status, 0)
-	assert.Equal(t, stdout, "no change points\n")
+	assert.Equal(t, stdout, "no changes\n")
 	status, stdout, _ = benchgateHistory("", "changes", "-dir", dir, "-json", "-min=50%")
 	assert.Equal(t, status, 0)
 	assert.Equal(t, stdout, "[]\n")

@@ -379,7 +379,7 @@ func TestMissingBenchmark(t *testing.T) {
 func TestChangesOfOneCommitAreOneCause(t *testing.T) {
 	p := project{nights: 60, rows: 4, noise: 0.01, step: slower(30, 0.06, 1, 3)}
 	runs := p.runs(t)
-	causes, err := p.reader.Changes(runs, ChangeOptions{P: 0.0005, Min: 0.01})
+	causes, err := p.reader.Changes(runs, CheckOptions{Nights: 100, Min: 0.04})
 	assert.NilError(t, err)
 	assert.Equal(t, len(causes), 1, "%+v", causes)
 	assert.Assert(t, causes[0].Good.Run <= "run29" && causes[0].Bad.Run >= "run30", "%+v", causes[0])
@@ -391,8 +391,8 @@ func TestChangesOfOneCommitAreOneCause(t *testing.T) {
 		}
 		assert.Assert(t, m.Low < want && want < m.High, "%+v", m)
 	}
-	_, err = p.reader.Changes(runs, ChangeOptions{})
-	assert.ErrorContains(t, err, "p: 0: want more than 0 and less than 1")
+	_, err = p.reader.Changes(runs, CheckOptions{})
+	assert.ErrorContains(t, err, "nights: 0: want 2 or more")
 }
 
 func TestCheckErrors(t *testing.T) {

@@ -282,7 +282,7 @@ func TestOverviewOfMachines(t *testing.T) {
 	}
 	assert.Assert(t, strings.Contains(o.report.Summary, `nothing on machine "b"`) && strings.Contains(o.report.Summary, `nothing on machine "a"`), o.report.Summary)
 	runs := p.runs(t)
-	causes, err := p.reader.Changes(runs, ChangeOptions{P: 0.0005, Min: 0.01})
+	causes, err := p.reader.Changes(runs, defaults)
 	assert.NilError(t, err)
 	var b strings.Builder
 	assert.NilError(t, WriteChanges(&b, causes))

@@ -9,15 +9,16 @@ import (
 
 const historyChangesUsage = "usage: benchgate history changes [flags]\n" +
 	"\n" +
-	"Changes prints where the gated units of the whole history changed, with the commits between which each change began.\n"
+	"Changes prints all changes of gated units that check finds in any run of the history, also for the better, with the commits\n" +
+	"between which each change began.\n"
 
 // historyChanges runs "benchgate history changes".
 func historyChanges(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	fs, at := historyFlags("changes")
 	defer at.close()
-	o := history.ChangeOptions{}
+	o := history.CheckOptions{}
 	units, ignore := commonFlags(fs, &o.Min, &o.MaxFail)
-	fs.Float64Var(&o.P, "p", 0.0005, "the largest `p-value` of a change point")
+	fs.Float64Var(&o.Nights, "nights", 100, "allow one run with a false alarm in this `number` of runs")
 	json := fs.Bool("json", false, "print JSON")
 	var err error
 	if o.Units, err = parseFlags(fs, historyChangesUsage, args, units, stdout, stderr); err != nil {
