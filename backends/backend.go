@@ -4,7 +4,7 @@
 // that is ready to answer. Mock is the simulated server, in this process. URL is a
 // server that already runs. Process is a program of this machine, which Start starts.
 //
-// [VLLM], [TGI], [SGLang], [LMDeploy], [LlamaCPP], [LlamaCPPPython], [Ollama], [LocalAI], [TextGen],
+// [VLLM], [TGI], [SGLang], [LMDeploy], [LlamaCPP], [LlamaCPPPython], [Ollama], [TextGen],
 // [OpenLLM], [Xinference], [TensorRTLLM], [MindIE], [Dynamo], [VLLMDisagg] and [MockContainer] are
 // servers that are launched in a container. Each one embeds a [Container] and has a field for each setting
 // that matters to a benchmark. The types only describe the server: its image, arguments, health check and

@@ -83,10 +83,6 @@ var goldenCases = []struct {
 	{"ollama", "on an AMD GPU", Ollama{Container: Container{Model: "qwen3:0.6b", GPUs: "amd:0"}}},
 	{"ollama", "every field, of a file", Ollama{Container: Container{Model: "chat/Yi 6B.Q4_K_M.gguf", Quantization: "Q4_K_M", ModelsDir: "/data/models"}, Context: 8192, Parallel: 8, MaxQueue: 100, FlashAttn: On, KVCache: "q8_0"}},
 
-	{"localai", "from its gallery", LocalAI{Container: Container{Model: "qwen3-0.6b"}, Context: 8192, Threads: 4}},
-	{"localai", "a file on an AMD GPU", LocalAI{Container: Container{Model: "m.gguf", ModelsDir: "/data", GPUs: "amd:0"}}},
-	{"localai", "every field, of a file", LocalAI{Container: Container{Model: "chat/Yi 6B.Q4_K_M.gguf", Quantization: "Q4_K_M", ModelsDir: "/data/models", GPUs: "0"}, Context: 8192, Parallel: 8, GPULayers: 20, Threads: 4}},
-
 	{"textgen", "A1: Transformers, 16 bits", TextGen{Container: Container{Image: "local/textgen:4.7.3", Model: "Yi-6B-Chat", ModelsDir: "/data/models", GPUs: "0"}, Loader: "Transformers"}},
 	{"textgen", "A2: with flash attention 2", TextGen{Container: Container{Image: "local/textgen:4.7.3", Model: "Yi-6B-Chat", ModelsDir: "/data/models", GPUs: "0"}, Loader: "Transformers", Attention: "flash_attention_2"}},
 	{"textgen", "A3: ExLlamaV2", TextGen{Container: Container{Image: "local/textgen:3.23", Model: "Yi-6B-Chat-4.0bpw-exl2", ModelsDir: "/data/models", GPUs: "0"}, Loader: "ExLlamav2"}},

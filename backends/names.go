@@ -19,7 +19,6 @@ var checkedVersions = map[string][]string{
 	"llamacpp":        {"b11312", "b10868"},
 	"llamacpp-python": {"0.3.35", "0.3.5"},
 	"lmdeploy":        {"0.17.0", "0.16.0"},
-	"localai":         {"4.9.0"},
 	"mindie":          {"3.0.0"},
 	"ollama":          {"0.35.1"},
 	"openllm":         {"0.4.44", "0.4.15"},

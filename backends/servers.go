@@ -12,7 +12,6 @@ var servers = map[string]func(Container) Server{
 	"lmdeploy":        func(c Container) Server { return LMDeploy{Container: c} },
 	"llamacpp":        func(c Container) Server { return LlamaCPP{Container: c} },
 	"llamacpp-python": func(c Container) Server { return LlamaCPPPython{Container: c} },
-	"localai":         func(c Container) Server { return LocalAI{Container: c} },
 	"ollama":          func(c Container) Server { return Ollama{Container: c} },
 	"textgen":         func(c Container) Server { return TextGen{Container: c} },
 	"openllm":         func(c Container) Server { return OpenLLM{Container: c} },

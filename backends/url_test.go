@@ -237,7 +237,7 @@ func TestFromConfig(t *testing.T) {
 		assert.Equal(t, got, want)
 	}
 	_, err := names("LLMBENCH_BACKEND=mock,vlm")
-	assert.ErrorContains(t, err, `LLMBENCH_BACKEND=mock,vlm: "vlm" is not a backend; the nearest is vllm: want a comma list of dynamo, llamacpp, llamacpp-python, lmdeploy, localai, mindie, mock,`)
+	assert.ErrorContains(t, err, `LLMBENCH_BACKEND=mock,vlm: "vlm" is not a backend; the nearest is vllm: want a comma list of dynamo, llamacpp, llamacpp-python, lmdeploy, mindie, mock,`)
 	_, err = names("LLMBENCH_BACKEND=vllm,tgi", "LLMBENCH_IMAGE=a:1")
 	assert.ErrorContains(t, err, "LLMBENCH_IMAGE is for one server in a container, and LLMBENCH_BACKEND=vllm,tgi names 2")
 

@@ -135,7 +135,6 @@ func readStandIns(t testing.TB, dir string) standIns {
 		"llamacpp":        backends.LlamaCPP{Container: gguf, Context: 4096, Parallel: 4},
 		"llamacpp-python": backends.LlamaCPPPython{Container: gguf, Context: 4096},
 		"ollama":          backends.Ollama{Container: gguf, Context: 4096},
-		"localai":         backends.LocalAI{Container: gguf, Context: 4096},
 		"textgen":         backends.TextGen{Container: local, Loader: "Transformers", Context: 4096},
 		"openllm":         backends.OpenLLM{Container: hub, Engine: "pt"},
 		"xinference":      backends.Xinference{Container: hub, Engine: "vLLM", Kwargs: map[string]any{"max_model_len": 4096}},
