@@ -18,7 +18,7 @@ import (
 // that separates the reasoning from the rest.
 func TestFirstOutput(t *testing.T) {
 	const thought, said = " the quick brown fox jumps", " over a lazy dog while"
-	for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAIResponses{}, dialect.Ollama{}, dialect.AnthropicMessages{}, dialect.Gemini{}, dialect.GeminiArray{}, dialect.BedrockConverse{}, dialect.BedrockInvoke{}, dialect.Cohere{}} {
+	for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAIResponses{}, dialect.Ollama{}, dialect.AnthropicMessages{}, dialect.Gemini{}, dialect.BedrockConverse{}, dialect.BedrockInvoke{}, dialect.Cohere{}} {
 		for _, c := range []struct {
 			name    string
 			shape   shape.Shape

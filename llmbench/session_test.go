@@ -231,7 +231,7 @@ func (t tee) Read(p []byte) (int, error) {
 
 // TestSessionDialects sends a session in each dialect that supports conversations.
 func TestSessionDialects(t *testing.T) {
-	for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAIResponses{}, dialect.Ollama{}, dialect.AnthropicMessages{}, dialect.Gemini{}, dialect.GeminiArray{}, dialect.Vertex{}, dialect.BedrockConverse{}, dialect.BedrockInvoke{}, dialect.Cohere{}} {
+	for _, d := range []dialect.Dialect{dialect.OpenAIChat{}, dialect.OpenAIResponses{}, dialect.Ollama{}, dialect.AnthropicMessages{}, dialect.Gemini{}, dialect.Vertex{}, dialect.BedrockConverse{}, dialect.BedrockInvoke{}, dialect.Cohere{}} {
 		for _, l := range []Load{{}, {NoStream: true}} {
 			l.Requests, l.Concurrency = []Request{session()}, 1
 			bubbleIn(t, d, mockserver.Config{}, l, func(samples []sample.Sample, _ *mockserver.Server) {

@@ -15,7 +15,7 @@ import (
 
 const (
 	tritonPath = "/v2/models/ensemble/generate"
-	geminiPath = "/v1beta/models/m:streamGenerateContent"
+	geminiPath = "/v1beta/models/m:streamGenerateContent?alt=sse"
 )
 
 // A dialectCase is a request for n tokens in a dialect, and a reader of the answer.
@@ -41,8 +41,7 @@ var dialectCases = []dialectCase{
 	{"responses-whole", "", "/v1/responses", `{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"a prompt"}]}],"max_output_tokens":%d}`, false, "", readResponses},
 	{"anthropic", "", "/v1/messages", `{"model":"m","system":"a","messages":[{"role":"user","content":"prompt"}],"max_tokens":%d,"stream":true}`, true, "", readAnthropic},
 	{"anthropic-whole", "", "/v1/messages", `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a prompt"}]}],"max_tokens":%d}`, false, "", readAnthropic},
-	{"gemini", "", geminiPath + "?alt=sse", `{"systemInstruction":{"parts":[{"text":"a"}]},"contents":[{"role":"user","parts":[{"text":"prompt"}]}],"generationConfig":{"maxOutputTokens":%d}}`, true, "", readGemini},
-	{"gemini-array", "", geminiPath, `{"contents":[{"role":"user","parts":[{"text":"a prompt"}]}],"generationConfig":{"maxOutputTokens":%d}}`, true, "array", readGemini},
+	{"gemini", "", geminiPath, `{"systemInstruction":{"parts":[{"text":"a"}]},"contents":[{"role":"user","parts":[{"text":"prompt"}]}],"generationConfig":{"maxOutputTokens":%d}}`, true, "", readGemini},
 	{"gemini-whole", "", "/v1/projects/p/locations/l/publishers/google/models/m:generateContent", `{"contents":[{"parts":[{"text":"a prompt"}]}],"generationConfig":{"maxOutputTokens":%d}}`, false, "", readGemini},
 	{"converse", "", "/model/m/converse-stream", `{"system":[{"text":"a"}],"messages":[{"role":"user","content":[{"text":"prompt"}]}],"inferenceConfig":{"maxTokens":%d}}`, true, "messages", readConverse},
 	{"converse-whole", "", "/model/m/converse", `{"messages":[{"role":"user","content":[{"text":"a prompt"}]}],"inferenceConfig":{"maxTokens":%d}}`, false, "", readConverse},
@@ -140,7 +139,7 @@ func TestDialectFinish(t *testing.T) {
 		{"Anthropic, stop", "/v1/messages", `{"messages":[{"content":"a"}],"max_tokens":9,"stop_sequences":["brown"],"stream":true}`, `"delta":{"stop_reason":"stop_sequence","stop_sequence":"brown"}`},
 		{"Anthropic, nothing", "/v1/messages", `{"messages":[{"content":"a"}],"max_tokens":9,"stop_sequences":["the"],"stream":true}`, `data: {"type":"content_block_stop","index":0}`},
 		{"Gemini, end of text", geminiPath, `{"contents":[{"parts":[{"text":"a"}]}]}`, `"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":3,"totalTokenCount":4}`},
-		{"Gemini, nothing", geminiPath + "?alt=sse", `{"contents":[{"parts":[{"text":"a"}]}],"generationConfig":{"stopSequences":["the"]}}`, `data: {"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP"`},
+		{"Gemini, nothing", geminiPath, `{"contents":[{"parts":[{"text":"a"}]}],"generationConfig":{"stopSequences":["the"]}}`, `data: {"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP"`},
 		{"Converse, end of text", "/model/m/converse", `{"messages":[{"content":[{"text":"a"}]}]}`, `"stopReason":"end_turn","usage":{"cacheReadInputTokens":0,"cacheWriteInputTokens":0,"inputTokens":1,"outputTokens":3,"totalTokens":4}`},
 		{"Converse, stop", "/model/m/converse-stream", `{"messages":[{"content":[{"text":"a"}]}],"inferenceConfig":{"stopSequences":["brown"]}}`, `{"p":"abc","stopReason":"stop_sequence"}`},
 		{"Converse, nothing", "/model/m/converse-stream", `{"messages":[{"content":[{"text":"a"}]}],"inferenceConfig":{"stopSequences":["the"]}}`, `"outputTokens":0`},

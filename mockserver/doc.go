@@ -11,7 +11,7 @@
 //	POST   /v1/responses                         OpenAI's typed events
 //	POST   /v1/messages                          Anthropic's named events
 //	POST   /v1beta/models/{model}:streamGenerateContent
-//	                                             Gemini, with alt=sse as events, otherwise as a JSON array;
+//	                                             Gemini, as with alt=sse;
 //	                                             :generateContent is not streamed; also below Vertex AI's
 //	                                             /v1/projects/…/models/{model} and /models/{model}
 //	POST   /model/{model}/converse-stream        Amazon Bedrock, binary messages; /converse is not streamed

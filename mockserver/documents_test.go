@@ -21,14 +21,7 @@ func documents(t *testing.T, body, lines string, stream bool) []map[string]any {
 	if stream {
 		parts = strings.Split(strings.TrimSuffix(body, sep), sep)
 	}
-	switch {
-	case stream && lines == "array":
-		var docs []map[string]any
-		if err := json.Unmarshal([]byte(body), &docs); err != nil {
-			t.Fatalf("array %q: %v", body, err)
-		}
-		return docs
-	case stream && (lines == "messages" || lines == "chunks"):
+	if stream && (lines == "messages" || lines == "chunks") {
 		parts = payloads(t, []byte(body), lines == "chunks")
 	}
 	var docs []map[string]any

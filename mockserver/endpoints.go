@@ -43,7 +43,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if route, ok := wire.RouteFor(r.URL.Path, s.cfg.Flavor); ok {
 		if allowed(w, r, "POST") {
-			s.complete(w, r, route.WithQuery(r.URL.RawQuery), accepted)
+			s.complete(w, r, route, accepted)
 		}
 		return
 	}

@@ -27,7 +27,7 @@ func TestOracle(t *testing.T) {
 		{"responses, items", "/v1/responses", `{"input":[{"role":"user","content":"What is 2 + 3?"}],"max_output_tokens":50}`, Config{}, 9, right},
 		{"anthropic", "/v1/messages", `{"messages":[{"content":"What is 2 + 3?"}],"max_tokens":50}`, Config{}, 9, right},
 		{"cohere", "/v2/chat", `{"messages":[{"content":"What is 2 + 3?"}],"max_tokens":50}`, Config{}, 9, right},
-		{"gemini", geminiPath + "?alt=sse", `{"contents":[{"parts":[{"text":"What is 2 + 3?"}]}],"generationConfig":{"maxOutputTokens":50}}`, Config{}, 9, `"finishReason":"STOP"`},
+		{"gemini", geminiPath, `{"contents":[{"parts":[{"text":"What is 2 + 3?"}]}],"generationConfig":{"maxOutputTokens":50}}`, Config{}, 9, `"finishReason":"STOP"`},
 		{"converse", "/model/m/converse", `{"messages":[{"content":[{"text":"What is 2 + 3?"}]}]}`, Config{}, 9, right},
 		{"ollama", "/api/chat", `{"stream":false,"messages":[{"content":"What is 2 + 3?"}]}`, Config{}, 9, right},
 		{"tgi", "/generate", `{"inputs":"What is 2 + 3?","parameters":{"max_new_tokens":50}}`, Config{Flavor: "tgi"}, 9, right},

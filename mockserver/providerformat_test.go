@@ -24,9 +24,9 @@ func TestProviderFormats(t *testing.T) {
 		name, stream, whole, lines, body string
 		want, cut                        string // cut is the output of a stream that the limit cuts off
 	}{
-		{"gemini call", geminiPath, "/v1/models/m:generateContent", "array", gemini + calling, `f {"n":7,"ok":true}`, `{"n": 7, "ok":`},
-		{"gemini schema", geminiPath, "/models/m:generateContent", "array", gemini + `,"responseMimeType":"application/json","responseJsonSchema":` + schema + `}}`, `{"n": 7, "ok": true}`, `{"n": 7, "ok":`},
-		{"gemini OpenAPI schema", geminiPath + "?alt=sse", "/models/m:generateContent", "", gemini + `,"responseMimeType":"application/json","responseSchema":` + openAPI + `}}`, `{"n": 7, "ok": true}`, `{"n": 7, "ok":`},
+		{"gemini call", geminiPath, "/v1/models/m:generateContent", "", gemini + calling, `f {"n":7,"ok":true}`, `{"n": 7, "ok":`},
+		{"gemini schema", geminiPath, "/models/m:generateContent", "", gemini + `,"responseMimeType":"application/json","responseJsonSchema":` + schema + `}}`, `{"n": 7, "ok": true}`, `{"n": 7, "ok":`},
+		{"gemini OpenAPI schema", geminiPath, "/models/m:generateContent", "", gemini + `,"responseMimeType":"application/json","responseSchema":` + openAPI + `}}`, `{"n": 7, "ok": true}`, `{"n": 7, "ok":`},
 		{"converse call", "/model/m/converse-stream", "/model/m/converse", "messages", tool, `f {"n":7,"ok":true}`, `f {"n": 7, "ok":`},
 		{"converse schema", "/model/m/converse-stream", "/model/m/converse", "messages",
 			`{"messages":[{"content":[{"text":"a prompt"}]}],"inferenceConfig":{"maxTokens":%d},"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"schema":` + jsontext.Quote(schema) + `}}}}}`, `{"n": 7, "ok": true}`, `{"n": 7, "ok":`},

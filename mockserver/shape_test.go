@@ -58,7 +58,7 @@ func TestShapes(t *testing.T) {
 		shapeCase{"anthropic-tool-whole", "tool-call,reasoning", "/v1/messages", strings.Replace(anthropic, `,"stream":true`, "", 1)},
 		shapeCase{"anthropic-lines", "event-lines,crlf,usage-never,after-done", "/v1/messages", anthropic},
 		shapeCase{"anthropic-spelling", "dumps,twice,number-strings,ping-event,tokens-per-chunk=3", "/v1/messages", anthropic},
-		shapeCase{"gemini-thoughts", "reasoning,tokens-per-chunk=3", geminiPath + "?alt=sse", gemini},
+		shapeCase{"gemini-thoughts", "reasoning,tokens-per-chunk=3", geminiPath, gemini},
 		shapeCase{"gemini-tool", "tool-call,reasoning,reasoning-tokens=1", geminiPath, gemini},
 		shapeCase{"gemini-spelling", "dumps,twice,number-strings,bom,crlf,ping,usage-never", geminiPath, gemini},
 		shapeCase{"converse-reasoning", "reasoning,bom", "/model/m/converse-stream", converse},

@@ -76,7 +76,7 @@ func (x *exchange) awaitChunk(from, end int, endless bool) (to int, ok bool) {
 	return to, true
 }
 
-// endMarker renders [DONE] or the end of an array if the dialect has it, and then what the shape
+// endMarker renders [DONE] if the dialect has it, and then what the shape
 // adds after the end of the stream.
 func (x *exchange) endMarker() {
 	sh := x.out.Shape
@@ -86,7 +86,6 @@ func (x *exchange) endMarker() {
 			x.out.Done()
 		}
 	}
-	x.out.Finish()
 	if sh.AfterDone && !x.dialect.Unmarked {
 		n := x.req.Output
 		x.enc.Tokens(n, n+1)

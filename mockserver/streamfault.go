@@ -70,11 +70,8 @@ func (x *exchange) renderError() {
 		event = "error"
 	}
 	x.out.Document(event, body(wire.Injected))
-	if x.fault.Kind == fault.ErrorEvent {
-		if x.dialect.HasDone {
-			x.out.Done()
-		}
-		x.out.Finish()
+	if x.fault.Kind == fault.ErrorEvent && x.dialect.HasDone {
+		x.out.Done()
 	}
 }
 

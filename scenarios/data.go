@@ -46,7 +46,7 @@ func (s server) forEndpoint(e endpoint) (server, bool) {
 			s.target.Dialect, s.template = dialect.OpenAICompletions{}, 0
 		}
 		return s, true
-	case dialect.OpenAIResponses, dialect.Ollama, dialect.AnthropicMessages, dialect.Gemini, dialect.GeminiArray, dialect.Vertex,
+	case dialect.OpenAIResponses, dialect.Ollama, dialect.AnthropicMessages, dialect.Gemini, dialect.Vertex,
 		dialect.BedrockConverse, dialect.BedrockInvoke, dialect.Cohere:
 		return s, e != completionEndpoint
 	}

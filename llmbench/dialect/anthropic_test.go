@@ -72,7 +72,7 @@ func TestKeyHeader(t *testing.T) {
 		name, value string
 	}{
 		{nil, "Authorization", "Bearer k"}, {OpenAIChat{}, "Authorization", "Bearer k"}, {AnthropicMessages{}, "X-Api-Key", "k"},
-		{Gemini{}, "X-Goog-Api-Key", "k"}, {GeminiArray{}, "X-Goog-Api-Key", "k"}, {Vertex{}, "Authorization", "Bearer k"}, {BedrockConverse{}, "Authorization", "Bearer k"}, {Cohere{}, "Authorization", "Bearer k"},
+		{Gemini{}, "X-Goog-Api-Key", "k"}, {Vertex{}, "Authorization", "Bearer k"}, {BedrockConverse{}, "Authorization", "Bearer k"}, {Cohere{}, "Authorization", "Bearer k"},
 	} {
 		if name, value := KeyHeader(c.d, "k"); name != c.name || value != c.value {
 			t.Errorf("KeyHeader(%v) = %s: %s; want %s: %s", c.d, name, value, c.name, c.value)

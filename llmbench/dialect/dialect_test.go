@@ -65,7 +65,7 @@ func TestBody(t *testing.T) {
 // the dialects without conversations refuse a conversation.
 func TestBodyErrors(t *testing.T) {
 	chats := map[string]bool{"openai-chat": true, "openai-responses": true, "ollama": true, "anthropic-messages": true,
-		"gemini": true, "gemini-array": true, "vertex": true, "bedrock-converse": true, "bedrock-invoke": true, "cohere": true}
+		"gemini": true, "vertex": true, "bedrock-converse": true, "bedrock-invoke": true, "cohere": true}
 	for _, d := range dialects {
 		if body, err := d.Body(Query{Prompt: "hi"}); err == nil || !strings.Contains(err.Error(), "max tokens 0") {
 			t.Errorf("%s.Body() without output = %s, %v; want an error", d.Name(), body, err)
@@ -94,7 +94,6 @@ func TestPath(t *testing.T) {
 		{"mindie-vllm", "/generate", "/generate"},
 		{"anthropic-messages", "/v1/messages", "/v1/messages"},
 		{"gemini", "/v1beta/models/a%20b:1:streamGenerateContent?alt=sse", "/v1beta/models/a%20b:1:generateContent"},
-		{"gemini-array", "/v1beta/models/a%20b:1:streamGenerateContent", "/v1beta/models/a%20b:1:generateContent"},
 		{"vertex", "/models/a%20b:1:streamGenerateContent?alt=sse", "/models/a%20b:1:generateContent"},
 		{"bedrock-converse", "/model/a%20b%3A1/converse-stream", "/model/a%20b%3A1/converse"},
 		{"bedrock-invoke", "/model/a%20b%3A1/invoke-with-response-stream", "/model/a%20b%3A1/invoke"},

@@ -18,7 +18,7 @@ func TestFormatBodies(t *testing.T) {
 		`{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"maxOutputTokens":5,"temperature":0},"tools":[{"functionDeclarations":[{"name":"f","description":"does","parametersJsonSchema":{"type":"object"}}]}],"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}}`,
 		`{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"maxOutputTokens":5,"temperature":0,"responseMimeType":"application/json","responseJsonSchema":{"type":"object"}}}`}
 	want := map[string]bodies{
-		"gemini": google, "gemini-array": google, "vertex": google,
+		"gemini": google, "vertex": google,
 		"bedrock-converse": {`{"messages":[{"role":"user","content":[{"text":"hi"}]}],"inferenceConfig":{"maxTokens":5,"temperature":0},"toolConfig":{"tools":[{"toolSpec":{"name":"f","description":"does","inputSchema":{"json":{"type":"object"}}}}],"toolChoice":{"any":{}}}}`,
 			`{"messages":[{"role":"user","content":[{"text":"hi"}]}],"inferenceConfig":{"maxTokens":5,"temperature":0},"outputConfig":{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{"schema":"{\"type\":\"object\"}","name":"answer"}}}}}`},
 		"bedrock-invoke": {

@@ -124,16 +124,6 @@ func FuzzGemini(f *testing.F) {
 		geminiEvents(`{"promptFeedback":{"blockReason":"OTHER"}}`), geminiEvents(`{"error":{"message":"no"}}`), `{"candidates":[{"index":1,"content":{"parts":[{"text":"a"}]}}]}`)
 }
 
-// FuzzGeminiArray parses bodies that are arrays. The result must not depend on how reads split the body.
-func FuzzGeminiArray(f *testing.F) {
-	for _, seed := range []string{
-		"[" + geminiResponse(`{"text":"a"}`, "", "") + "\n,\r\n" + geminiResponse(`{"text":"]}"}`, "STOP", "") + "\n]", `{"error":{"message":"no"}}`, `[{"candidates":[]}`, `[{}]x`, "",
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, body []byte) { sameFrames(t, GeminiArray{}, body) })
-}
-
 // FuzzBedrock parses streams of two messages of Amazon's event stream, with any type, event and payload, and
 // with further bytes after them.
 func FuzzBedrock(f *testing.F) {

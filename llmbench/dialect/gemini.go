@@ -2,11 +2,8 @@ package dialect
 
 import (
 	"encoding/json"
-	"io"
 	"net/url"
 	"strings"
-
-	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/frames"
 )
 
 // Gemini is the API of Google's Gemini models (/v1beta/models/M:streamGenerateContent and :generateContent,
@@ -47,31 +44,6 @@ func (d Vertex) Body(q Query) ([]byte, error) { return geminiBody(d.Name(), q) }
 
 // NewParser returns a parser for the answers of this dialect.
 func (d Vertex) NewParser() Parser { return newGeminiParser(d.Name()) }
-
-// GeminiArray is [Gemini] with streams that are a JSON array of responses, which is what the server sends
-// without alt=sse. The elements of the array come one by one.
-type GeminiArray struct{ Gemini }
-
-// Name returns "gemini-array".
-func (GeminiArray) Name() string { return "gemini-array" }
-
-// Path returns the path of q's model below "/v1beta/".
-func (d GeminiArray) Path(q Query) string {
-	path, _, _ := strings.Cut(d.Gemini.Path(q), "?")
-	return path
-}
-
-// Body returns the JSON body for q, see [Gemini.Body].
-func (d GeminiArray) Body(q Query) ([]byte, error) { return geminiBody(d.Name(), q) }
-
-// MediaType returns "application/json".
-func (GeminiArray) MediaType() string { return "application/json" }
-
-// NewDecoder returns a decoder of an array.
-func (GeminiArray) NewDecoder(body io.Reader) Decoder { return frames.NewArray(body) }
-
-// NewParser returns a parser for the answers of this dialect.
-func (d GeminiArray) NewParser() Parser { return newGeminiParser(d.Name()) }
 
 // geminiPath returns the path and the query of a request. A model with a slash, such as tunedModels/M, is
 // the whole name of a resource.

@@ -94,20 +94,6 @@ func TestFiltered(t *testing.T) {
 	assert.Equal(t, d.Fault, "finish reason content_filter")
 }
 
-// TestGeminiArray reads streams that are JSON arrays.
-func TestGeminiArray(t *testing.T) {
-	text := func(s, reason string) string { return geminiResponse(`{"text":"`+s+`"}`, reason, "") }
-	done := read{Text: "a]}\"b", Chunks: 2, Finish: "STOP", Usage: Usage{PromptTokens: 9}}
-	testFrames(t, GeminiArray{}, []streamTest{
-		{"an array", "[" + text(`a]}\"`, "") + "\n,\r\n" + text("b", "STOP") + "\n]\n", done},
-		{"one object", text("a", "STOP"), read{Text: "a", Chunks: 1, Finish: "STOP", Usage: Usage{PromptTokens: 9}, Err: "stream is corrupt: a JSON object where an array should be"}},
-		{"an error", "[" + text("a", "") + `,{"error":{"message":"no"}}]`, read{Text: "a", Chunks: 1, Usage: Usage{PromptTokens: 9}, Fault: "no", Err: "gemini-array: stream is truncated: no finish reason"}},
-		{"no end of the array", "[" + text("a", "STOP"), read{Text: "a", Chunks: 1, Finish: "STOP", Usage: Usage{PromptTokens: 9}, Err: "unexpected EOF"}},
-		{"not an array", "<html>", read{Err: `stream is corrupt: byte '<' where the elements of a JSON array should be`}},
-		{"more after the array", "[" + text("a", "STOP") + "]x", read{Text: "a", Chunks: 1, Finish: "STOP", Usage: Usage{PromptTokens: 9}, Err: `stream is corrupt: byte 'x' where the elements of a JSON array should be`}},
-	})
-}
-
 // testFrames is like testStreams, for a dialect with its own decoder.
 func testFrames(t *testing.T, d Dialect, tests []streamTest) {
 	t.Helper()

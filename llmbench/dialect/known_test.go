@@ -200,7 +200,7 @@ func TestReopened(t *testing.T) {
 // TestErrorShapes checks in each dialect that documents in which servers and gateways report errors are faults, in a
 // stream and as a whole answer.
 func TestErrorShapes(t *testing.T) {
-	others := []Dialect{VLLMDemo{}, MindIEVLLM{}, MindIEInfer{}, Vertex{}, GeminiArray{}}
+	others := []Dialect{VLLMDemo{}, MindIEVLLM{}, MindIEInfer{}, Vertex{}}
 	for _, f := range forms {
 		others = append(others, f.d)
 	}
@@ -236,13 +236,9 @@ func TestErrorShapes(t *testing.T) {
 			}
 			got := readBody(d, c.document)
 			assert.Equal(t, got.Fault, c.want, "%s, whole: %s", d.Name(), c.document)
-			if framer, is := d.(Framer); is {
-				got = readFrames(d.NewParser(), framer.NewDecoder(strings.NewReader("["+c.document+"]")))
-			} else {
-				got = readAll(d.NewParser(), sse.Auto, strings.NewReader("data: "+c.document+"\n\n"))
-				if slices.Contains([]string{"ollama", "ollama-generate", "vllm-demo", "mindie-vllm"}, d.Name()) {
-					got = readAll(d.NewParser(), sse.Auto, strings.NewReader(c.document+"\n"))
-				}
+			got = readAll(d.NewParser(), sse.Auto, strings.NewReader("data: "+c.document+"\n\n"))
+			if slices.Contains([]string{"ollama", "ollama-generate", "vllm-demo", "mindie-vllm"}, d.Name()) {
+				got = readAll(d.NewParser(), sse.Auto, strings.NewReader(c.document+"\n"))
 			}
 			assert.Equal(t, got.Fault, c.want, "%s, stream: %s", d.Name(), c.document)
 		}

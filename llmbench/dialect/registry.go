@@ -11,7 +11,7 @@ import (
 var dialects = []Dialect{
 	OpenAIChat{}, OpenAICompletions{}, OpenAIResponses{},
 	TGI{}, LlamaCPP{}, Ollama{}, OllamaGenerate{}, SGLang{}, LMDeploy{}, Triton{},
-	VLLMDemo{}, MindIEInfer{}, MindIEVLLM{}, AnthropicMessages{}, Gemini{}, GeminiArray{}, Vertex{},
+	VLLMDemo{}, MindIEInfer{}, MindIEVLLM{}, AnthropicMessages{}, Gemini{}, Vertex{},
 	BedrockConverse{}, BedrockInvoke{}, Cohere{},
 }
 

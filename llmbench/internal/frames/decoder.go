@@ -2,7 +2,6 @@ package frames
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 
@@ -21,7 +20,7 @@ type Decoder struct {
 	// large an event, Next returns an error that wraps [sse.ErrTooLarge].
 	Budget *sse.Budget
 
-	s      scanner
+	s      messages
 	r      io.Reader
 	waiter sse.Waiter // r, if r is a Waiter
 	err    error      // the error that ended the stream; every later Next returns it
@@ -32,40 +31,25 @@ type Decoder struct {
 	taken    int64 // bytes of buf that count against Budget
 }
 
-// A scanner finds the events of one format. It keeps its state between calls, so that no byte is looked at
-// twice.
-type scanner interface {
-	// reset prepares for another body.
-	reset()
-	// scan looks at the bytes that were read. It returns the number of bytes that belong to no event and are
-	// skipped, and the number of bytes after them that belong to the event e. If that number is 0, the event
-	// is incomplete, and the next call gets the same bytes and more, without the bytes that were skipped.
-	scan(b []byte) (skip int, e sse.Event, n int, err error)
-	// whole reports whether the body may end here, with no bytes left.
-	whole() bool
-}
-
 // Reset prepares d for the body r.
 func (d *Decoder) Reset(r io.Reader) {
 	waiter, _ := r.(sse.Waiter)
 	d.release()
-	*d = Decoder{Budget: d.Budget, s: d.s, r: r, waiter: waiter, buf: d.buf}
+	*d = Decoder{Budget: d.Budget, r: r, waiter: waiter, buf: d.buf}
 	if len(d.buf) > keptBuffer {
 		d.buf = nil
 	}
-	d.s.reset()
 }
 
 // Buffered returns the number of bytes that were read but do not belong to an event yet.
 func (d *Decoder) Buffered() int { return d.end - d.pos }
 
 // Next returns the next event, whose bytes are valid until the next call. It returns [io.EOF] after the last
-// event, [io.ErrUnexpectedEOF] if the body ended within an event or too early, the error of the reader, or
+// event, [io.ErrUnexpectedEOF] if the body ended within an event, the error of the reader, or
 // an error that wraps [ErrCorrupt] or [sse.ErrTooLarge]. After an error, every call returns the same error.
 func (d *Decoder) Next() (sse.Event, error) {
 	for {
-		skip, e, n, err := d.s.scan(d.buf[d.pos:d.end])
-		d.pos += skip
+		e, n, err := d.s.scan(d.buf[d.pos:d.end])
 		switch {
 		case err != nil:
 			d.err = err
@@ -77,7 +61,7 @@ func (d *Decoder) Next() (sse.Event, error) {
 			d.fill()
 			continue
 		}
-		if d.err == io.EOF && (d.pos < d.end || !d.s.whole()) {
+		if d.err == io.EOF && d.pos < d.end {
 			d.err = io.ErrUnexpectedEOF
 		}
 		d.pos = d.end
@@ -108,9 +92,6 @@ func (d *Decoder) fill() {
 		d.waiter.Await()
 	}
 	switch {
-	case d.end > maxEvent:
-		d.err = fmt.Errorf("%w: more than %d bytes", sse.ErrTooLarge, maxEvent)
-		return
 	case len(d.buf) == 0:
 		d.buf = spareBuffers.Get().(*[minBuffer]byte)[:]
 	case d.end == len(d.buf):

@@ -1,3 +1,3 @@
 // Package frames splits the bodies of streams that are not text/event-stream into events: the messages of
-// Amazon's event stream, and the elements of a JSON array. Package sse splits all other bodies.
+// Amazon's event stream. Package sse splits all other bodies.
 package frames

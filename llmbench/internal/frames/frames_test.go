@@ -68,7 +68,7 @@ func TestMessages(t *testing.T) {
 		{"too small", prelude(15, 0), nil, "stream is corrupt: a message of 15 bytes with headers of 0 bytes"},
 		{"headers larger than the message", prelude(20, 5), nil, "stream is corrupt: a message of 20 bytes with headers of 5 bytes"},
 	} {
-		check(t, c.name, NewMessages, c.body, c.want, c.err)
+		check(t, c.name, c.body, c.want, c.err)
 	}
 }
 
@@ -79,9 +79,9 @@ func prelude(length, headers uint32) string {
 }
 
 // check reads body in several ways of splitting it, with decoders that have read another body.
-func check(t *testing.T, name string, decoder func(io.Reader) *Decoder, body string, want []string, wantErr string) {
+func check(t *testing.T, name, body string, want []string, wantErr string) {
 	t.Helper()
-	d := decoder(strings.NewReader("x"))
+	d := NewMessages(strings.NewReader("x"))
 	for _, src := range []io.Reader{strings.NewReader(body), iotest.OneByteReader(strings.NewReader(body)), iotest.HalfReader(strings.NewReader(body)), iotest.DataErrReader(strings.NewReader(body))} {
 		d.Reset(src)
 		got, err := all(d)
@@ -89,36 +89,6 @@ func check(t *testing.T, name string, decoder func(io.Reader) *Decoder, body str
 		assert.DeepEqual(t, got, want)
 		assert.Equal(t, d.Buffered(), 0)
 	}
-}
-
-// TestArray reads arrays in several ways of splitting the body.
-func TestArray(t *testing.T) {
-	for _, c := range []struct {
-		name, body string
-		want       []string
-		err        string
-	}{
-		{"none", " \n", nil, "EOF"},
-		{"empty", "[ ]", nil, "EOF"},
-		{"two", "[{\"a\":[{}]}\n,\r\n{} ]\n", []string{` message {"a":[{}]}`, " message {}"}, "EOF"},
-		{"brackets in strings", `[{"a":"]}\"}\\"},{"b":"{"}]`, []string{` message {"a":"]}\"}\\"}`, ` message {"b":"{"}`}, "EOF"},
-		{"a byte order mark", "\ufeff[{}]", []string{" message {}"}, "EOF"},
-		{"a byte order mark in the array", "[\ufeff{}]", nil, `stream is corrupt: byte 'ï' where the elements of a JSON array should be`},
-		{"one object", "{}\n", []string{" message {}"}, "stream is corrupt: a JSON object where an array should be"},
-		{"cut within an object", `[{"a":1},{"a"`, []string{` message {"a":1}`}, "unexpected EOF"},
-		{"cut between objects", `[{"a":1},`, []string{` message {"a":1}`}, "unexpected EOF"},
-		{"a number", "[1]", nil, "stream is corrupt: byte '1' where the elements of a JSON array should be"},
-		{"two arrays", "[{}][{}]", []string{" message {}"}, "stream is corrupt: byte '[' where the elements of a JSON array should be"},
-		{"two objects", "{}{}", []string{" message {}"}, "stream is corrupt: a JSON object where an array should be"},
-	} {
-		check(t, c.name, NewArray, c.body, c.want, c.err)
-	}
-}
-
-// TestTooLarge checks that an element without an end does not fill the memory.
-func TestTooLarge(t *testing.T) {
-	_, err := all(NewArray(io.MultiReader(strings.NewReader(`[{"a":"`), endless{})))
-	assert.ErrorIs(t, err, sse.ErrTooLarge)
 }
 
 // TestBudget checks that large events of several decoders share a budget, and that an event that ended gives its
@@ -149,13 +119,9 @@ func TestBudget(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-type endless struct{}
-
-func (endless) Read(p []byte) (int, error) { return copy(p, strings.Repeat("x", len(p))), nil }
-
 // TestNoProgress checks that a reader that returns nothing does not hang the decoder.
 func TestNoProgress(t *testing.T) {
-	_, err := all(NewArray(nothing{}))
+	_, err := all(NewMessages(nothing{}))
 	assert.ErrorIs(t, err, io.ErrNoProgress)
 }
 
@@ -192,19 +158,13 @@ func TestAwait(t *testing.T) {
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte(encoded(text(":event-type", "a")+"\x01u\x09xxxxxxxxxxxxxxxx", "{}")))
 	f.Add([]byte(prelude(17, 1)))
-	f.Fuzz(func(t *testing.T, body []byte) { split(t, NewMessages, string(body)) })
+	f.Fuzz(func(t *testing.T, body []byte) { split(t, string(body)) })
 }
 
-// FuzzArray does the same for arrays.
-func FuzzArray(f *testing.F) {
-	f.Add([]byte(`[{"a":"]\"}"},{}]`))
-	f.Add([]byte("{}"))
-	f.Fuzz(func(t *testing.T, body []byte) { split(t, NewArray, string(body)) })
-}
-
-func split(t *testing.T, decoder func(io.Reader) *Decoder, body string) {
-	want, wantErr := all(decoder(strings.NewReader(body)))
-	got, err := all(decoder(iotest.OneByteReader(strings.NewReader(body))))
+// split checks that the events of a body do not depend on how reads split it.
+func split(t *testing.T, body string) {
+	want, wantErr := all(NewMessages(strings.NewReader(body)))
+	got, err := all(NewMessages(iotest.OneByteReader(strings.NewReader(body))))
 	assert.Error(t, err, wantErr.Error())
 	assert.DeepEqual(t, got, want)
 }

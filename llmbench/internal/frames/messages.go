@@ -16,7 +16,7 @@ import (
 // message's event type. In a message of type "exception", it is the name of the exception. In a message of
 // type "error", it is the code of the error, and the data of the event is the text of the error.
 func NewMessages(r io.Reader) *Decoder {
-	d := &Decoder{s: new(messages)}
+	d := new(Decoder)
 	d.Reset(r)
 	return d
 }
@@ -31,25 +31,23 @@ type messages struct {
 	length int // of the current message, 0 if its prelude has not been read
 }
 
-func (m *messages) reset() { m.length = 0 }
-
-func (m *messages) whole() bool { return true }
-
-func (m *messages) scan(b []byte) (skip int, e sse.Event, n int, err error) {
+// scan looks at the bytes that were read and belong to no message yet. It returns the event of the first message, and
+// the size of the message. If that is 0, the message is incomplete, and the next call gets the same bytes and more.
+func (m *messages) scan(b []byte) (e sse.Event, n int, err error) {
 	if m.length == 0 {
 		if len(b) < preludeSize {
-			return 0, e, 0, nil
+			return e, 0, nil
 		}
 		if m.length, err = messageLength(b); err != nil {
-			return 0, e, 0, err
+			return e, 0, err
 		}
 	}
 	if len(b) < m.length {
-		return 0, e, 0, nil
+		return e, 0, nil
 	}
 	n, m.length = m.length, 0
 	e, err = message(b[:n])
-	return 0, e, n, err
+	return e, n, err
 }
 
 // messageLength checks a prelude, and returns the length of its message.

@@ -50,8 +50,6 @@ func TestDialects(t *testing.T) {
 		{"gemini", stream, `data: {"candidates":[{"content":{"parts":[{"text":"a"}]}}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":1}}` + "\r\n\r\n" +
 			`data: {"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":2,"thoughtsTokenCount":3,"cachedContentTokenCount":4}}` + "\r\n\r\n",
 			sample.Sample{Deltas: 2, PromptTokens: 9, CachedTokens: 4, OutputTokens: 5, TokenSource: sample.FromUsage, Finish: "STOP"}},
-		{"gemini-array", "application/json", `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},` + "\n" + `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":2}}]`,
-			sample.Sample{Deltas: 1, PromptTokens: 9, OutputTokens: 2, TokenSource: sample.FromUsage, Finish: "STOP"}},
 		{"bedrock-converse", "application/vnd.amazon.eventstream", message("contentBlockDelta", `{"delta":{"text":"a"}}`) + message("messageStop", `{"stopReason":"end_turn"}`) + message("metadata", `{"usage":{"inputTokens":5,"outputTokens":2,"cacheReadInputTokens":4},"metrics":{"latencyMs":3}}`),
 			sample.Sample{Deltas: 1, PromptTokens: 9, CachedTokens: 4, OutputTokens: 2, TokenSource: sample.FromUsage, Finish: "end_turn", Server: sample.ServerTimings{Total: 3 * time.Millisecond}}},
 		{"cohere", stream, `data: {"type":"content-delta","index":0,"delta":{"message":{"content":{"text":"a"}}}}` + "\n\n" +

@@ -23,9 +23,8 @@ func message(event, payload string) string {
 
 // TestFrames checks the outcomes of streams that are not text/event-stream.
 func TestFrames(t *testing.T) {
-	const aws, js = "application/vnd.amazon.eventstream", "application/json; charset=UTF-8"
+	const aws = "application/vnd.amazon.eventstream"
 	text, end := message("contentBlockDelta", `{"delta":{"text":"a"}}`), message("messageStop", `{"stopReason":"end_turn"}`)
-	const element, last = `{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`, `{"candidates":[{"finishReason":"STOP"}]}`
 	for _, c := range []struct {
 		d          dialect.Dialect
 		kind, body string
@@ -41,11 +40,6 @@ func TestFrames(t *testing.T) {
 		{dialect.BedrockConverse{}, "application/json", `{}`, sample.Malformed, "want a stream, but the answer is application/json"},
 		{dialect.BedrockConverse{}, "text/event-stream", "data: {}\n\n", sample.Malformed, "want a stream, but the answer is text/event-stream"},
 		{dialect.BedrockInvoke{}, aws, message("chunk", `{"error":"no"}`), sample.ServerError, "no"},
-		{dialect.GeminiArray{}, js, "[" + element + "," + last + "]", sample.OK, ""},
-		{dialect.GeminiArray{}, js, "[" + element + "," + last, sample.Truncated, "unexpected EOF"},
-		{dialect.GeminiArray{}, js, "[" + element + `,{"error":{"message":"no"}}]`, sample.ServerError, "no"},
-		{dialect.GeminiArray{}, js, "[" + element + "]", sample.Truncated, "no finish reason"},
-		{dialect.GeminiArray{}, "text/html", "<html>", sample.Malformed, "want a stream, but the answer is text/html"},
 	} {
 		w, p := newDialectWorker(t, c.d, reply{200, ofType(c.kind), c.body}, Options{Stream: true})
 		s := w.Do(t.Context(), p, 0, false)

@@ -26,8 +26,6 @@ type Framer struct {
 	chunks     bool   // with binary, documents are encoded
 	name       string // with binary, the name of the current event or exception
 	exception  bool   // with binary, the current message is an exception
-	array      bool   // documents are the elements of a JSON array
-	elements   int    // number of documents in the array so far
 	dataPrefix string // the text before a document on its line
 	lineEnd    string
 	started    bool // the first bytes of the stream have been rendered
@@ -42,18 +40,17 @@ type Framer struct {
 
 // Ends of documents that are not the bytes after each document.
 const (
-	Array    = "array"    // documents are the elements of a JSON array
 	Messages = "messages" // documents are the payloads of messages of Amazon's event stream
 	Chunks   = "chunks"   // documents are encoded in the payloads of such messages, which all have the name "chunk"
 )
 
 // New returns a new framer. documentEnd is empty if documents are events. Otherwise it is
-// the end of each document, "\n" or "\x00", or Array, Messages or Chunks.
+// the end of each document, "\n" or "\x00", Messages or Chunks.
 func New(s shape.Shape, documentEnd string) *Framer {
 	f := &Framer{Shape: s, spelling: spellingOf(s), noEvents: documentEnd != "", dataPrefix: s.DataPrefix(), lineEnd: s.LineEnd()}
 	switch {
-	case documentEnd == Array, documentEnd == Messages, documentEnd == Chunks:
-		f.array, f.binary, f.chunks = documentEnd == Array, documentEnd != Array, documentEnd == Chunks
+	case documentEnd == Messages, documentEnd == Chunks:
+		f.binary, f.chunks = true, documentEnd == Chunks
 		f.dataPrefix, f.lineEnd = "", ""
 	case f.noEvents:
 		f.dataPrefix = ""
@@ -103,30 +100,11 @@ func (f *Framer) Begin(name string) {
 			f.Add("event: ", name, f.lineEnd)
 		}
 	}
-	switch {
-	case f.array:
-		f.separate()
-	case f.binary:
+	if f.binary {
 		f.name, f.exception = name, false
 	}
 	f.Buf = append(f.Buf, f.dataPrefix...)
 	f.docStart = len(f.Buf)
-}
-
-// separate renders what comes before an element of an array.
-func (f *Framer) separate() {
-	if f.elements++; f.elements == 1 {
-		f.Add("[")
-		return
-	}
-	f.Add(",\r\n")
-}
-
-// Finish renders the end of the sequence of documents: the bracket that closes an array.
-func (f *Framer) Finish() {
-	if f.array {
-		f.Add("]")
-	}
 }
 
 // BeginTokens begins a document that carries tokens. name is as in Begin.

@@ -7,26 +7,17 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/frame"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/shape"
 )
 
-// gemini and geminiArray are Google's generateContent. A stream is a sequence of responses. With
-// the query alt=sse the responses are events; without it they are the elements of a JSON array.
-// https://ai.google.dev/api/generate-content
-var (
-	gemini = &Dialect{
-		ContentType: "text/event-stream", Unmarked: true,
-		Decode: decodeGemini,
-		Encode: func(a Answer) Encoder { return &geminiEncoder{newChat(a)} }, ErrorBody: googleError,
-	}
-	geminiArray = &Dialect{
-		ContentType: "application/json; charset=UTF-8", DocumentEnd: frame.Array, Unmarked: true,
-		Decode: decodeGemini,
-		Encode: func(a Answer) Encoder { return &geminiEncoder{newChat(a)} }, ErrorBody: googleError,
-	}
-)
+// gemini is Google's generateContent. A stream is a sequence of events, each with a response, as the real server sends
+// with the query alt=sse. https://ai.google.dev/api/generate-content
+var gemini = &Dialect{
+	ContentType: "text/event-stream", Unmarked: true,
+	Decode: decodeGemini,
+	Encode: func(a Answer) Encoder { return &geminiEncoder{newChat(a)} }, ErrorBody: googleError,
+}
 
 // geminiRoute returns the route of a path that ends with the name of a model, a colon and a
 // method.
@@ -47,7 +38,7 @@ func geminiRoute(path string) (Route, bool) {
 	case !found || model == "":
 		return Route{}, false
 	case method == "streamGenerateContent":
-		return Route{Dialect: geminiArray, Model: model, stream: always}, true
+		return Route{Dialect: gemini, Model: model, stream: always}, true
 	case method == "generateContent":
 		return Route{Dialect: gemini, Model: model, stream: notAtAll}, true
 	}

@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"strings"
 )
 
@@ -27,16 +26,6 @@ func (r Route) Resolve(body []byte) Route {
 		return r
 	}
 	return flavors[flavorOf(body)]
-}
-
-// WithQuery returns the route of requests whose URL has the given query.
-func (r Route) WithQuery(query string) Route {
-	if r.Dialect == geminiArray {
-		if q, err := url.ParseQuery(query); err == nil && q.Get("alt") == "sse" {
-			r.Dialect = gemini
-		}
-	}
-	return r
 }
 
 // routes has the routes of the paths for generated text that name no model, except /generate.
