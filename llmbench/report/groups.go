@@ -8,13 +8,13 @@ import (
 
 // lead sets the table of the first screen, and the table for texts.
 func (r *Report) lead(a *answer.Answer, groups []*systems.Group) {
-	table := func(id, title string, t Table, caption string) {
-		r.Lead = &Figures{ID: id, Title: title, Table: t, Caption: caption}
+	table := func(id, title string, t pictures.Table, caption string) {
+		r.Lead = &block{ID: id, Title: title, Table: t, Caption: caption}
 	}
 	switch n := len(a.Compared); {
 	case a.Kind == answer.Catalogue:
 		for _, t := range pictures.Topics(groups) {
-			r.Topics = append(r.Topics, &Figures{ID: pictures.Slug("topic", t.Title), Title: t.Title, Table: t.Table.Trimmed()})
+			r.Topics = append(r.Topics, &block{ID: pictures.Slug("topic", t.Title), Title: t.Title, Table: t.Table.Trimmed()})
 			r.brief.Head, r.brief.Rows = t.Table.Head, append(r.brief.Rows, t.Table.Rows...)
 		}
 		return
@@ -42,10 +42,10 @@ func (r *Report) lead(a *answer.Answer, groups []*systems.Group) {
 
 // groups adds a section with a fold for each of many groups.
 func (r *Report) groups(a *answer.Answer, slo func(*systems.Group) systems.SLO) {
-	s := &Section{ID: "groups", Title: "Models and workloads"}
+	s := &section{ID: "groups", Title: "Models and workloads"}
 	for _, told := range a.Groups {
 		one := []*systems.Group{told.Group}
-		f := &Fold{Title: told.Group.Title, Chosen: true, Text: told.Says}
+		f := &fold{Title: told.Group.Title, Chosen: true, Text: told.Says}
 		f.Pictures = append(overLoad(one, slo), compared(one, slo)...)
 		shown, folds := distributionsOf(told.Group, told.Compared)
 		f.Pictures = append(f.Pictures, shown...)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/pictures"
 )
 
 var (
@@ -25,17 +26,17 @@ var (
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"label": func(of any, before string) (labelled, error) {
 		switch v := of.(type) {
-		case *Picture:
+		case *pictures.Picture:
 			return labelled{before + v.Title, v.Table, ""}, nil
-		case *Figures:
+		case *block:
 			return labelled{before + v.Title, v.Table, v.ID}, nil
-		case *Tools:
+		case *toolsTable:
 			return labelled{before + v.Title, v.Table, ""}, nil
 		}
 		return labelled{}, fmt.Errorf("no table in %T", of)
 	},
-	"of":         func(t Table, label string) labelled { return labelled{label, t, ""} },
-	"why":        func(t *Tools) labelled { return labelled{"Why tools differ: " + t.Title, t.Why, ""} },
+	"of":         func(t pictures.Table, label string) labelled { return labelled{label, t, ""} },
+	"why":        func(t *toolsTable) labelled { return labelled{"Why tools differ: " + t.Title, t.Why, ""} },
 	"style":      func() template.CSS { return template.CSS(pageStyle + chart.Style) },
 	"script":     func() template.JS { return template.JS(chart.Script + pageScript) },
 	"styleHash":  func() string { return hash(pageStyle + chart.Style) },
@@ -58,7 +59,7 @@ func hash(text string) string {
 // labelled is a table with the name that a screen reader reads out.
 type labelled struct {
 	Label string
-	Table Table
+	Table pictures.Table
 	Name  string // the name of a file with the table, or ""
 }
 

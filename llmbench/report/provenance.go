@@ -7,11 +7,12 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/pictures"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 
 // provenance fills the tables of files, configurations and runs.
-func (r *Report) provenance(d *Data) {
-	add := func(t *Table, texts ...string) { t.Add(pictures.Texts(texts...)...) }
+func (r *Report) provenance(d *results.Data) {
+	add := func(t *pictures.Table, texts ...string) { t.Add(pictures.Texts(texts...)...) }
 	r.Config.Head = []string{"file", "key", "value", "benchmarks"}
 	type entry struct {
 		file string
@@ -85,7 +86,7 @@ func (r *Report) provenance(d *Data) {
 
 // constant removes the columns of a table that have the same value in all of many rows, and returns these
 // values.
-func constant(t *Table) (said []string) {
+func constant(t *pictures.Table) (said []string) {
 	if len(t.Rows) < 10 {
 		return nil
 	}

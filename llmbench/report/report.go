@@ -20,12 +20,12 @@ import (
 // A path is a file, a pattern of [path/filepath.Match] or a folder; what a file is shows in its contents. The files
 // of another tool in one folder, or of one pattern, are samples. Files in folders that are none of these are listed in Sources
 // as not read. It is an error if a file cannot be read completely, or if there is nothing to report.
-func Read(paths ...string) (*Data, error) { return results.Read(paths...) }
+func Read(paths ...string) (*results.Data, error) { return results.Read(paths...) }
 
 // New returns a report about d.
-func New(d *Data, o Options) (*Report, error) {
+func New(d *results.Data, o Options) (*Report, error) {
 	if o.Parts == nil {
-		o.Parts = DefaultParts
+		o.Parts = systems.DefaultParts
 	}
 	if err := setPrices(d.Rows, o.Prices); err != nil {
 		return nil, err
@@ -58,7 +58,9 @@ func New(d *Data, o Options) (*Report, error) {
 		r.groups(a, slo)
 		r.section("lengths", "Lengths of answers", pictures.Lengths(d.Rows))
 	} else if a.Kind == answer.Catalogue {
-		r.folded("load", "Over load", groups, func(one []*systems.Group) []*Picture { return append(overLoad(one, slo), compared(one, slo)...) })
+		r.folded("load", "Over load", groups, func(one []*systems.Group) []*pictures.Picture {
+			return append(overLoad(one, slo), compared(one, slo)...)
+		})
 		r.section("lengths", "Lengths of answers", pictures.Lengths(d.Rows))
 		r.distributions(groups, a.Compared)
 	} else {
@@ -69,7 +71,7 @@ func New(d *Data, o Options) (*Report, error) {
 	r.section("errors", "Failures, and the client's own error", errorsOf(d))
 	r.detail(d, a.Compared)
 	for _, g := range groups {
-		r.Figures = append(r.Figures, &Figures{ID: pictures.Slug("figures", g.Title), Title: g.Title, Table: pictures.Figures(g.Rows)})
+		r.Figures = append(r.Figures, &block{ID: pictures.Slug("figures", g.Title), Title: g.Title, Table: pictures.Figures(g.Rows)})
 	}
 	r.provenance(d)
 	r.unique()
@@ -99,7 +101,7 @@ func setPrices(rows []*results.Row, prices map[string]float64) error {
 }
 
 // headline returns the picture that shows the answer, or nil.
-func headline(a *answer.Answer, verdict *gate.Report, slo func(*systems.Group) systems.SLO) *Picture {
+func headline(a *answer.Answer, verdict *gate.Report, slo func(*systems.Group) systems.SLO) *pictures.Picture {
 	if verdict != nil {
 		return pictures.Verdict(verdict)
 	}
@@ -125,7 +127,7 @@ const maxDetail = 24
 
 // detailed returns the benchmarks with records whose details are on the page, and the number of the others. Of many
 // benchmarks, the failed ones and the benchmarks of the two best systems are on the page.
-func detailed(d *Data, compared []*systems.System) (rows []*results.Row, left int) {
+func detailed(d *results.Data, compared []*systems.System) (rows []*results.Row, left int) {
 	rows = slices.DeleteFunc(slices.Concat(d.Rows, d.Broken), func(r *results.Row) bool { return len(r.Runs) == 0 })
 	all := len(rows)
 	if all <= maxDetail {
@@ -144,12 +146,12 @@ func detailed(d *Data, compared []*systems.System) (rows []*results.Row, left in
 
 // detail adds a section with a fold for each benchmark that has records. A fold shows the time
 // line, some of the requests, and what tools would have printed.
-func (r *Report) detail(d *Data, compared []*systems.System) {
+func (r *Report) detail(d *results.Data, compared []*systems.System) {
 	rows, left := detailed(d, compared)
 	if len(rows) == 0 {
 		return
 	}
-	s := &Section{ID: "detail", Title: "Detail by load"}
+	s := &section{ID: "detail", Title: "Detail by load"}
 	if left > 0 {
 		s.Text = []string{fmt.Sprintf("%d further loads have records, whose details would make the page too large: benchreport shows them for the records of one system.", left)}
 	}
@@ -165,13 +167,13 @@ func (r *Report) detail(d *Data, compared []*systems.System) {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return results.Natural(labels[a], labels[b]) })
-	folds := make([]*Fold, len(rows))
+	folds := make([]*fold, len(rows))
 	var wg sync.WaitGroup
 	for at, i := range order {
 		row, label := rows[i], labels[i]
-		f := &Fold{Title: label}
+		f := &fold{Title: label}
 		folds[at] = f
-		tools := make(chan *Tools, 1)
+		tools := make(chan *toolsTable, 1)
 		wg.Go(func() { tools <- toolsOf(label, row) }) // this takes as long as all pictures together
 		if row.Failed != "" {
 			f.Pictures = append(f.Pictures, pictures.Distributions(pictures.Slug("distributions", label), label+": distributions", []*results.Row{row}))
@@ -181,9 +183,9 @@ func (r *Report) detail(d *Data, compared []*systems.System) {
 		for _, p := range f.Pictures {
 			p.Caption += doubtOf(row)
 		}
-		f.Tools = []*Tools{<-tools}
+		f.Tools = []*toolsTable{<-tools}
 	}
 	wg.Wait()
-	s.Folds = append(folds, &Fold{Title: "Why tools differ", Tools: []*Tools{differences()}})
+	s.Folds = append(folds, &fold{Title: "Why tools differ", Tools: []*toolsTable{differences()}})
 	r.Sections = append(r.Sections, s)
 }

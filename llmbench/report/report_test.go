@@ -271,7 +271,7 @@ func TestExtremes(t *testing.T) {
 func TestEnded(t *testing.T) {
 	ends := strings.NewReplacer(`"dialect"`, `"ends":true,"config":{"backend":"mock","commit":"a"},"dialect"`).Replace(head)
 	const ok = `{"end":{"outcome":"ok"}}` + "\n"
-	at := func(t *testing.T, text string) (*Data, *Report, string) {
+	at := func(t *testing.T, text string) (*results.Data, *Report, string) {
 		path := file(t, "r.1.jsonl", text)
 		d, err := Read(path)
 		assert.NilError(t, err)
@@ -488,7 +488,7 @@ func FuzzPage(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r, err := New(&Data{Rows: rows, Broken: broken}, Options{})
+		r, err := New(&results.Data{Rows: rows, Broken: broken}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/markdown"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/answer"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/pictures"
 )
 
 // These are the largest numbers of lines of a kind in texts. So a text has fewer than 60 lines. The
@@ -22,7 +24,7 @@ const (
 )
 
 // table returns the first rows of the table that shows the answer. The text has so many other lines.
-func (r *Report) table(others int) Table {
+func (r *Report) table(others int) pictures.Table {
 	t := r.brief.Trimmed()
 	if most := max(5, maxLines-others); len(t.Rows) > most {
 		left := make([]string, len(t.Head))
@@ -66,7 +68,7 @@ func (r *Report) opening() (lines, rest []string) {
 }
 
 // tileText returns a tile as a line.
-func tileText(t Tile) string {
+func tileText(t answer.Tile) string {
 	var values []string
 	for _, v := range t.Values {
 		values = append(values, strings.TrimSpace(v.Name+" "+v.Text))

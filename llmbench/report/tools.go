@@ -36,9 +36,9 @@ var toolFigures = []struct {
 }
 
 // toolsOf returns what every tool would report for the first pass of the first sample of a row.
-func toolsOf(label string, row *results.Row) *Tools {
+func toolsOf(label string, row *results.Row) *toolsTable {
 	run := row.Runs[0]
-	t := &Tools{ID: pictures.Slug("tools", label), Title: label + ": one run, every tool's numbers"}
+	t := &toolsTable{ID: pictures.Slug("tools", label), Title: label + ": one run, every tool's numbers"}
 	t.Caption = "What each tool would have printed if it had read the same bytes at the same instants. ? means that the records do not determine the figure, ≤ and ≥ that they bound it, and - that the tool does not print it."
 	pass := compat.Of(run, 0)
 	if run.Passes() > 1 {
@@ -94,8 +94,8 @@ func toolsOf(label string, row *results.Row) *Tools {
 }
 
 // differences returns a table of the reasons why tools print different numbers for the same run.
-func differences() *Tools {
-	t := &Tools{ID: "tools", Title: "Why tools differ", Caption: "Each tool prints other numbers for the same run, because definitions differ."}
+func differences() *toolsTable {
+	t := &toolsTable{ID: "tools", Title: "Why tools differ", Caption: "Each tool prints other numbers for the same run, because definitions differ."}
 	t.Table.Head = []string{"tool", "why it differs"}
 	for _, tool := range compat.Tools {
 		t.Table.Add(pictures.Texts(tool.Title, tool.Differs)...)
