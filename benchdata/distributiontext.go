@@ -157,7 +157,7 @@ func (q quantity) distribution(text string, depth int) (d Distribution, err erro
 	if !closed {
 		return d, fmt.Errorf("%q does not end with a parenthesis: want one of %s", text, forms())
 	}
-	arguments, err := SplitList(inner)
+	arguments, err := splitList(inner)
 	if err != nil {
 		return d, err
 	}
@@ -178,9 +178,9 @@ func (q quantity) distribution(text string, depth int) (d Distribution, err erro
 	return q.continuous(continuousDistributions[i], arguments)
 }
 
-// SplitList splits a text at the commas that are not within parentheses, and removes the spaces around each element.
+// splitList splits a text at the commas that are not within parentheses, and removes the spaces around each element.
 // It returns an error if parentheses are not paired.
-func SplitList(text string) (elements []string, err error) {
+func splitList(text string) (elements []string, err error) {
 	depth, begin := 0, 0
 	for i, c := range text {
 		switch {

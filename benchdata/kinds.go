@@ -274,7 +274,7 @@ func split(spec string) (first string, params []param, err error) {
 		}
 		return spec[:i], params, nil
 	}
-	parts, err := SplitList(list)
+	parts, err := splitList(list)
 	if err != nil {
 		return "", nil, fmt.Errorf("dataset %q: %w", spec, err)
 	}

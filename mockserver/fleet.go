@@ -85,7 +85,7 @@ func (f *Fleet) ListenTLS(addr string, config *tls.Config) (urls []string, stop 
 func (f *Fleet) Usage() []Usage {
 	all := make([]Usage, len(f.replicas))
 	for i, s := range f.replicas {
-		all[i] = UsageOf(s.Log())
+		all[i] = usageOf(s.Log())
 	}
 	return all
 }

@@ -96,7 +96,7 @@ func TestFleetListen(t *testing.T) {
 
 // TestUsage computes the usage of a log.
 func TestUsage(t *testing.T) {
-	u := UsageOf([]Entry{
+	u := usageOf([]Entry{
 		{Status: 200, PromptTokens: 10, CachedTokens: 4, Waiting: 3},
 		{Status: 200, PromptTokens: 6, Waiting: 1, Aborted: true},
 		{Status: 429, Admitted: -1, PromptTokens: 7, Waiting: 8},
@@ -105,7 +105,7 @@ func TestUsage(t *testing.T) {
 		{Dead: true, Admitted: -1},
 	})
 	if want := (Usage{Requests: 6, Full: 2, Dead: 1, PromptTokens: 16, CachedTokens: 4, Waiting: 12, MostWaiting: 8}); u != want {
-		t.Errorf("UsageOf() = %+v, want %+v", u, want)
+		t.Errorf("usageOf() = %+v, want %+v", u, want)
 	}
 	if u.HitRate() != 0.25 || u.MeanWaiting() != 2.4 {
 		t.Errorf("hit rate %v and mean %v, want 4/16 and 12/5", u.HitRate(), u.MeanWaiting())

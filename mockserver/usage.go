@@ -15,8 +15,8 @@ type Usage struct {
 	Waiting, MostWaiting int
 }
 
-// UsageOf returns the usage of a server with the given log.
-func UsageOf(log []Entry) (u Usage) {
+// usageOf returns the usage of a server with the given log.
+func usageOf(log []Entry) (u Usage) {
 	for _, e := range log {
 		u.Requests++
 		switch {

@@ -15,8 +15,8 @@ import (
 // or leave, at even intervals. The number of users there at an instant of a ramp is its number rounded down.
 type Users []Stage
 
-// MostUsers is the largest number of users in [Users].
-const MostUsers = 1e6
+// mostUsers is the largest number of users in [Users].
+const mostUsers = 1e6
 
 // A Stay is a time, from From until before To, during which a user of a closed loop is there: it sends its next request when
 // its last one has ended. The request that is in flight at To is answered. Both are durations since the start of the pass.
@@ -33,12 +33,12 @@ func ParseUsers(text string) (Users, error) {
 }
 
 // Check returns an error if there are no stages, or if a stage is invalid: its numbers of users must be whole, from 0 to
-// [MostUsers]. The last stage must have a user.
+// a million. The last stage must have a user.
 func (u Users) Check() error {
 	length := 0.0
 	for i, g := range u {
 		if !isUsers(g.Rate) || !isUsers(g.To) {
-			return fmt.Errorf("stage %d: %v: want whole numbers of users from 0 to %d", i+1, g, int(MostUsers))
+			return fmt.Errorf("stage %d: %v: want whole numbers of users from 0 to %d", i+1, g, int(mostUsers))
 		}
 		if err := g.check(); err != nil {
 			return fmt.Errorf("stage %d: %w", i+1, err)
@@ -57,7 +57,7 @@ func (u Users) Check() error {
 }
 
 // isUsers reports whether n is a number of users.
-func isUsers(n float64) bool { return n >= 0 && n <= MostUsers && n == math.Trunc(n) }
+func isUsers(n float64) bool { return n >= 0 && n <= mostUsers && n == math.Trunc(n) }
 
 // String returns the stages in the form that [ParseUsers] reads.
 func (u Users) String() string { return textOf(u) }

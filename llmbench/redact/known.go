@@ -21,7 +21,7 @@ func Add(texts ...string) {
 	}
 	before := len(known.has)
 	for _, text := range texts {
-		if len(text) >= Least {
+		if len(text) >= least {
 			known.has[text] = true
 		}
 	}

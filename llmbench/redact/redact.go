@@ -16,11 +16,11 @@ import (
 const (
 	// Cut is the last character of a text that was shortened.
 	Cut = "…"
-	// Hidden replaces a secret.
-	Hidden = "[redacted]"
-	// Least is the minimum length in bytes of a secret. Shorter secrets would also match parts of words and
+	// hidden replaces a secret.
+	hidden = "[redacted]"
+	// least is the minimum length in bytes of a secret. Shorter secrets would also match parts of words and
 	// numbers.
-	Least = 8
+	least = 8
 	// leastPart is the minimum length in bytes of a part of a secret. If a text was shortened within a
 	// secret, the part that is left is hidden only if it has this length.
 	leastPart = 4
@@ -72,7 +72,7 @@ func New(texts []string) Secrets {
 			lines = append(lines, inLatin1(line))
 		}
 		for _, line := range lines {
-			if len(line) < Least || strings.Contains(Hidden, line) {
+			if len(line) < least || strings.Contains(hidden, line) {
 				continue
 			}
 			add(line, false)
@@ -130,7 +130,7 @@ func (s Secrets) RemoveAfter(before, text string) string {
 	for _, found := range s.find(text) {
 		if found.to > at {
 			b.WriteString(text[at:max(at, found.from)])
-			b.WriteString(Hidden)
+			b.WriteString(hidden)
 			at = found.to
 		}
 	}
@@ -258,7 +258,7 @@ func (s Secrets) Begun(text string, least int) int {
 func (s Secrets) RemoveBegun(text string) string {
 	text = s.Remove(text)
 	if n := s.Begun(text, leastPart); n > 0 {
-		return text[:len(text)-n] + Hidden
+		return text[:len(text)-n] + hidden
 	}
 	return text
 }

@@ -55,13 +55,13 @@ func FuzzHide(f *testing.F) {
 	f.Add(`a"b<c>&d`+"\x00\xff", "", "…", 0)
 	f.Fuzz(func(t *testing.T, secret, before, after string, most int) {
 		s := New([]string{secret})
-		if len(secret) < Least || strings.Contains(Hidden, secret) || len(secret)+len(before)+len(after) > 1000 || most < 0 || most > 1<<20 {
+		if len(secret) < least || strings.Contains(hidden, secret) || len(secret)+len(before)+len(after) > 1000 || most < 0 || most > 1<<20 {
 			return
 		}
 		encoded, _ := json.Marshal(secret)
 		for _, spelling := range []string{secret, url.QueryEscape(secret), html.EscapeString(secret), string(encoded[1 : len(encoded)-1])} {
 			text := before + spelling + after
-			assert.Assert(t, !strings.Contains(s.Hide(text), spelling) || strings.Contains(Hidden+after, spelling) || strings.Contains(before+Hidden, spelling), "Hide(%q)", text)
+			assert.Assert(t, !strings.Contains(s.Hide(text), spelling) || strings.Contains(hidden+after, spelling) || strings.Contains(before+hidden, spelling), "Hide(%q)", text)
 			got := s.Excerpt(text, most)
 			assert.Assert(t, len(got) <= most+len(Cut), "Excerpt(%q, %d) has %d bytes", text, most, len(got))
 		}

@@ -75,9 +75,9 @@ func TestEncodings(t *testing.T) {
 				encoded := two(one(secret))
 				for _, around := range [][2]string{{"", ""}, {"the key ", " is wrong"}, {`{"error":"`, `"}`}} {
 					got := s.Remove(around[0] + encoded + around[1])
-					assert.Assert(t, strings.Contains(got, Hidden), "%s in %s: %q", inner, outer, got)
+					assert.Assert(t, strings.Contains(got, hidden), "%s in %s: %q", inner, outer, got)
 					left := strings.TrimSuffix(strings.TrimPrefix(got, around[0]), around[1])
-					assert.Assert(t, len(left) <= len(Hidden)+36, "%s in %s of %q: %q leaves %q", inner, outer, secret, encoded, left)
+					assert.Assert(t, len(left) <= len(hidden)+36, "%s in %s of %q: %q leaves %q", inner, outer, secret, encoded, left)
 				}
 			}
 		}
@@ -95,7 +95,7 @@ func TestEncodings(t *testing.T) {
 				}
 			}
 			for _, text := range []string{all.String(), some.String(), encodings["JSON"](all.String()), url.QueryEscape(all.String()), html.EscapeString(all.String())} {
-				assert.Equal(t, s.Remove("<"+text+">"), "<"+Hidden+">", "%s: %s", name, text)
+				assert.Equal(t, s.Remove("<"+text+">"), "<"+hidden+">", "%s: %s", name, text)
 			}
 		}
 	}
@@ -183,7 +183,7 @@ func FuzzSpellings(f *testing.F) {
 	f.Add("sk-secret/key+=", "before ", " after", []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
 	f.Add(`a"b<c>&d%\ef`, `\u00`, "%", []byte{20, 4, 20})
 	f.Fuzz(func(t *testing.T, secret, before, after string, how []byte) {
-		if len(secret) < Least || len(secret)+len(before)+len(after) > 500 || len(how) == 0 || strings.ContainsAny(secret, "\n\r") || strings.Contains(Hidden, secret) {
+		if len(secret) < least || len(secret)+len(before)+len(after) > 500 || len(how) == 0 || strings.ContainsAny(secret, "\n\r") || strings.Contains(hidden, secret) {
 			return
 		}
 		s := New([]string{secret})
@@ -198,10 +198,10 @@ func FuzzSpellings(f *testing.F) {
 		}
 		text := before + spelling.String() + after
 		got := s.Remove(text)
-		assert.Assert(t, strings.Contains(got, Hidden), "%q in %q", secret, text)
+		assert.Assert(t, strings.Contains(got, hidden), "%q in %q", secret, text)
 		// The text around it is unchanged, except where it continues a secret.
 		if found := s.find(text); len(found) == 1 && found[0] == (span{len(before), len(before) + spelling.Len()}) {
-			assert.Equal(t, got, before+Hidden+after)
+			assert.Equal(t, got, before+hidden+after)
 		}
 		if plain := before + "\n" + after; len(s.find(plain)) == 0 {
 			assert.Equal(t, s.Remove(plain), plain)

@@ -2,9 +2,9 @@ package sample
 
 import "math"
 
-// Confidence is the probability that the upper confidence bound of a percentile, such as the unit
+// confidence is the probability that the upper confidence bound of a percentile, such as the unit
 // p99-ttft-bound-ns, is not below the server's true percentile. See [BoundRank].
-const Confidence = 0.95
+const confidence = 0.95
 
 // BoundRank returns the rank k of the upper confidence bound of the q-quantile, q in (0,1): the bound is
 // the k-th smallest of n values. It returns false if even the largest of n values is not high enough to be
@@ -13,7 +13,7 @@ const Confidence = 0.95
 //
 // The bound assumes nothing about the shape of the distribution. Each value is below the true quantile with
 // a probability of at most q. By the binomial distribution, k is therefore the smallest number such that
-// fewer than k of n values are below the quantile with a probability of at least [Confidence]. If values
+// fewer than k of n values are below the quantile with a probability of at least 95 %. If values
 // are equal, the probability is higher. See Hahn and Meeker, "Statistical Intervals", 1991, 5.2. The
 // function ci_quantile of R's confintr computes the same bound
 // (https://search.r-project.org/CRAN/refmans/confintr/html/ci_quantile.html).
@@ -33,19 +33,19 @@ func BoundRank(n int, q float64) (k int, ok bool) {
 		return 0, false
 	}
 	// Count how many values may lie above the bound: above is the largest number with P(Binomial(n, 1-q) <=
-	// above) <= 1-Confidence. The loop starts far below the mean, where the probabilities are negligible.
+	// above) <= 1-confidence. The loop starts far below the mean, where the probabilities are negligible.
 	p := 1 - q
 	mean := float64(n) * p
 	above := int(max(0, mean-10*math.Sqrt(mean*q)-10))
 	ratio := p / q
 	chance := binomial(n, above, p)
 	sum := chance
-	if sum > 1-Confidence {
+	if sum > 1-confidence {
 		return 0, false // above is 0
 	}
 	for {
 		chance *= float64(n-above) / float64(above+1) * ratio
-		if sum += chance; sum > 1-Confidence || above == n {
+		if sum += chance; sum > 1-confidence || above == n {
 			return n - above, true
 		}
 		above++

@@ -23,7 +23,7 @@ func TestBoundRank(t *testing.T) {
 				}
 			}
 			want, sum := 0, 0.0
-			for sum < Confidence-1e-12 && want <= n {
+			for sum < confidence-1e-12 && want <= n {
 				sum += below[want]
 				want++
 			}
@@ -138,7 +138,7 @@ func TestBoundHolds(t *testing.T) {
 			}
 			got, deviation := float64(held)/samples, math.Sqrt(claimed*(1-claimed)/samples)
 			t.Logf("%s, %d values: the bound holds in %.2f %% of samples, claimed %.2f %%", c.name, n, 100*got, 100*claimed)
-			assert.Assert(t, claimed >= Confidence)
+			assert.Assert(t, claimed >= confidence)
 			assert.Assert(t, got >= claimed-3.5*deviation, "%s, %d values", c.name, n)
 			assert.Assert(t, c.ties || got <= claimed+3.5*deviation, "%s, %d values", c.name, n)
 		}

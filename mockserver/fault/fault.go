@@ -28,18 +28,18 @@ type Fault struct {
 	// it are sent as usual. The fault occurs when token At is due. If the output has At
 	// tokens or fewer, the fault occurs at the last token.
 	At int `json:"at,omitzero"`
-	// Size is the length, in bytes, of the line that a LongLine sends; 0 means DefaultLine.
+	// Size is the length, in bytes, of the line that a LongLine sends: at most 1 GiB; 0 means 64 MiB.
 	Size int64 `json:"size,omitzero"`
 }
 
-// DefaultLine is the default of [Fault].Size and MaxLine is its largest value, in bytes.
+// defaultLine is the default of [Fault].Size and maxLine is its largest value, in bytes.
 const (
-	DefaultLine = 64 << 20
-	MaxLine     = 1 << 30
+	defaultLine = 64 << 20
+	maxLine     = 1 << 30
 )
 
 // LineSize returns Size with its default applied.
-func (f Fault) LineSize() int64 { return cmp.Or(f.Size, DefaultLine) }
+func (f Fault) LineSize() int64 { return cmp.Or(f.Size, defaultLine) }
 
 // Validate returns nil if the fault is valid. Otherwise the error begins with the JSON name
 // of the first invalid field and gives the field's value and what is allowed.
@@ -59,8 +59,8 @@ func (f Fault) Validate() error {
 		return fmt.Errorf("at: %d: want 0 or more", f.At)
 	case f.Above < 0:
 		return fmt.Errorf("above: %d: want 0 or more requests in flight", f.Above)
-	case f.Size < 0 || f.Size > MaxLine:
-		return fmt.Errorf("size: %d: want 0 (64 MiB) to %d", f.Size, MaxLine)
+	case f.Size < 0 || f.Size > maxLine:
+		return fmt.Errorf("size: %d: want 0 (64 MiB) to %d", f.Size, maxLine)
 	}
 	return nil
 }
