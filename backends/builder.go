@@ -13,7 +13,6 @@ import (
 
 	"github.com/kballard/go-shellquote"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
 )
@@ -93,7 +92,7 @@ func (b *builder) checkContainer() {
 
 // isPinned reports whether an image's name fixes its version.
 func isPinned(image string) bool {
-	tag := facts.Tag(image)
+	tag := launch.Tag(image)
 	return strings.Contains(image, "@sha256:") || tag != "" && tag != "latest"
 }
 

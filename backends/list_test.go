@@ -8,7 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/facts"
 )
 
 // TestReadmeServers checks that the table of servers in README.md shows the default images of each

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 )
 
 // checkedVersions lists, for each server, the versions in testdata/facts, newest first. Tests compare the
@@ -36,7 +36,7 @@ var checkedVersions = map[string][]string{
 // have different options and metrics.
 func (b *builder) noteUnchecked() {
 	versions := checkedVersions[b.Backend]
-	if versions == nil || slices.ContainsFunc(versions, func(v string) bool { return facts.TagHas(b.Image, v) }) {
+	if versions == nil || slices.ContainsFunc(versions, func(v string) bool { return launch.TagHas(b.Image, v) }) {
 		return
 	}
 	list := strings.Join(versions, ", ")
@@ -50,7 +50,7 @@ var versionInTag = regexp.MustCompile(`^v?(\d+(?:\.\d+){1,2})(?:rc(\d+))?(?:$|[-
 // v1.3.0-rc.5 for 1.3.0rc5, and v3.23 for v3.23-cuda. It returns "" if the tag does not begin with a
 // version.
 func tagVersion(image string) string {
-	m := versionInTag.FindStringSubmatch(facts.Tag(image))
+	m := versionInTag.FindStringSubmatch(launch.Tag(image))
 	switch {
 	case m == nil:
 		return ""

@@ -7,7 +7,8 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/facts"
 )
 
 // TestCheckedVersions checks the versions that the program says were checked. They must be the versions in
@@ -28,11 +29,11 @@ func TestCheckedVersions(t *testing.T) {
 	assert.Equal(t, len(known), len(checkedVersions))
 	for name, images := range known {
 		for _, image := range images {
-			named := slices.ContainsFunc(checkedVersions[name], func(v string) bool { return facts.TagHas(image, v) })
+			named := slices.ContainsFunc(checkedVersions[name], func(v string) bool { return launch.TagHas(image, v) })
 			assert.Assert(t, named, "checkedVersions of %s lacks a version of %s", name, image)
 		}
 		for _, v := range checkedVersions[name] {
-			assert.Assert(t, slices.ContainsFunc(images, func(image string) bool { return facts.TagHas(image, v) }), "no facts are of %s %s", name, v)
+			assert.Assert(t, slices.ContainsFunc(images, func(image string) bool { return launch.TagHas(image, v) }), "no facts are of %s %s", name, v)
 		}
 	}
 }

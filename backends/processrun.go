@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/about"
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/ports"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/probe"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/program"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/secret"
@@ -148,11 +148,11 @@ func (s *started) launch(part *startedPart, values map[string]string) (err error
 	if part.Port != 0 {
 		addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(part.Port))
 	}
-	if _, part.port, err = child.FreeAddr(addr); err != nil {
+	if _, part.port, err = ports.FreeAddr(addr); err != nil {
 		return err
 	}
 	values["port"] = part.port
-	if _, values["other-port"], err = child.FreeAddr(""); err != nil {
+	if _, values["other-port"], err = ports.FreeAddr(""); err != nil {
 		return err
 	}
 	if err := s.makeFolders(part.Program, values); err != nil {

@@ -5,7 +5,6 @@ import (
 
 	"golang.org/x/mod/semver"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 )
 
@@ -94,7 +93,7 @@ func (t TextGen) checkVersion(b *builder) {
 	if version == "" {
 		return
 	}
-	tag := facts.Tag(t.Image)
+	tag := launch.Tag(t.Image)
 	for _, c := range []struct {
 		set                bool
 		field, since, last string // "" means no limit

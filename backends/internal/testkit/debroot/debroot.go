@@ -19,8 +19,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/buildcache"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/child"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/need"
 )
 

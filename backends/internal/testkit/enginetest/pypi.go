@@ -16,8 +16,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/buildcache"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/child"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/need"
 )
 

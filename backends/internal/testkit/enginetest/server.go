@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/ports"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/program"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/need"
@@ -112,7 +112,7 @@ func (e Engine) Run(ctx context.Context, o Options) (*Server, error) {
 				args = append(args, e.keyed...)
 			}
 		}
-		host, free, err := child.FreeAddr(addr)
+		host, free, err := ports.FreeAddr(addr)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("enginetest: %s: %w", e.Name, err), s.Close())
 		}

@@ -14,8 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/ports"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/child"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/debroot"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/need"
 )
@@ -81,7 +82,7 @@ func Start(tb testing.TB, o Options) (url, metrics string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	host, port, err := child.FreeAddr("")
+	host, port, err := ports.FreeAddr("")
 	if err != nil {
 		tb.Fatal(err)
 	}

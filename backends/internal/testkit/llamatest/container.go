@@ -10,8 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/ports"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/child"
 )
 
 // startContainer starts the server in a container. The URL has the container's own address unless o.Addr is
@@ -23,7 +24,7 @@ func startContainer(ctx context.Context, root, model string, o Options, log *ser
 	}
 	create := []string{"create", "--label", "llmbench=llamatest"}
 	if o.Addr != "" {
-		host, port, err := child.FreeAddr(o.Addr)
+		host, port, err := ports.FreeAddr(o.Addr)
 		if err != nil {
 			return nil, "", err
 		}

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/child"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/llamatest/tinygguf"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/need"
 )

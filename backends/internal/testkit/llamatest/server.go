@@ -10,8 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/ports"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/child"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/need"
 )
 
@@ -84,7 +85,7 @@ func needsContainer(ctx context.Context, o Options) (bool, error) {
 
 // startNative starts the server in a chroot and returns its URL.
 func startNative(root, model string, o Options, log *serverlog.Log) (*child.Process, string, error) {
-	host, port, err := child.FreeAddr(o.Addr)
+	host, port, err := ports.FreeAddr(o.Addr)
 	if err != nil {
 		return nil, "", err
 	}

@@ -12,8 +12,9 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/child"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/ports"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/serverlog"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/child"
 )
 
 // A Server is a running Ollama.
@@ -38,7 +39,7 @@ func Run(ctx context.Context, o Options) (*Server, error) {
 	o.Parallel = cmp.Or(o.Parallel, 4)
 	o.Context = cmp.Or(o.Context, 4096)
 	o.Model.Context = max(o.Model.WithDefaults().Context, o.Context)
-	host, port, err := child.FreeAddr(o.Addr)
+	host, port, err := ports.FreeAddr(o.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("ollamatest: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/seed-2b9cec6d/llmbench/backends/internal/facts"
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/facts"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 

@@ -1,4 +1,5 @@
-package child
+// Package ports finds ports of this machine for servers that are to be started.
+package ports
 
 import (
 	"context"

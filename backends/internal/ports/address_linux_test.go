@@ -1,4 +1,4 @@
-package child
+package ports
 
 import (
 	"crypto/rand"

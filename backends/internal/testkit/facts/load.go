@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 )
 
 // Load reads all files in a folder and resolves their includes. The error names the file and the fact that
@@ -77,7 +78,7 @@ func For(all []Facts, server, image string) (f Facts, doubt string, found bool) 
 		if slices.ContainsFunc(f.Images, func(i Image) bool { return i.Name == image }) {
 			return *f, "", true
 		}
-		if TagHas(image, f.Version) && (inTag == nil || compareVersions(f.Version, inTag.Version) > 0) {
+		if launch.TagHas(image, f.Version) && (inTag == nil || compareVersions(f.Version, inTag.Version) > 0) {
 			inTag = f
 		}
 		if newest == nil || compareVersions(f.Version, newest.Version) > 0 {
@@ -91,19 +92,6 @@ func For(all []Facts, server, image string) (f Facts, doubt string, found bool) 
 		return *newest, fmt.Sprintf("no facts are about the image %q: these are the newest ones of %s, of %s", image, server, newest.Version), true
 	}
 	return Facts{}, "", false
-}
-
-// Tag returns the tag of an image, or "".
-func Tag(image string) string {
-	name, _, _ := strings.Cut(image, "@") // a digest has a colon, too
-	_, tag, _ := strings.Cut(name[strings.LastIndex(name, "/")+1:], ":")
-	return tag
-}
-
-// TagHas reports whether an image's tag contains a version: v3.23-cuda contains 3.23, but 3.2, 13.23 and
-// 3.23.1 do not.
-func TagHas(image, version string) bool {
-	return regexp.MustCompile(`(^|[^0-9.])` + regexp.QuoteMeta(version) + `($|[^0-9.])`).MatchString(Tag(image))
 }
 
 // compareVersions compares versions number by number, so that 3.9 is older than 3.23.

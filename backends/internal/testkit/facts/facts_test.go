@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/backends/internal/launch"
 )
 
-const folder = "../../testdata/facts"
+const folder = "../../../testdata/facts"
 
 // parseChecked is Parse, with an error if the file contradicts itself.
 func parseChecked(text []byte) (Facts, error) {
@@ -189,7 +191,7 @@ func TestFor(t *testing.T) {
 	}
 	_, _, found := For(all, "none", "")
 	assert.Assert(t, !found)
-	assert.Assert(t, !TagHas("local/s@sha256:ab11312f", "b11312"), "a digest is no tag")
+	assert.Assert(t, !launch.TagHas("local/s@sha256:ab11312f", "b11312"), "a digest is no tag")
 }
 
 // TestModelName checks under which name each server lists its model.

@@ -1,15 +1,8 @@
 //go:build !linux
 
-package child
+package ports
 
-import (
-	"os/exec"
-	"syscall"
-)
-
-func dieWithParent(*exec.Cmd) {}
-
-func killGroup(*exec.Cmd) {}
+import "syscall"
 
 func refuseTimeWait(_, _ string, _ syscall.RawConn) error { return nil }
 
