@@ -36,9 +36,9 @@ type Control struct {
 	pace   time.Duration // time between two tokens
 	tokens int           // number of tokens in a stream
 
-	mu     sync.Mutex
-	writes map[string][]distortion.Write // guarded by mu; by request ID
-	errors distortion.Errors             // guarded by mu
+	mu      sync.Mutex
+	written map[string][]time.Time // when the server had written each token; guarded by mu; by request ID
+	errors  distortion.Errors      // guarded by mu
 
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -60,7 +60,7 @@ const (
 func New(pace time.Duration, unix bool) (*Control, error) {
 	pace = cmp.Or(pace, controlPace)
 	pace = min(max(pace, time.Millisecond), controlLength/4)
-	k := &Control{pace: pace, tokens: int(controlLength / pace), writes: map[string][]distortion.Write{}}
+	k := &Control{pace: pace, tokens: int(controlLength / pace), written: map[string][]time.Time{}}
 	ln, target, err := k.listen(unix)
 	if err != nil {
 		return nil, fmt.Errorf("control: %w", errors.Join(err, os.RemoveAll(k.dir)))
@@ -107,7 +107,7 @@ func (k *Control) Close() {
 	os.RemoveAll(k.dir) // does nothing if the path is ""
 }
 
-// ServeHTTP answers a request with a stream, and stores when it wrote each token.
+// ServeHTTP answers a request with a stream, and stores when it had written each token.
 func (k *Control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -115,7 +115,7 @@ func (k *Control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tick := time.NewTimer(k.pace)
 	defer tick.Stop()
 	start := time.Now()
-	all := make([]distortion.Write, k.tokens)
+	all := make([]time.Time, k.tokens)
 	for i := range all {
 		select {
 		case <-tick.C:
@@ -127,16 +127,15 @@ func (k *Control) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if i == k.tokens-1 {
 			text = controlLast
 		}
-		all[i].Before = time.Now()
 		io.WriteString(w, text)
 		if out.Flush() != nil {
 			return
 		}
-		all[i].After = time.Now()
+		all[i] = time.Now()
 	}
 	// The client sees the end of the body after this function has returned.
 	k.mu.Lock()
-	k.writes[r.Header.Get("X-Request-Id")] = all
+	k.written[r.Header.Get("X-Request-Id")] = all
 	k.mu.Unlock()
 }
 
@@ -203,6 +202,6 @@ func (k *Control) add(s *sample.Sample, start time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s.ToUserClock()
-	k.errors.AddStream(s, k.writes[s.ID], start)
-	delete(k.writes, s.ID)
+	k.errors.AddStream(s, k.written[s.ID], start)
+	delete(k.written, s.ID)
 }

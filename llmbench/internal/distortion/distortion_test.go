@@ -636,20 +636,17 @@ func TestHistogram(t *testing.T) {
 // written.
 func TestAddStream(t *testing.T) {
 	start := time.Now()
-	at := func(before, after time.Duration) Write {
-		return Write{start.Add(before * ms), start.Add(after * ms)}
-	}
 	good := sample.Sample{ID: "a", Outcome: sample.OK, Deltas: 3, First: 10 * ms, Gaps: []time.Duration{10 * ms, 12 * ms}, Last: 32 * ms}
-	writes := []Write{at(9, 11), at(12, 13), at(31, 32)}
+	written := []time.Time{start.Add(11 * ms), start.Add(13 * ms), start.Add(32 * ms)}
 	for _, tt := range []struct {
-		name   string
-		change func(s *sample.Sample)
-		writes []Write
-		want   string
+		name    string
+		change  func(s *sample.Sample)
+		written []time.Time
+		want    string
 	}{
-		{"read during the write, late, and at once", nil, writes, "{1 [0s 7ms 0s]}"},
-		{"another number of tokens", nil, writes[:1], "{0 []}"},
-		{"a failure", func(s *sample.Sample) { s.Outcome = sample.Truncated }, writes, "{0 []}"},
+		{"read during the write, late, and at once", nil, written, "{1 [0s 7ms 0s]}"},
+		{"another number of tokens", nil, written[:1], "{0 []}"},
+		{"a failure", func(s *sample.Sample) { s.Outcome = sample.Truncated }, written, "{0 []}"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := good
@@ -657,7 +654,7 @@ func TestAddStream(t *testing.T) {
 				tt.change(&s)
 			}
 			var got Errors
-			got.AddStream(&s, tt.writes, start)
+			got.AddStream(&s, tt.written, start)
 			assert.Equal(t, fmt.Sprint(got), tt.want)
 		})
 	}

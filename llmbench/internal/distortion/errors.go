@@ -14,28 +14,21 @@ type Errors struct {
 	Late    []time.Duration // for each token, in any order; never negative
 }
 
-// A Write is the period in which the control server wrote one token: the instants before and after the
-// call. On a loopback connection, the kernel receives the token in this period. So an instant in this
-// period is correct, and a late server does not count as an error of the client.
-type Write struct{ Before, After time.Time }
-
-// late returns by how much the instant at is after the write. The instant counts from start.
-func (w Write) late(at time.Duration, start time.Time) time.Duration {
-	return max(0, at-w.After.Sub(start))
-}
-
 // AddStream adds the errors of one control stream. The sample s is what the client measured; its instants
-// count from start and are on the user clock. AddStream ignores a failed stream, and a stream whose number
-// of tokens is not the number of writes, because their errors are unknown.
-func (e *Errors) AddStream(s *sample.Sample, writes []Write, start time.Time) {
-	if s.Outcome != sample.OK || len(writes) != s.Deltas {
+// count from start and are on the user clock. The control server had written each token at the instants written. On a
+// loopback connection, the kernel receives a token during the write. So an instant before the write ended is
+// correct, and a late server does not count as an error of the client. AddStream ignores a failed stream, and a stream
+// with another number of tokens, because their errors are unknown.
+func (e *Errors) AddStream(s *sample.Sample, written []time.Time, start time.Time) {
+	if s.Outcome != sample.OK || len(written) != s.Deltas {
 		return
 	}
 	e.Streams++
+	late := func(i int, at time.Duration) { e.Late = append(e.Late, max(0, at-written[i].Sub(start))) }
 	at := s.First
-	e.Late = append(e.Late, writes[0].late(at, start))
+	late(0, at)
 	for i, gap := range s.Gaps {
 		at += gap
-		e.Late = append(e.Late, writes[i+1].late(at, start))
+		late(i+1, at)
 	}
 }
