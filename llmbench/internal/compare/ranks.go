@@ -31,7 +31,7 @@ func ahead(all []stratum) (wins, pairs float64) {
 }
 
 // chanceOf tests the hypothesis that the samples of both systems have the same distribution at each
-// load. It returns the two-sided p-value, and the smallest p-value that so many samples can have.
+// load. It returns the two-sided p-value.
 //
 // The statistic is the number of pairs in which a is ahead. That is the sum over the loads of the
 // statistic U of Mann and Whitney. With one load, this is the test of Mann and Whitney. The p-value
@@ -39,17 +39,17 @@ func ahead(all []stratum) (wins, pairs float64) {
 // Lehmann, "Nonparametrics", 1975, section 3.3, blocked comparisons). It is computed exactly,
 // including ties. If both systems together have more than exactSamples samples at a load, a normal
 // distribution is used as an approximation.
-func chanceOf(all []stratum) (p, least float64) {
+func chanceOf(all []stratum) float64 {
 	for _, s := range all {
 		if len(s.a)+len(s.b) > exactSamples {
-			return nearly(all), 0
+			return nearly(all)
 		}
 	}
 	return exactly(all)
 }
 
 // exactly computes the result of chanceOf from all exchanges.
-func exactly(all []stratum) (p, least float64) {
+func exactly(all []stratum) (p float64) {
 	wins, pairs := ahead(all)
 	off := math.Abs(wins - pairs/2)
 	// ways[i] is the share of the exchanges that give i half wins.
@@ -57,16 +57,12 @@ func exactly(all []stratum) (p, least float64) {
 	for _, s := range all {
 		ways = convolve(ways, halfWins(s))
 	}
-	least = 1
 	for i, share := range ways {
 		if math.Abs(float64(i)/2-pairs/2) >= off-1e-9 {
 			p += share
 		}
-		if share > 0 && least == 1 {
-			least = min(1, 2*share) // the most extreme exchange, and its counterpart on the other side
-		}
 	}
-	return min(1, p), least
+	return min(1, p)
 }
 
 // nearly approximates the p-value of chanceOf by a normal distribution.

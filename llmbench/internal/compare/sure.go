@@ -17,7 +17,7 @@ func (p *pair) sure(family int) (says string, sure Sure, why string) {
 	differ := append(ahead[:len(ahead):len(ahead)], behind...)
 	var shown []int // the loads at which the difference is shown
 	for i := range p.strata {
-		if q, _ := chanceOf(p.strata[i : i+1]); q*float64(family*len(p.strata)) <= significant && !slices.Contains(even, i) {
+		if q := chanceOf(p.strata[i : i+1]); q*float64(family*len(p.strata)) <= significant && !slices.Contains(even, i) {
 			shown = append(shown, i)
 		}
 	}
@@ -69,14 +69,14 @@ func (p *pair) agrees(lead int) bool {
 // decides reports whether the test of all loads together shows a difference. One run at each of many
 // loads shows none, because the runs of one start are not independent.
 func (p *pair) decides(family int) bool {
-	q, _ := chanceOf(p.strata)
+	q := chanceOf(p.strata)
 	least, _ := p.runs()
 	return len(p.strata) > 0 && least > 1 && q*float64(family) <= significant
 }
 
 // pairs says in how many pairs of runs the first system is ahead.
 func (p *pair) pairs(family int) string {
-	q, _ := chanceOf(p.strata)
+	q := chanceOf(p.strata)
 	wins, pairs := ahead(p.strata)
 	if p.sign < 0 {
 		wins = pairs - wins
