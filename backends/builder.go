@@ -141,14 +141,14 @@ func (b *builder) describeSettings() {
 }
 
 // downloadTo mounts a volume at target, where a server that downloads models keeps them, and passes the
-// Hub's token in the environment variable tokenVariable, which the server reads. With ModelsDir the server
+// Hub's token on. With ModelsDir the server
 // downloads nothing, and downloadTo does nothing.
-func (b *builder) downloadTo(volume, target, tokenVariable string) {
+func (b *builder) downloadTo(volume, target string) {
 	if b.from.ModelsDir != "" {
 		return
 	}
 	b.keepAt(volume, target)
-	b.PassEnv[tokenVariable] = "HF_TOKEN"
+	b.PassEnv["HF_TOKEN"] = "HF_TOKEN"
 }
 
 // keepAt mounts a named volume at target. Later containers mount the same volume.

@@ -56,7 +56,7 @@ func (d Dynamo) Spec() (launch.Spec, error) {
 	b.Env["DYN_SYSTEM_PORT"] = "8081" // the worker's metrics
 	b.MetricsPort = 8081
 	b.args("python3", "-m", "dynamo.vllm", "--model", b.path, "--served-model-name", b.Model)
-	b.downloadTo("dynamo", "/home/dynamo/.cache", "HF_TOKEN") // the image's user owns this folder
+	b.downloadTo("dynamo", "/home/dynamo/.cache") // the image's user owns this folder
 	b.commitIn("/home/dynamo/.cache/huggingface/hub")
 	b.withOffline()
 	b.withRevision("--revision")

@@ -116,7 +116,7 @@ func (b *builder) withOfflineOption(flag string) {
 // the library's cache in volume, mounted at target. The other arguments are the server's options for a
 // revision, a chat template, and code that comes with the model; "" means that it has none.
 func (b *builder) withHub(volume, target, revision, chatTemplate, trustRemoteCode string) {
-	b.downloadTo(volume, target, "HF_TOKEN")
+	b.downloadTo(volume, target)
 	b.commitIn(path.Join(target, "hub"))
 	b.withOffline()
 	if revision != "" {

@@ -42,7 +42,7 @@ func (l LlamaCPP) Spec() (launch.Spec, error) {
 	if variant := map[string]string{launch.NVIDIA: "cuda", launch.AMD: "rocm"}[b.Devices.Vendor]; variant != "" && l.Image == "" {
 		b.Image = "ghcr.io/ggml-org/llama.cpp:server-" + variant + "-b11312"
 	}
-	b.downloadTo("llamacpp", "/cache", "HF_TOKEN")
+	b.downloadTo("llamacpp", "/cache")
 	b.checkGGUF()
 	if l.ModelsDir != "" {
 		b.args("-m", b.path)

@@ -37,7 +37,7 @@ func (l LlamaCPPPython) Spec() (launch.Spec, error) {
 	if l.Image == "" && l.ModelsDir == "" {
 		b.invalid("ModelsDir", `"": want the folder that holds the model, because the project's own image cannot download it, or an Image with the Python package huggingface-hub`)
 	}
-	b.downloadTo("huggingface", "/root/.cache/huggingface", "HF_TOKEN")
+	b.downloadTo("huggingface", "/root/.cache/huggingface")
 	b.offlineInFolder()
 	b.checkGGUF()
 	b.Env["MODEL"] = b.path

@@ -26,7 +26,7 @@ func (o OpenLLM) Spec() (launch.Spec, error) {
 	b := newBuilder(o.Container, "openllm", "ghcr.io/bentoml/openllm:0.4.44", 3000)
 	b.grantGPUs(launch.NVIDIA)
 	b.enlargeShm()
-	b.downloadTo("openllm", "/root/bentoml", "HF_TOKEN")
+	b.downloadTo("openllm", "/root/bentoml")
 	b.withOffline()
 	b.offlineInFolder()
 	b.withTrustRemoteCodeVariable("TRUST_REMOTE_CODE")

@@ -34,7 +34,7 @@ func (t TEI) Spec() (launch.Spec, error) {
 	b.imageFor(map[string]string{launch.NVIDIA: image + "cuda-1.9.3", "": image + "cpu-1.9.3"})
 	b.ModelsPath, b.ListedModel = "", "" // TEI lists no models, and accepts any name in requests
 	b.args("--model-id", b.path, "--port", "80")
-	b.downloadTo("tei", "/data", "HF_TOKEN")
+	b.downloadTo("tei", "/data")
 	b.withRevision("--revision")
 	b.offlineInFolder()
 	if t.ModelsDir == "" {

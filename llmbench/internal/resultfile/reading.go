@@ -205,12 +205,13 @@ func (r *reading) add(unit string, v float64, s Source) {
 // has reports whether the result has a value in the given unit.
 func (r *reading) has(unit string) bool { return r.res.has(unit) }
 
-// ratio adds the quotient of two numbers to the result, if the file has both and neither is 0.
-func (r *reading) ratio(unit, key, by, theirs string) {
+// perCompleted adds a number of tokens by the number of completed requests to the result, if the file has both and neither
+// is 0.
+func (r *reading) perCompleted(unit, key string) {
 	v, ok := r.number(key)
-	n, also := r.number(by)
+	n, also := r.number("completed")
 	if ok && also && v > 0 && n > 0 {
-		r.add(unit, v/n, Source{r.tool, r.at + key + " / " + by, theirs, 1})
+		r.add(unit, v/n, Source{r.tool, r.at + key + " / completed", "tok/req", 1})
 	}
 }
 

@@ -63,8 +63,8 @@ func readSGLang(r *reading) {
 		r.failf("total_output_tokens", "is 0 although %s requests are completed: want output tokens", n.Get("completed").Text())
 	}
 	r.fields(sglangFields, medians)
-	r.ratio(sample.PromptLength, "total_input_tokens", "completed", "tok/req")
-	r.ratio(sample.OutputLength, "total_output_tokens", "completed", "tok/req")
+	r.perCompleted(sample.PromptLength, "total_input_tokens")
+	r.perCompleted(sample.OutputLength, "total_output_tokens")
 	r.stated(n, sglangApart...)
 	r.stated(n.Get("server_info"), sglangServerApart...)
 }

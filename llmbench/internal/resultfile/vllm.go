@@ -107,8 +107,8 @@ func readVLLM(r *reading) {
 		r.failures("errors", float64(lost), float64(n.Get("errors").Len()))
 	}
 	r.fields(vllmFields, medians)
-	r.ratio(sample.PromptLength, "total_input_tokens", "completed", "tok/req")
-	r.ratio(sample.OutputLength, "total_output_tokens", "completed", "tok/req")
+	r.perCompleted(sample.PromptLength, "total_input_tokens")
+	r.perCompleted(sample.OutputLength, "total_output_tokens")
 	r.stated(n, vllmApart...)
 }
 
