@@ -78,7 +78,7 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"llmbench/internal/benchline", "golang.org/x/perf golang.org/x/text", ""},
 	{"llmbench/internal/cgroup", "", ""},
 	{"llmbench/internal/columns", "llmbench/sample", ""},
-	{"llmbench/internal/compare", "llmbench/robust", "golang.org/x/perf"},
+	{"llmbench/internal/compare", "llmbench/robust llmbench/internal/numbers", "golang.org/x/perf"},
 	{"llmbench/internal/compat", "llmbench/records llmbench/sample golang.org/x/mod", "llmbench/dialect"},
 	{"llmbench/internal/conn", "llmbench/redact llmbench/sample golang.org/x/net golang.org/x/sys", "llmbench/internal/testkit/runtest"},
 	{"llmbench/internal/control", "llmbench/dialect llmbench/internal/conn llmbench/internal/distortion llmbench/internal/endpoint llmbench/internal/send llmbench/sample", "llmbench/internal/testkit/runtest"},

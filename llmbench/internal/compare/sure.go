@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/numbers"
 )
 
 // fresh is what the tests suppose.
@@ -22,9 +24,9 @@ func (p *pair) sure(family int) (says string, sure Sure, why string) {
 		}
 	}
 	least, most := p.runs()
-	number := runs(most)
+	number := numbers.Count(most, "run")
 	if least != most {
-		number = fmt.Sprintf("%d to %s", least, runs(most))
+		number = fmt.Sprintf("%d to %s", least, number)
 	}
 	needed := p.needed(family)
 	short := fmt.Sprintf("after %s of each: %d are needed", number, max(needed, Fewest))

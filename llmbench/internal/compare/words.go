@@ -53,14 +53,6 @@ func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 func join(a, b string) string { return strings.TrimSpace(a + " " + b) }
 
-// runs spells a number of runs.
-func runs(n int) string {
-	if n == 1 {
-		return "1 run"
-	}
-	return strconv.Itoa(n) + " runs"
-}
-
 // capital returns the text with its first letter in upper case.
 func capital(text string) string {
 	first, n := utf8.DecodeRuneInString(text)
