@@ -24,6 +24,8 @@ var allowed = []struct{ pkg, imports, tests string }{
 	{"backends", "backends/internal/about backends/internal/launch backends/internal/ports backends/internal/probe backends/internal/program backends/internal/secret backends/internal/serverlog backends/metrics llmbench/redact llmbench llmbench/dialect llmbench/env llmbench/harness llmbench/sample mockserver mockserver/router github.com/kballard/go-shellquote golang.org/x/mod", "backends/internal/testkit/facts backends/internal/testkit/haproxytest backends/internal/testkit/llamatest backends/internal/testkit/llamatest/tinygguf backends/internal/testkit/nginxtest backends/internal/testkit/scenariostest llmbench/arrivals mockserver/engine mockserver/fault mockserver/testkit/memnet mockserver/shape golang.org/x/perf"},
 	{"backends/container", "backends backends/container/internal/engine backends/internal/about backends/internal/launch backends/internal/probe backends/internal/serverlog backends/metrics llmbench/redact llmbench llmbench/harness github.com/moby/moby/api", "backends/internal/testkit/facts backends/internal/testkit/llamatest backends/internal/testkit/llamatest/tinygguf backends/internal/testkit/need backends/internal/testkit/ollamatest backends/internal/testkit/scenariostest github.com/moby/moby/client golang.org/x/perf mockserver/testkit/memnet llmbench/dialect"},
 	{"backends/container/internal/engine", "backends/internal/serverlog llmbench/redact github.com/containerd/errdefs github.com/gofrs/flock github.com/moby/moby/api github.com/moby/moby/client github.com/testcontainers/testcontainers-go", ""},
+	{"backends/gatewaytest", "llmbench/dialect llmbench/sse mockserver mockserver/engine mockserver/fault mockserver/shape", ""},
+	{"backends/gatewaytest/cmd/gatewaycheck", "backends/gatewaytest llmbench/version", ""},
 	{"backends/internal/about", "backends/internal/probe backends/metrics llmbench llmbench/dialect", "mockserver/testkit/memnet"},
 	{"backends/internal/launch", "backends/internal/probe backends/internal/secret backends/metrics llmbench/dialect github.com/kballard/go-shellquote", ""},
 	{"backends/internal/ports", "", ""},
@@ -176,6 +178,7 @@ var unreachable = []struct{ from, except, to, why string }{
 	{"backends", "", "gonum.org scenarios benchdata", "a server does not depend on data and scenarios"},
 	{"benchdata", "", "backends mockserver", "data does not depend on servers"},
 	{"scenarios", "", "backends mockserver", "scenarios take any target"},
+	{"backends/gatewaytest", "", "=llmbench llmbench/internal/conn =backends backends/container backends/metrics benchdata scenarios gonum.org", "a test of a gateway needs the mock and what reads answers, and no harness"},
 }
 
 // covers reports whether a list of names, as in unreachable, includes the package path.

@@ -1,0 +1,240 @@
+package gatewaytest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestAPIs checks that the reference gateway passes in every API.
+func TestAPIs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes some ten seconds")
+	}
+	t.Parallel()
+	var wg sync.WaitGroup // they mostly wait
+	defer wg.Wait()
+	for _, api := range apis[1:] {
+		wg.Go(func() {
+			t.Run(api, func(t *testing.T) {
+				Run(t, startReference(""), Options{API: api, UpstreamKey: upstreamKey, Classes: []string{"fidelity", "end", "leaving", "usage", "isolation/*key*", "failover/dead*"}})
+			})
+		})
+	}
+}
+
+// checked runs the kit with a reference gateway.
+func checked(t *testing.T, fault string, o Options) *Report {
+	t.Helper()
+	r, err := Check(func(upstreams []string) (string, error) { return startReference(fault)(t, upstreams), nil }, nil, o)
+	assert.NilError(t, err)
+	return r
+}
+
+// TestAllowed checks that a gateway may do what the documentation allows.
+func TestAllowed(t *testing.T) {
+	t.Parallel()
+	for name := range allowed {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := checked(t, name, Options{Classes: []string{"fidelity", "end", "usage"}})
+			assert.Assert(t, !r.Failed(), "%v", r.Findings())
+		})
+	}
+}
+
+// TestNoAnswer checks that a gateway that does not answer, or not the simplest request, gets one finding.
+func TestNoAnswer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		handler http.HandlerFunc
+		want    string
+	}{
+		"hangs":   {func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); <-r.Context().Done() }, "no answer"},
+		"refuses": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "status 401"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := httptest.NewServer(c.handler)
+			defer s.Close()
+			r, err := Check(func([]string) (string, error) { return s.URL, nil }, nil, Options{Wait: 100 * time.Millisecond})
+			assert.NilError(t, err)
+			found := r.Findings()
+			assert.Equal(t, len(found), 1)
+			assert.Equal(t, found[0].ID(), "start/answers/no-answer")
+			assert.Assert(t, strings.Contains(found[0].Says, c.want), found[0].Says)
+			assert.Assert(t, r.Failed())
+		})
+	}
+}
+
+// TestGaps checks that a gap declares findings, and is told when it no longer occurs.
+func TestGaps(t *testing.T) {
+	t.Parallel()
+	o := Options{Classes: []string{"end/http-4*"}, Gaps: []string{"end/http-4*/status", "end/http-429", "end/http-500", "leaving"}}
+	r := checked(t, "turns 429 into 200", o)
+	assert.Equal(t, len(r.Findings()), 2)
+	for _, f := range r.Findings() {
+		assert.Equal(t, f.Gap, "end/http-4*/status")
+	}
+	assert.DeepEqual(t, r.Stale, []string(nil)) // cases of the last two gaps did not run
+	assert.Assert(t, !r.Failed())
+
+	r = checked(t, "", o)
+	assert.DeepEqual(t, r.Stale, []string{"end/http-4*/status", "end/http-429"})
+	assert.Assert(t, r.Failed())
+}
+
+// TestUnderLoad checks that a fault that occurs only beside other streams is found, and with how few of them.
+func TestUnderLoad(t *testing.T) {
+	t.Parallel()
+	o := Options{Classes: []string{"fidelity/whole"}}
+	assert.Assert(t, !checked(t, "mixes answers under load", o).Failed())
+	o.Streams = 16
+	r := checked(t, "mixes answers under load", o)
+	assert.Assert(t, len(r.Findings()) > 0)
+	f := r.Findings()[0]
+	assert.Assert(t, f.Streams >= 2 && f.Streams < 16, "%v", f) // the fault needs three requests at once
+}
+
+// TestAccounted checks that tokens are compared that a gateway has accounted, also of streams that broke.
+func TestAccounted(t *testing.T) {
+	t.Parallel()
+	seen := regexp.MustCompile(`gwt[0-9a-z]+x[0-9]+\.[0-9]+`)
+	var mu sync.Mutex
+	bills := map[string][2]int{}
+	bill := func(wrong bool) func(testing.TB, []string) string {
+		return func(t testing.TB, upstreams []string) string {
+			inner := startReference("")(t, upstreams)
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				out, _ := http.NewRequestWithContext(r.Context(), r.Method, inner+r.URL.RequestURI(), r.Body)
+				out.Header = r.Header
+				resp, err := http.DefaultTransport.RoundTrip(out)
+				if err != nil {
+					panic(http.ErrAbortHandler)
+				}
+				defer resp.Body.Close()
+				var answer []byte
+				for buf := make([]byte, 4096); err == nil; {
+					var n int
+					n, err = resp.Body.Read(buf)
+					answer = append(answer, buf[:n]...)
+					w.Write(buf[:n])
+					w.(http.Flusher).Flush()
+				}
+				tokens := len(seen.FindAll(answer, -1))
+				if strings.Contains(string(answer), "reasoning_content") {
+					tokens *= 2 // as many as the answer has
+				}
+				if wrong && err != io.EOF {
+					tokens = 0
+				}
+				mu.Lock()
+				bills[r.Header.Get("X-Request-Id")] = [2]int{1, tokens}
+				mu.Unlock()
+				if err != io.EOF {
+					panic(http.ErrAbortHandler)
+				}
+			}))
+			s.Config.ErrorLog = nil
+			t.Cleanup(s.Close)
+			return s.URL
+		}
+	}
+	o := Options{Classes: []string{"usage/stream", "usage/whole", "usage/reasoning", "usage/cut"}, Wait: time.Second, Accounted: func(r Request) (int, int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		b, has := bills[r.ID]
+		if !has {
+			return 0, 0, fmt.Errorf("no bill of %s", r.ID)
+		}
+		return b[0], b[1], nil
+	}}
+	for _, wrong := range []bool{false, true} {
+		r, err := Check(func(upstreams []string) (string, error) { return bill(wrong)(t, upstreams), nil }, nil, o)
+		assert.NilError(t, err)
+		var ids []string
+		for _, f := range r.Findings() {
+			ids = append(ids, f.ID())
+		}
+		if !wrong {
+			assert.DeepEqual(t, ids, []string(nil))
+		} else {
+			assert.DeepEqual(t, ids, []string{"usage/cut/accounted"})
+		}
+	}
+}
+
+// TestOptions checks the errors of options.
+func TestOptions(t *testing.T) {
+	for want, o := range map[string]Options{
+		`Options.API: "telnet": want one of openai-chat, `: {API: "telnet"},
+		`Options.Upstreams: 3: want 1 or 2`:                {Upstreams: 3},
+		`Options.Streams: -1: want 0 or more`:              {Streams: -1},
+		`Options.Wait: -1ns: want 0 or more`:               {Wait: -1},
+		`Options.Gaps: "end/rest" matches no case`:         {Gaps: []string{"end/rest"}},
+		`Options.Classes: "speed" matches no case`:         {Classes: []string{"speed"}},
+	} {
+		_, err := Check(nil, nil, o)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// TestCases checks that the names of cases are unique, and that the cases of a class follow each other.
+func TestCases(t *testing.T) {
+	var ids []string
+	for _, c := range Cases() {
+		ids = append(ids, c.Class+"/"+c.Name)
+		assert.Assert(t, c.Does != "")
+	}
+	slices.Sort(ids)
+	assert.Equal(t, len(slices.Compact(ids)), len(cases))
+	all := classes()
+	slices.Sort(all)
+	assert.Equal(t, len(slices.Compact(all)), len(classes()))
+}
+
+// FuzzReference checks that the reference gateway passes for any drawn exchange.
+func FuzzReference(f *testing.F) { Fuzz(f, startReference(""), Options{}) }
+
+// TestDrawn checks that drawn exchanges find faults, and name the cases of Run.
+func TestDrawn(t *testing.T) {
+	t.Parallel()
+	for fault, c := range map[string]struct {
+		data func(i byte) []byte
+		want string
+	}{
+		"replaces halves of characters":  {func(i byte) []byte { return []byte{31, 0, 1, 8, 0, i, 3} }, "fidelity/stream/text"},
+		"ends a cut stream with [DONE]":  {func(i byte) []byte { return []byte{i, 3, 1, 8} }, "end/reset/success"},
+		"turns 400 into 500":             {func(i byte) []byte { return []byte{i} }, "end/http-400-whole/status"},
+		"reads on after the client left": {func(i byte) []byte { return []byte{i, 0, 3} }, "leaving/mid-stream/goes-on"},
+	} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			k, err := newKit(Options{LeaveWithin: time.Second}, nil)
+			assert.NilError(t, err)
+			t.Cleanup(k.close)
+			k.url = startReference(fault)(t, k.urls())
+			found := map[string]bool{}
+			for i := range byte(32) {
+				for _, f := range k.drawn(c.data(i)) {
+					found[f.ID()] = true
+					assert.Assert(t, slices.ContainsFunc(cases, func(c testCase) bool { return covers(c.id(), f.ID()) }), "%v", f)
+				}
+				if found[c.want] {
+					return
+				}
+			}
+			t.Errorf("want %s, got %v", c.want, found)
+		})
+	}
+}
