@@ -1,18 +1,11 @@
 package frames
 
 import (
-	"errors"
 	"io"
 	"sync"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
-
-// ErrCorrupt is wrapped by errors about bytes that cannot be a part of the format.
-var ErrCorrupt = errors.New("stream is corrupt")
-
-// maxEvent is the maximum size of an event in bytes. It is the maximum of the AWS SDKs for a message.
-const maxEvent = 16 << 20
 
 // A Decoder reads events from a body. It is not safe for concurrent use.
 type Decoder struct {
@@ -29,6 +22,18 @@ type Decoder struct {
 	buf      []byte
 	pos, end int
 	taken    int64 // bytes of buf that count against Budget
+}
+
+// NewMessages returns a decoder of a body in Amazon's event stream format, application/vnd.amazon.eventstream
+// (https://smithy.io/2.0/aws/amazon-eventstream.html). The decoder checks both checksums of each message.
+//
+// The ID of an event is the type of its message. In a message of type "event", the type of the event is the
+// message's event type. In a message of type "exception", it is the name of the exception. In a message of
+// type "error", it is the code of the error, and the data of the event is the text of the error.
+func NewMessages(r io.Reader) *Decoder {
+	d := new(Decoder)
+	d.Reset(r)
+	return d
 }
 
 // Reset prepares d for the body r.

@@ -2,24 +2,18 @@ package frames
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sse"
 )
 
-// NewMessages returns a decoder of a body in Amazon's event stream format, application/vnd.amazon.eventstream
-// (https://smithy.io/2.0/aws/amazon-eventstream.html). The decoder checks both checksums of each message.
-//
-// The ID of an event is the type of its message. In a message of type "event", the type of the event is the
-// message's event type. In a message of type "exception", it is the name of the exception. In a message of
-// type "error", it is the code of the error, and the data of the event is the text of the error.
-func NewMessages(r io.Reader) *Decoder {
-	d := new(Decoder)
-	d.Reset(r)
-	return d
-}
+// ErrCorrupt is wrapped by errors about bytes that cannot be a part of the format.
+var ErrCorrupt = errors.New("stream is corrupt")
+
+// maxEvent is the maximum size of an event in bytes. It is the maximum of the AWS SDKs for a message.
+const maxEvent = 16 << 20
 
 const (
 	preludeSize = 12 // total length, length of the headers, checksum of both
