@@ -41,7 +41,6 @@ var roles = map[string]func(port string){
 		listen(port, mock())
 	},
 	"loads": func(port string) {
-		fmt.Print("loading shard 1 of 9\n\n")
 		time.Sleep(3 * time.Second)
 		listen(port, mock())
 	},
@@ -309,7 +308,10 @@ func (n *noteRecorder) Log(args ...any) {
 func TestProcessProgress(t *testing.T) {
 	t.Parallel()
 	n := &noteRecorder{TB: t}
-	backends.Process{Program: program(t, "loads")}.Start(n)
+	loads := program(t, "loads")
+	// A shell writes the line, because the test program may need more than the second after which the note is made to start.
+	loads.Command = append([]string{"sh", "-c", `printf 'loading shard 1 of 9\n\n'; exec "$0" "$@"`}, loads.Command...)
+	backends.Process{Program: loads}.Start(n)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	told := regexp.MustCompile(`^waiting for process: port: nothing listens on port \d+, which \{port\} stands for: connection refused; 29m\d\ds left; its log: loading shard 1 of 9$`)
