@@ -220,18 +220,16 @@ func finds(t *testing.T, fault, finding string) {
 	case "recovery":
 		o.RecoverWithin = time.Second
 	}
-	k, err := newKit(o, nil)
+	k, err := newKits(o, nil, func(upstreams []string) (string, error) { return startReference(fault)(t, upstreams), nil }, t.Cleanup)
 	assert.NilError(t, err)
-	t.Cleanup(k.close)
-	k.url = startReference(fault)(t, k.urls())
-	assert.Assert(t, k.ready() == nil)
+	assert.Assert(t, k.found == nil)
 	class, _, _ := strings.Cut(finding, "/")
 	var found []string
 	for _, c := range cases {
 		if c.class != class {
 			continue
 		}
-		for _, f := range k.run(c).Findings {
+		for _, f := range k.of(c).run(c).Findings {
 			if covers(finding, f.ID()) {
 				t.Log(f)
 				return

@@ -2,7 +2,6 @@ package gatewaytest
 
 import (
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,15 +17,14 @@ import (
 func Fuzz(f *testing.F, start func(t testing.TB, upstreams []string) (url string), o Options) {
 	f.Helper()
 	o.Upstreams = 1
-	k, err := newKit(o, nil)
+	all, err := newKits(o, nil, func(upstreams []string) (string, error) { return start(f, upstreams), nil }, f.Cleanup)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Cleanup(k.close)
-	k.url = strings.TrimSuffix(start(f, k.urls()), "/")
-	if found := k.ready(); found != nil {
-		f.Fatal(found)
+	if all.found != nil {
+		f.Fatal(all.found)
 	}
+	k := all.all[0]
 	if k.o.Streams > 0 {
 		k.load.start(k.o.Streams)
 	}

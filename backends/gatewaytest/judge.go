@@ -67,6 +67,13 @@ func differ(a, b string) int {
 	return min(len(a), len(b))
 }
 
+// cutBoth quotes the parts of two canonical documents around their first difference.
+func cutBoth(a, b string) (in, out string) {
+	a, b = canonicalNumber.ReplaceAllString(a, "$1"), canonicalNumber.ReplaceAllString(b, "$1")
+	at := differ(a, b)
+	return cut(a, at), cut(b, at)
+}
+
 // reached returns a finding if the exchange did not take place: the gateway hung, or asked no upstream.
 func (x *exchange) reached() []Finding {
 	if x.hung > 0 {
@@ -156,7 +163,7 @@ func sameBytes(x *exchange, up, in reading) []Finding {
 	if !x.plan.stream {
 		if a, b := canonical(string(up.body)), canonical(string(in.body)); a != b {
 			f := x.say("body", "the gateway changed the JSON of the answer, though not its text")
-			f.In, f.Out = cut(a, differ(a, b)), cut(b, differ(a, b))
+			f.In, f.Out = cutBoth(a, b)
 			return []Finding{f}
 		}
 		return nil
@@ -334,7 +341,7 @@ func judgeRequest(x *exchange) []Finding {
 		return nil
 	}
 	f := x.say("request", "the gateway changed the body of the request")
-	f.In, f.Out = cut(sent, differ(sent, got)), cut(got, differ(sent, got))
+	f.In, f.Out = cutBoth(sent, got)
 	return []Finding{f}
 }
 

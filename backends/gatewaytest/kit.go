@@ -32,12 +32,9 @@ type kit struct {
 	load      load
 }
 
-// newKit starts the upstreams, at the given addresses or at free ports. The caller must call close.
+// newKit starts the upstreams, at the given addresses or at free ports. The options have their defaults. The caller must
+// call close.
 func newKit(o Options, addrs []string) (*kit, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, fmt.Errorf("gatewaytest: Options.%w", err)
-	}
 	k := &kit{o: o, plain: newServer(mockserver.Config{}, 1), tag: strconv.FormatUint(o.Seed, 36)}
 	k.load.k = k
 	k.api, _ = dialect.ByName(o.API) // checked
@@ -169,7 +166,11 @@ func (k *kit) ready() *Finding {
 // run runs a case: alone, and if nothing is wrong then, beside streams.
 func (k *kit) run(c testCase) Result {
 	began := time.Now()
+	waited := k.usable()
 	r := k.beside(c, 0)
+	if waited > time.Second {
+		r.Facts = append(r.Facts, fmt.Sprintf("after the case before, the gateway answered an ordinary request only after %v", waited.Round(time.Millisecond)))
+	}
 	if !r.Failed() && r.Skipped == "" && c.class != "failover" { // the streams would fail, too
 		for streams := k.o.Streams; streams > 0; streams /= 2 {
 			loaded := k.beside(c, streams)
@@ -181,6 +182,20 @@ func (k *kit) run(c testCase) Result {
 	}
 	r.Class, r.Case, r.Does, r.Took = c.class, c.name, c.does, time.Since(began)
 	return r
+}
+
+// usable waits until the gateway passes an ordinary request on, because a circuit breaker may keep upstreams out of use after
+// a case in which they failed. It returns how long that took, at most RecoverWithin.
+func (k *kit) usable() time.Duration {
+	began := time.Now()
+	for pause := 5 * time.Millisecond; time.Since(began) < k.o.RecoverWithin && k.hangs.Load() == 0; pause = min(2*pause, 500*time.Millisecond) {
+		x := k.once(plan{})
+		if in := x.client(); in.status == http.StatusOK {
+			break
+		}
+		time.Sleep(pause)
+	}
+	return time.Since(began)
 }
 
 // beside runs a case once, while streams run.

@@ -173,7 +173,10 @@ const maxNumber = 40
 // shortExponent matches numbers whose exponent has at most two digits.
 var shortExponent = regexp.MustCompile(`[eE][-+]?[0-9]{1,2}$`)
 
-// plain returns a JSON value whose numbers have one form: 1, 1.0 and 1e0 are equal.
+// canonicalNumber matches a number in a canonical document.
+var canonicalNumber = regexp.MustCompile(`"\\u0000([^"]*)"`)
+
+// plain returns a JSON value whose numbers have one form: 1, 1.0 and 1e0 are equal. It is a string that begins with a NUL.
 func plain(v any) any {
 	switch v := v.(type) {
 	case json.Number:

@@ -27,8 +27,8 @@ type Options struct {
 	UpstreamKey string
 	// Header has further fields of each request.
 	Header http.Header
-	// Upstreams is the number of upstreams that the gateway can have: 1 or 2. 0 means 1. With 2, the gateway is also
-	// started with two upstreams, and must survive the loss of one.
+	// Upstreams is the number of upstreams that the gateway can have: 1 or 2. 0 means 1. With 2, the loss of one of two is
+	// checked, too.
 	Upstreams int
 	// Rewrites says that the gateway reads answers and writes its own. Events and members may then differ, and only the
 	// meaning of the whole answer is compared: text, reasoning, tool calls, finish reason and usage.

@@ -139,7 +139,7 @@ func TestAccounted(t *testing.T) {
 					tokens = 0
 				}
 				mu.Lock()
-				bills[r.Header.Get("X-Request-Id")] = [2]int{1, tokens}
+				bills[r.Header.Get("X-Request-Id")] = [2]int{3, tokens}
 				mu.Unlock()
 				if err != io.EOF {
 					panic(http.ErrAbortHandler)
@@ -220,10 +220,9 @@ func TestDrawn(t *testing.T) {
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			k, err := newKit(Options{LeaveWithin: time.Second}, nil)
+			all, err := newKits(Options{LeaveWithin: time.Second}, nil, func(upstreams []string) (string, error) { return startReference(fault)(t, upstreams), nil }, t.Cleanup)
 			assert.NilError(t, err)
-			t.Cleanup(k.close)
-			k.url = startReference(fault)(t, k.urls())
+			k := all.all[0]
 			found := map[string]bool{}
 			for i := range byte(32) {
 				for _, f := range k.drawn(c.data(i)) {

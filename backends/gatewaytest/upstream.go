@@ -61,7 +61,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := &attempt{upstream: u, uri: r.URL.RequestURI(), header: r.Header.Clone(), body: body, cancel: cancel, done: make(chan struct{})}
 	server := x.begin(a)
 	broken := true
-	defer func() { a.finish(broken || ctx.Err() != nil) }()
+	defer func() { a.finish(broken, ctx.Err() != nil) }()
 	server.ServeHTTP(&recorder{ResponseWriter: w, x: x, a: a}, r.WithContext(ctx))
 	broken = false
 }
@@ -92,21 +92,25 @@ type attempt struct {
 	out    []byte
 	first  time.Time // of the first byte of the body
 	ended  time.Time
-	broken bool // the answer broke off
+	broken bool // the upstream broke the answer off
+	gone   bool // the gateway had closed the connection when the upstream's work ended, perhaps after a complete answer
 	late   bool // the upstream went on after the client's answer had ended, until the kit ended its work
 }
 
 // finish notes the end of the upstream's work.
-func (a *attempt) finish(broken bool) {
+func (a *attempt) finish(broken, gone bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.broken = a.broken || broken
+	a.broken, a.gone = a.broken || broken, gone
 	a.ended = time.Now()
 	close(a.done)
 }
 
-// errBroken says that an upstream's answer broke off.
-var errBroken = errors.New("the upstream's answer broke off")
+// The reasons why an upstream's answer broke off.
+var (
+	errBroken = errors.New("the upstream broke the answer off")
+	errGone   = errors.New("the gateway closed the connection")
+)
 
 // message returns what the upstream has written until now.
 func (a *attempt) message(stream bool) message {
