@@ -83,10 +83,10 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("API: %q: want one of %s", o.API, strings.Join(apis, ", "))
 	}
 	if o.Upstreams < 1 || o.Upstreams > maxUpstreams {
-		return o, fmt.Errorf("Upstreams: %d: want 1 or %d", o.Upstreams, maxUpstreams)
+		return o, fmt.Errorf("%s: %d: want 1 or %d", "Upstreams", o.Upstreams, maxUpstreams)
 	}
 	if o.Streams < 0 {
-		return o, fmt.Errorf("Streams: %d: want 0 or more", o.Streams)
+		return o, fmt.Errorf("%s: %d: want 0 or more", "Streams", o.Streams)
 	}
 	for _, limit := range []struct {
 		name string

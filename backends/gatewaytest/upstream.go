@@ -90,7 +90,6 @@ type attempt struct {
 	status int
 	sent   http.Header
 	out    []byte
-	first  time.Time // of the first byte of the body
 	ended  time.Time
 	broken bool // the upstream broke the answer off
 	gone   bool // the gateway had closed the connection when the upstream's work ended, perhaps after a complete answer
