@@ -27,12 +27,12 @@ import (
 	"gotest.tools/v3/golden"
 
 	servers "github.com/seed-2b9cec6d/llmbench/backends"
+	"github.com/seed-2b9cec6d/llmbench/backends/gatewaytest"
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/testkit/enginetest"
-	"github.com/seed-2b9cec6d/llmbench/gatewaytest"
 )
 
 // kitDocument has the table of what the gateway kit finds out about real gateways.
-const kitDocument = "../../../../gatewaytest/README.md"
+const kitDocument = "../../../gatewaytest/README.md"
 
 // A deviation is what gateways are known to do, as gaps of the kit. What it says is checked by hand in the bytes of the
 // findings.
@@ -213,7 +213,7 @@ func TestGatewayKitTable(t *testing.T) {
 	}
 	for _, g := range enginetest.Gateways {
 		if g.Each {
-			const how = "gatewaytest/README.md; write it by: go test -run=GatewayKit$ ./backends/internal/testkit/enginetest -update"
+			const how = "backends/gatewaytest/README.md; write it by: go test -run=GatewayKit$ ./backends/internal/testkit/enginetest -update"
 			m := rows[g.Title]
 			assert.Assert(t, m != nil, "%s has no row in %s", g.Title, how)
 			assert.Equal(t, m[2], g.Version, how)
