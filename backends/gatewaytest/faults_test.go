@@ -131,14 +131,16 @@ func init() {
 		"leaks the tenant's key":       {finding: "isolation/keys/tenant-key"},
 		"passes the upstream's key on": {finding: "isolation/upstream-key/upstream-key"},
 		"mixes streams": {finding: "isolation/streams/foreign", events: true, part: func(g *reference) func([]byte) []byte {
+			me := g.count.Add(1)
 			return func(b []byte) []byte {
 				g.mu.Lock()
 				defer g.mu.Unlock()
 				out := b
-				if g.count.Add(1)%60 == 0 && g.last != nil {
-					out = bytes.Clone(g.last)
+				if g.owner != 0 && g.owner != me { // once with each event that was kept
+					out, g.owner = bytes.Clone(g.last), 0
+				} else if bytes.Contains(b, []byte("gwt")) {
+					g.last, g.owner = bytes.Clone(b), me
 				}
-				g.last = bytes.Clone(b)
 				return out
 			}
 		}},

@@ -254,7 +254,7 @@ func judgeEnd(x *exchange) (all []Finding) {
 	if f := x.retried(); f != nil {
 		all = append(all, f...)
 	}
-	if why == "" { // the answer is complete, as one of another content type is: the client gets all of it, or a failure
+	if why == "" { // a complete answer, such as one of another content type, may fail, and is whole otherwise
 		if in.failure() == "" {
 			all = append(all, sameText(x, up, in)...)
 		}

@@ -28,6 +28,7 @@ type reference struct {
 	count atomic.Int64
 	mu    sync.Mutex
 	last  []byte
+	owner int64 // the request that last is of, or 0
 }
 
 // startReference starts a reference gateway.

@@ -6,7 +6,8 @@
 //	go mod tidy
 //
 // catalogue_test.go runs two scenarios of the catalogue against the gateway.
-// gateway_test.go has a benchmark of its own: what the gateway costs. gate.sh compares two
+// gateway_test.go has a benchmark of its own: what the gateway costs. kit_test.go checks what
+// clients get through it when servers fail. gate.sh compares two
 // versions of the gateway as a program.
 package gateway
 
