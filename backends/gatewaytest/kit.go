@@ -284,13 +284,24 @@ func (l *load) start(n int) {
 	l.cancel, l.found = cancel, nil
 	p := plan{stream: true, tokens: 24, config: mockserver.Config{PerToken: 3 * time.Millisecond}}
 	for i := range n {
+		first := l.k.newExchange(p, l.k.key(i))
+		ended := make(chan struct{}) // the first stream
 		l.wg.Go(func() {
-			for ctx.Err() == nil {
-				x := l.k.newExchange(p, l.k.key(i))
+			for x := first; ; x = l.k.newExchange(p, l.k.key(i)) {
 				x.do(context.Background())
 				l.add(append(judgeAlone(x), judgeSame(x)...))
+				if x == first {
+					close(ended)
+				}
+				if ctx.Err() != nil {
+					return
+				}
 			}
 		})
+		select { // the case begins when all streams run
+		case <-first.arrived:
+		case <-ended:
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func TestAllowed(t *testing.T) {
 	for name := range allowed {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := checked(t, name, Options{Classes: []string{"fidelity", "end", "usage"}})
+			r := checked(t, name, Options{Classes: []string{"fidelity", "end", "usage"}, Wait: 2 * time.Minute}) // a byte alone takes long
 			assert.Assert(t, !r.Failed(), "%v", r.Findings())
 		})
 	}
