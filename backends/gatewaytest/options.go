@@ -2,6 +2,7 @@ package gatewaytest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"path"
@@ -28,7 +29,7 @@ type Options struct {
 	// Header has further fields of each request.
 	Header http.Header
 	// Upstreams is the number of upstreams that the gateway can have: 1 or 2. 0 means 1. With 2, the loss of one of two is
-	// checked, too.
+	// checked, too. The gateway must then spread the requests of one tenant over both.
 	Upstreams int
 	// Rewrites says that the gateway reads answers and writes its own. Events and members may then differ, and only the
 	// meaning of the whole answer is compared: text, reasoning, tool calls, finish reason and usage.
@@ -96,17 +97,28 @@ func (o Options) withDefaults() (Options, error) {
 			return o, fmt.Errorf("%s: %v: want 0 or more", limit.name, limit.time)
 		}
 	}
-	for _, list := range []struct {
-		name  string
-		names []string
-	}{{"Gaps", o.Gaps}, {"Classes", o.Classes}} {
-		for _, name := range list.names {
-			if !slices.ContainsFunc(cases, func(c testCase) bool { return covers(caseOf(name), c.id()) }) {
-				return o, fmt.Errorf("%s: %q matches no case: want a class (%s), or a case, as Cases lists them", list.name, name, strings.Join(classes(), ", "))
-			}
+	if slices.Contains(o.Keys, "") {
+		return o, errors.New(`Keys: "": want a key`)
+	}
+	for _, name := range o.Classes {
+		if err := matchesCase(name); err != nil {
+			return o, fmt.Errorf("Classes: %q %w", name, err)
+		}
+	}
+	for _, name := range o.Gaps {
+		if err := matchesCase(caseOf(name)); err != nil {
+			return o, fmt.Errorf("Gaps: %q %w", name, err)
 		}
 	}
 	return o, nil
+}
+
+// matchesCase returns an error if a name, which may be a pattern, stands for no case.
+func matchesCase(name string) error {
+	if slices.ContainsFunc(cases, func(c testCase) bool { return covers(name, c.id()) }) {
+		return nil
+	}
+	return fmt.Errorf("matches no case: want a class (%s), or a case, as Cases lists them", strings.Join(classes(), ", "))
 }
 
 // caseOf returns the name of a gap without the rule.

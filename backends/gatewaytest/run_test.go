@@ -183,6 +183,8 @@ func TestOptions(t *testing.T) {
 		`Options.Wait: -1ns: want 0 or more`:               {Wait: -1},
 		`Options.Gaps: "end/rest" matches no case`:         {Gaps: []string{"end/rest"}},
 		`Options.Classes: "speed" matches no case`:         {Classes: []string{"speed"}},
+		`Options.Classes: "end/reset/clean-end" matches`:   {Classes: []string{"end/reset/clean-end"}}, // a rule
+		`Options.Keys: "": want a key`:                     {Keys: []string{"a", ""}},
 	} {
 		_, err := Check(nil, nil, o)
 		assert.ErrorContains(t, err, want)
