@@ -366,7 +366,11 @@ func judgeHop(x *exchange) (all []Finding) {
 func judgeAlone(x *exchange) []Finding {
 	look := func(where string, text []byte) []Finding {
 		for _, at := range markers.FindAllIndex(text, -1) {
-			if found := string(text[at[0]:at[1]]); found != x.marker {
+			found := string(text[at[0]:at[1]])
+			if at[1] == len(text) && strings.HasPrefix(x.marker, found) { // the text broke off within the marker
+				continue
+			}
+			if found != x.marker {
 				f := x.say("foreign", "the %s of request %s has bytes of request %s", where, x.marker, found)
 				f.Out = cut(string(text), at[0])
 				return []Finding{f}
@@ -404,16 +408,37 @@ func judgeKeys(x *exchange) (all []Finding) {
 	return all
 }
 
-// fieldWith returns the name of a field whose value contains key, or "".
+// fieldWith returns the name of a field whose value has key, or "".
 func fieldWith(h http.Header, key string) string {
 	for name, values := range h {
 		for _, v := range values {
-			if strings.Contains(v, key) {
+			if hasKey(v, key) {
 				return name
 			}
 		}
 	}
 	return ""
+}
+
+// hasKey reports whether a text has a key, and not only a longer key of which the key is a part: "Bearer key-10" does not
+// have "key-1".
+func hasKey(text, key string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], key)
+		if i < 0 {
+			return false
+		}
+		begin, end := from+i, from+i+len(key)
+		if (begin == 0 || !inKeys(text[begin-1])) && (end == len(text) || !inKeys(text[end])) {
+			return true
+		}
+		from = begin + 1
+	}
+}
+
+// inKeys reports whether keys have the character c beside others.
+func inKeys(c byte) bool {
+	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
 // finishKinds are the finish reasons of all APIs that mean the same. Sources are those of package dialect.
