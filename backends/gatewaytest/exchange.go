@@ -144,6 +144,7 @@ func (k *kit) exchangeOf(marker []byte) *exchange {
 func (x *exchange) begin(a *attempt) *mockserver.Server {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	a.id = fmt.Sprintf("%s-%d", x.marker, len(x.attempts))
 	a.again = x.began
 	x.attempts = append(x.attempts, a)
 	if len(x.attempts) == 1 {

@@ -159,6 +159,9 @@ var allowed = map[string]planted{
 		comment := regexp.MustCompile(`(?m)^:.*\n\n?`)
 		return func(b []byte) []byte { return comment.ReplaceAll(b, nil) }
 	}},
+	"leaves the upstream at [DONE]": {part: func(*reference) func([]byte) []byte {
+		return func(b []byte) []byte { return b }
+	}},
 	"adds comments": each("", func(event string) string { return ": hello\n\n" + event }),
 	"sends each byte alone": {part: func(*reference) func([]byte) []byte {
 		return func(b []byte) []byte { return b }

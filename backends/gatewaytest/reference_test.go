@@ -183,7 +183,7 @@ func (g *reference) copy(w http.ResponseWriter, r *http.Request, resp *http.Resp
 		if g.fault != "buffers the whole answer" {
 			http.NewResponseController(w).Flush()
 		}
-		if err == io.EOF {
+		if err == io.EOF || g.fault == "leaves the upstream at [DONE]" && bytes.Contains(buf[:n], []byte("data: [DONE]\n\n")) {
 			return
 		}
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,8 +62,11 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := &attempt{upstream: u, uri: r.URL.RequestURI(), header: r.Header.Clone(), body: body, cancel: cancel, done: make(chan struct{})}
 	server := x.begin(a)
 	broken := true
-	defer func() { a.finish(broken, ctx.Err() != nil) }()
-	server.ServeHTTP(&recorder{ResponseWriter: w, x: x, a: a}, r.WithContext(ctx))
+	defer func() { a.finish(broken, ctx.Err() != nil && !a.wroteAll(server)) }()
+	r = r.WithContext(ctx)
+	r.Header = a.header.Clone()
+	r.Header.Set("X-Request-Id", a.id)
+	server.ServeHTTP(&recorder{ResponseWriter: w, x: x, a: a}, r)
 	broken = false
 }
 
@@ -78,6 +82,7 @@ func (r errReader) Read([]byte) (int, error) {
 
 // An attempt is one request that reached an upstream, with the bytes that the upstream wrote.
 type attempt struct {
+	id       string // in the server's log
 	upstream *upstream
 	uri      string
 	header   http.Header
@@ -94,6 +99,12 @@ type attempt struct {
 	broken bool // the upstream broke the answer off
 	gone   bool // the gateway had closed the connection when the upstream's work ended, perhaps after a complete answer
 	late   bool // the upstream went on after the client's answer had ended, until the kit ended its work
+}
+
+// wroteAll reports whether the server wrote the whole answer. A gateway may close the connection as soon as it has read the
+// end marker of a stream, which is before the end of the body.
+func (a *attempt) wroteAll(server *mockserver.Server) bool {
+	return slices.ContainsFunc(server.Log(), func(e mockserver.Entry) bool { return e.ID == a.id && !e.Aborted })
 }
 
 // finish notes the end of the upstream's work.
