@@ -156,6 +156,13 @@ func (x *exchange) begin(a *attempt) *mockserver.Server {
 	return x.faulty
 }
 
+// cuts returns where a write is divided. A gateway may ask several upstreams at the same time.
+func (x *exchange) cuts(b []byte) []int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.plan.cut(b, x.random)
+}
+
 // query returns the request.
 func (x *exchange) query() dialect.Query {
 	q := dialect.Query{Model: x.k.o.Model, Prompt: cmp.Or(strings.Repeat("more ", x.plan.prompt/len("more ")), x.noise) + x.marker, MaxTokens: 2*x.plan.tokens + 64, Stream: x.plan.stream}
@@ -302,7 +309,7 @@ func (x *exchange) settle() {
 			a.late = true
 			a.mu.Unlock()
 			deadline.Reset(0)
-			a.cancel()
+			a.stop()
 			<-a.done
 		}
 	}

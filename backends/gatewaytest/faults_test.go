@@ -147,6 +147,7 @@ func init() {
 		"answers from a cache": {finding: "isolation/whole/foreign"},
 
 		"answers 200 for a dead upstream":   {finding: "failover/dead/success"},
+		"hangs up for a dead upstream":      {finding: "failover/dead/no-answer"},
 		"answers a dead upstream in HTML":   {finding: "failover/dead/error-object"},
 		"does not try another upstream":     {finding: "failover/one-dead/failed"},
 		"forgets an upstream that was dead": {finding: "failover/dead/recovery"},

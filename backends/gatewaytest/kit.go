@@ -154,7 +154,7 @@ func (k *kit) ready() *Finding {
 				return nil
 			}
 			if time.Now().After(deadline) {
-				f := x.say("no-answer", "the gateway did not answer the simplest request within %v: not streamed: %s; streamed: %s. No case was run", k.o.Wait, why[0], cmp.Or(why[1], why[0]))
+				f := x.say("no-answer", "the gateway did not answer the simplest request within %v: not streamed: %s; streamed: %s. No case was run", k.o.Wait, why[0], cmp.Or(why[1], "not tried"))
 				f.Class, f.Case, f.Seed = "start", "answers", k.o.Seed
 				return &f
 			}
@@ -175,6 +175,7 @@ func (k *kit) run(c testCase) Result {
 		for streams := k.o.Streams; streams > 0; streams /= 2 {
 			loaded := k.beside(c, streams)
 			if !loaded.Failed() {
+				r.Findings = append(r.Findings, loaded.Findings...) // which gaps declare
 				break
 			}
 			r = loaded

@@ -232,6 +232,8 @@ func (g *reference) unreachable(w http.ResponseWriter, err error) {
 	case "answers 200 for a dead upstream":
 		w.Header().Set("Content-Type", "application/json")
 		w.Write([]byte(`{"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Sorry, try again."},"finish_reason":"stop"}]}`))
+	case "hangs up for a dead upstream":
+		panic(http.ErrAbortHandler)
 	case "answers a dead upstream in HTML":
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(http.StatusBadGateway)

@@ -1,6 +1,7 @@
 package gatewaytest
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -104,6 +105,10 @@ func TestUnderLoad(t *testing.T) {
 	assert.Assert(t, len(r.Findings()) > 0)
 	f := r.Findings()[0]
 	assert.Assert(t, f.Streams >= 2 && f.Streams < 16, "%v", f) // the fault needs three requests at once
+
+	o.Gaps = []string{"fidelity/whole/*"}
+	r = checked(t, "mixes answers under load", o)
+	assert.Assert(t, !r.Failed(), "%v, %v", r.Findings(), r.Stale)
 }
 
 // TestAccounted checks that tokens are compared that a gateway has accounted, also of streams that broke.
@@ -112,7 +117,7 @@ func TestAccounted(t *testing.T) {
 	seen := regexp.MustCompile(`gwt[0-9a-z]+x[0-9]+\.[0-9]+`)
 	var mu sync.Mutex
 	bills := map[string][2]int{}
-	bill := func(wrong bool) func(testing.TB, []string) string {
+	bill := func(fault string) func(testing.TB, []string) string {
 		return func(t testing.TB, upstreams []string) string {
 			inner := startReference("")(t, upstreams)
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -132,10 +137,10 @@ func TestAccounted(t *testing.T) {
 					w.(http.Flusher).Flush()
 				}
 				tokens := len(seen.FindAll(answer, -1))
-				if strings.Contains(string(answer), "reasoning_content") {
+				if fault != "forgets reasoning" && strings.Contains(string(answer), "reasoning_content") {
 					tokens *= 2 // as many as the answer has
 				}
-				if wrong && err != io.EOF {
+				if fault == "forgets streams that broke" && err != io.EOF {
 					tokens = 0
 				}
 				mu.Lock()
@@ -159,19 +164,44 @@ func TestAccounted(t *testing.T) {
 		}
 		return b[0], b[1], nil
 	}}
-	for _, wrong := range []bool{false, true} {
-		r, err := Check(func(upstreams []string) (string, error) { return bill(wrong)(t, upstreams), nil }, nil, o)
+	for fault, want := range map[string][]string{"": nil, "forgets streams that broke": {"usage/cut/accounted"}, "forgets reasoning": {"usage/reasoning/accounted"}} {
+		r, err := Check(func(upstreams []string) (string, error) { return bill(fault)(t, upstreams), nil }, nil, o)
 		assert.NilError(t, err)
 		var ids []string
 		for _, f := range r.Findings() {
 			ids = append(ids, f.ID())
 		}
-		if !wrong {
-			assert.DeepEqual(t, ids, []string(nil))
-		} else {
-			assert.DeepEqual(t, ids, []string{"usage/cut/accounted"})
-		}
+		assert.DeepEqual(t, ids, want)
 	}
+}
+
+// TestDoesNotRead checks that the kit goes on if a gateway keeps the upstream's connection and does not read from it.
+func TestDoesNotRead(t *testing.T) {
+	t.Parallel()
+	k, err := newKit(Options{Wait: time.Second, LeaveWithin: time.Second}, nil)
+	assert.NilError(t, err)
+	t.Cleanup(k.close)
+	over := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		resp, err := http.Post(k.urls()[0]+r.URL.Path, "application/json", r.Body)
+		if err == nil {
+			<-over
+			resp.Body.Close()
+		}
+	}))
+	k.url = s.URL
+	full := func(b []byte) []byte { return bytes.Repeat(b, 1000) } // fills the buffers of the connection
+	ended := make(chan *exchange, 1)
+	go func() { ended <- k.once(plan{stream: true, config: endless, edit: full}) }()
+	select {
+	case x := <-ended:
+		assert.Assert(t, x.hung > 0)
+		assert.Assert(t, x.last().late)
+	case <-time.After(time.Minute):
+		t.Error("the request did not end within a minute")
+	}
+	close(over)
+	s.Close()
 }
 
 // TestOptions checks the errors of options.

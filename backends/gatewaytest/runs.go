@@ -76,6 +76,9 @@ func accounted(k *kit, c testCase) Result {
 	sent := entry[len(entry)-1]
 	client := x.client()
 	least := strings.Count(client.text, x.marker) // tokens that the client certainly has
+	if client.failure() == "" {
+		least = sent.OutputTokens
+	}
 	deadline := time.Now().Add(k.wait())
 	for pause := time.Millisecond; ; pause *= 2 {
 		in, out, err := k.o.Accounted(Request{ID: x.marker, Key: x.key, Header: client.header})
@@ -187,7 +190,9 @@ func deadAll(k *kit, c testCase) Result {
 		r.Findings = append(r.Findings, x.say("success", "all upstreams refused connections, and the client got %s", in.outcome()))
 	case in.status == http.StatusOK:
 		r.Findings = append(r.Findings, x.say("status", "all upstreams refused connections, and the client got status 200: %s", in.failure()))
-	case in.status != 0 && in.status < 500:
+	case in.status == 0:
+		r.Findings = append(r.Findings, x.say("no-answer", "all upstreams refused connections, and the gateway closed the client's connection without an answer: %s", in.failure()))
+	case in.status < 500:
 		r.Findings = append(r.Findings, x.say("status", "all upstreams refused connections, and the client got status %d, which blames the request", in.status))
 	}
 	if x.hung == 0 && in.status >= 500 && in.fault == "" {

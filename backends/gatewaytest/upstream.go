@@ -59,7 +59,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	a := &attempt{upstream: u, uri: r.URL.RequestURI(), header: r.Header.Clone(), body: body, cancel: cancel, done: make(chan struct{})}
+	a := &attempt{upstream: u, uri: r.URL.RequestURI(), header: r.Header.Clone(), body: body, w: w, cancel: cancel, done: make(chan struct{})}
 	server := x.begin(a)
 	broken := true
 	defer func() { a.finish(broken, ctx.Err() != nil && !a.wroteAll(server)) }()
@@ -87,8 +87,9 @@ type attempt struct {
 	uri      string
 	header   http.Header
 	body     []byte
-	again    bool               // the client had text of the answer before
-	cancel   context.CancelFunc // ends the upstream's work
+	again    bool // the client had text of the answer before
+	w        http.ResponseWriter
+	cancel   context.CancelFunc // see stop
 	done     chan struct{}      // closed when the upstream has ended its work
 
 	mu     sync.Mutex
@@ -105,6 +106,16 @@ type attempt struct {
 // end marker of a stream, which is before the end of the body.
 func (a *attempt) wroteAll(server *mockserver.Server) bool {
 	return slices.ContainsFunc(server.Log(), func(e mockserver.Entry) bool { return e.ID == a.id && !e.Aborted })
+}
+
+// stop ends the upstream's work, also a write to a gateway that keeps its connection and does not read.
+func (a *attempt) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cancel()
+	if a.ended.IsZero() { // afterwards, the connection may have another request
+		http.NewResponseController(a.w).SetWriteDeadline(time.Now())
+	}
 }
 
 // finish notes the end of the upstream's work.
@@ -169,7 +180,7 @@ func (w *recorder) Write(b []byte) (int, error) {
 	from := 0
 	cuts := []int(nil)
 	if p.cut != nil {
-		cuts = p.cut(b, w.x.random)
+		cuts = w.x.cuts(b)
 	}
 	for _, to := range append(cuts, len(b)) {
 		if err := w.piece(b[from:to]); err != nil {
