@@ -22,7 +22,7 @@ func (s *Server) received(r *http.Request) time.Duration {
 	if c == nil || r.ProtoMajor != 1 { // the streams of HTTP/2 share the connection's reads
 		return 0
 	}
-	ago, known := sinceReceived(c.network())
+	ago, known := sinceReceived(network(c))
 	if !known {
 		return 0
 	}

@@ -62,12 +62,15 @@ func (c *sendConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// network returns the connection to the network, which is below TLS.
-func (c *sendConn) network() net.Conn {
-	if t, ok := c.Conn.(*tls.Conn); ok {
-		return t.NetConn()
+// network returns the connection to the network of which a server has made c. It is below TLS.
+func network(c net.Conn) net.Conn {
+	if s, ok := c.(*sendConn); ok {
+		c = s.Conn
 	}
-	return c.Conn
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	return c
 }
 
 // CloseWrite closes the sending side of the connection if the connection supports that.
@@ -86,9 +89,7 @@ func hangUp(w http.ResponseWriter, reset bool) {
 	if err != nil {
 		panic(http.ErrAbortHandler) // net/http then closes the connection itself, or resets the stream
 	}
-	if c, ok := conn.(*sendConn); ok {
-		conn = c.network()
-	}
+	conn = network(conn)
 	if tcp, ok := conn.(interface{ SetLinger(sec int) error }); ok && reset {
 		tcp.SetLinger(0)
 	}

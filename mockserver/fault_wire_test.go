@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http/httptest"
 	"strings"
 	"syscall"
 	"testing"
@@ -227,6 +228,23 @@ func TestLongLine(t *testing.T) {
 		}
 		if e := r.only(); e.OutputTokens != 5 || e.Aborted {
 			t.Errorf("Log()[0] = %+v, want 5 tokens", e)
+		}
+	}
+}
+
+// TestResetInAnotherServer checks that a connection is reset, also above TLS, if the handler runs in a server that is not of
+// this package.
+func TestResetInAnotherServer(t *testing.T) {
+	srv, err := New(Config{Faults: always1(fault.Reset)})
+	must(t, err)
+	for name, s := range map[string]*httptest.Server{"plain": httptest.NewServer(srv), "TLS": httptest.NewTLSServer(srv)} {
+		resp, err := s.Client().Post(s.URL+"/v1/chat/completions", "application/json", strings.NewReader(chatStream))
+		must(t, err)
+		_, err = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		s.Close()
+		if !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("%s: the answer ended with %v, want a reset", name, err)
 		}
 	}
 }
