@@ -80,9 +80,7 @@ func (c *stampConn) Read(p []byte) (n int, err error) {
 	case n == 0:
 		return 0, io.EOF
 	}
-	if at := stampIn(control[:controls]); at > 0 {
-		c.last.Store(at)
-	}
+	c.last.Store(stampIn(control[:controls]))
 	return n, nil
 }
 

@@ -18,6 +18,7 @@ import (
 // TestReceived checks that the log says when the kernel received each request, although the server reads the first one
 // much later: it begins to accept connections when the kernel has acknowledged the request.
 func TestReceived(t *testing.T) {
+	stampedPair(t) // so that the kernel provides timestamps
 	srv, err := New(Config{})
 	must(t, err)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -84,6 +85,7 @@ func awaitAcknowledged(t *testing.T, c net.Conn) {
 
 // TestReceivedUnknown checks for which requests the log says when the kernel received them.
 func TestReceivedUnknown(t *testing.T) {
+	stampedPair(t)                        // so that the kernel provides timestamps
 	example := httptest.NewTLSServer(nil) // has a certificate
 	defer example.Close()
 	trust := example.Client().Transport.(*http.Transport).TLSClientConfig
@@ -112,5 +114,47 @@ func TestReceivedUnknown(t *testing.T) {
 				t.Errorf("the log has %+v; want one request, with the time of its arrival: %v", log, tt.known)
 			}
 		})
+	}
+}
+
+// stampedPair returns the two ends of a connection, of which the server's has timestamps. It returns when the kernel provides
+// them: the kernel begins a moment after the first socket of the machine has asked, and then provides them to all sockets.
+func stampedPair(t *testing.T) (client net.Conn, server *stampConn) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	ln = stamped(ln)
+	defer ln.Close()
+	client, err = net.Dial("tcp", ln.Addr().String())
+	must(t, err)
+	t.Cleanup(func() { client.Close() })
+	c, err := ln.Accept()
+	must(t, err)
+	t.Cleanup(func() { c.Close() })
+	server = c.(*stampConn)
+	must(t, server.SetDeadline(time.Now().Add(time.Minute)))
+	for known := false; !known; {
+		_, known = received(t, client, server)
+	}
+	return client, server
+}
+
+// received sends a byte from the client to the server, and returns how long ago the server's kernel received it.
+func received(t *testing.T, client, server net.Conn) (ago time.Duration, known bool) {
+	_, err := client.Write([]byte("a"))
+	must(t, err)
+	_, err = server.Read(make([]byte, 10))
+	must(t, err)
+	return sinceReceived(server)
+}
+
+// TestNoStamp checks that the time of a request is unknown if the kernel does not provide it. The time of an earlier request
+// must not be used.
+func TestNoStamp(t *testing.T) {
+	client, server := stampedPair(t)
+	var failed error
+	must(t, server.raw.Control(func(fd uintptr) { failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 0) }))
+	must(t, failed)
+	if ago, known := received(t, client, server); known {
+		t.Errorf("without timestamps of the kernel, the byte was received %v ago; want that this is unknown", ago)
 	}
 }
