@@ -178,7 +178,9 @@ func TestAccounted(t *testing.T) {
 // TestDoesNotRead checks that the kit goes on if a gateway keeps the upstream's connection and does not read from it.
 func TestDoesNotRead(t *testing.T) {
 	t.Parallel()
-	k, err := newKit(Options{Wait: time.Second, LeaveWithin: time.Second}, nil)
+	o, err := Options{Wait: time.Second, LeaveWithin: time.Second}.withDefaults()
+	assert.NilError(t, err)
+	k, err := newKit(o, nil)
 	assert.NilError(t, err)
 	t.Cleanup(k.close)
 	over := make(chan struct{})
