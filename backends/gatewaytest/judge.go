@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// say returns a finding about an exchange. in and out are where the bytes differ, or -1 for their ends.
+// say returns a finding about an exchange, with the ends of what the upstream wrote and of what the client read.
 func (x *exchange) say(rule, format string, args ...any) Finding {
 	f := Finding{Rule: rule, Says: fmt.Sprintf(format, args...)}
 	if up, ok := x.upstream(); ok {
-		f.In = excerpt(up.message, -1)
+		f.In = x.k.excerpt(up.message)
 	}
-	f.Out = excerpt(x.in, -1)
+	f.Out = x.k.excerpt(x.in)
 	return f
 }
 
 // maxExcerpt is the length of an excerpt, in bytes.
 const maxExcerpt = 200
 
-// excerpt quotes the part of a message around the byte at, or its end if at is -1.
-func excerpt(m message, at int) string {
+// excerpt quotes the end of a message. Keys of the options are hidden before it is cut, so that no part of them is left.
+func (k *kit) excerpt(m message) string {
 	if m.status == 0 {
 		return ""
 	}
@@ -36,7 +36,7 @@ func excerpt(m message, at int) string {
 	if m.err != nil {
 		broken = fmt.Sprintf(", then: %v", m.err)
 	}
-	return status + cut(string(m.body), at) + broken
+	return status + cut(k.secrets.Remove(string(m.body)), -1) + broken
 }
 
 // cut quotes the part of a text around the byte at, or its end if at is -1.

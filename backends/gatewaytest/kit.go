@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,12 +14,14 @@ import (
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
 
 // A kit is a gateway between simulated upstreams and a client.
 type kit struct {
 	o         Options
+	secrets   redact.Secrets // keys of the options, which findings do not show
 	api       dialect.Dialect
 	upstreams []*upstream
 	plain     *mockserver.Server // answers requests that are not of the kit
@@ -35,7 +38,8 @@ type kit struct {
 // newKit starts the upstreams, at the given addresses or at free ports. The options have their defaults. The caller must
 // call close.
 func newKit(o Options, addrs []string) (*kit, error) {
-	k := &kit{o: o, plain: newServer(mockserver.Config{}, 1), tag: strconv.FormatUint(o.Seed, 36)}
+	secrets := redact.New(append(slices.Clone(o.Keys), o.UpstreamKey))
+	k := &kit{o: o, secrets: secrets, plain: newServer(mockserver.Config{}, 1), tag: strconv.FormatUint(o.Seed, 36)}
 	k.load.k = k
 	k.api, _ = dialect.ByName(o.API) // checked
 	// One transport for all requests, so that connections to the gateway are used again. It asks for no compression.
@@ -155,7 +159,8 @@ func (k *kit) ready() *Finding {
 			}
 			if time.Now().After(deadline) {
 				f := x.say("no-answer", "the gateway did not answer the simplest request within %v: not streamed: %s; streamed: %s. No case was run", k.o.Wait, why[0], cmp.Or(why[1], "not tried"))
-				f.Class, f.Case, f.Seed = "start", "answers", k.o.Seed
+				f.Class, f.Case, f.Seed = started, "answers", k.o.Seed
+				k.hideKeys(&f)
 				return &f
 			}
 		}
@@ -213,11 +218,19 @@ func (k *kit) file(class, name string, findings []Finding, streams int) []Findin
 		f := &findings[i]
 		f.Class, f.Case, f.Seed, f.Streams = class, name, k.o.Seed, streams
 		f.Gap = k.o.gap(f.ID())
+		k.hideKeys(f)
 		if f.Rule == "hang" {
 			k.hangs.Add(1)
 		}
 	}
 	return findings
+}
+
+// hideKeys removes the keys of the options from a finding, which logs of CI show.
+func (k *kit) hideKeys(f *Finding) {
+	for _, text := range []*string{&f.Says, &f.In, &f.Out} {
+		*text = k.secrets.Remove(*text)
+	}
 }
 
 // try runs a case once.

@@ -21,7 +21,8 @@ type Options struct {
 	// Model is the model that requests name; empty means "mock". The upstreams accept any name.
 	Model string
 	// Keys are the keys of tenants, which the gateway accepts. Each request has one of them in the field in which its
-	// API has a key. Without Keys, requests have keys that the kit has made up.
+	// API has a key. Without Keys, requests have keys that the kit has made up. Findings do not show keys of eight bytes or
+	// more, nor such an UpstreamKey.
 	Keys []string
 	// UpstreamKey is the key that the gateway sends to upstreams. It must not come back to clients. Empty means that it
 	// is not known, and that this is not checked.

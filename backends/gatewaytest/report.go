@@ -24,12 +24,18 @@ type Finding struct {
 // ID returns class, case and rule, as in "end/reset/clean-end".
 func (f Finding) ID() string { return f.Class + "/" + f.Case + "/" + f.Rule }
 
+// started is the class of the finding that a gateway does not answer at all. It has no cases, and no gap declares it.
+const started = "start"
+
 // String returns the finding with its bytes, how to repeat it, and how to declare it as a known gap.
 func (f Finding) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", f.ID(), f.Says)
 	if f.In != "" || f.Out != "" {
 		fmt.Fprintf(&b, "  went in:   %s\n  came out:  %s\n", orNothing(f.In), orNothing(f.Out))
+	}
+	if f.Class == started {
+		return strings.TrimSuffix(b.String(), "\n")
 	}
 	fmt.Fprintf(&b, "  again:     gatewaytest.Options{Classes: []string{%q}, Seed: %d", f.Class+"/"+f.Case, f.Seed)
 	if f.Streams > 0 {

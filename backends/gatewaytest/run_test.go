@@ -74,6 +74,7 @@ func TestNoAnswer(t *testing.T) {
 			assert.Equal(t, found[0].ID(), "start/answers/no-answer")
 			assert.Assert(t, strings.Contains(found[0].Says, c.want), found[0].Says)
 			assert.Assert(t, r.Failed())
+			assert.Assert(t, !strings.Contains(found[0].String(), "Options{"), found[0]) // no options repeat it
 		})
 	}
 }
@@ -204,6 +205,19 @@ func TestDoesNotRead(t *testing.T) {
 	}
 	close(over)
 	s.Close()
+}
+
+// TestKeysAreHidden checks that findings have no keys of the options.
+func TestKeysAreHidden(t *testing.T) {
+	t.Parallel()
+	keys := []string{"sk-tenant-one-4711", "sk-tenant-two-4712"}
+	for fault, class := range map[string]string{"leaks the tenant's key": "isolation/keys", "passes the upstream's key on": "isolation/upstream-key"} {
+		r := checked(t, fault, Options{Keys: keys, UpstreamKey: upstreamKey, Classes: []string{class}})
+		assert.Equal(t, len(r.Findings()), 1)
+		for _, key := range append(keys, upstreamKey) {
+			assert.Assert(t, !strings.Contains(r.Text(), key), r.Text())
+		}
+	}
 }
 
 // TestOptions checks the errors of options.
