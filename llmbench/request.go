@@ -86,7 +86,7 @@ type Turn struct {
 	MaxTokens   int                // see [Request]
 	FixedOutput bool               // see [Request]
 	Think       time.Duration      // time from the end of the previous reply to the send; must not be negative
-	Every       time.Duration      // in place of Think: see below; must not be negative
+	Every       time.Duration      // time from the previous send, in place of Think; must not be negative
 	Check       func(Answer) error // see [Request]
 }
 
