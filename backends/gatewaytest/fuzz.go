@@ -55,10 +55,10 @@ var forms = []shape.Shape{
 // mostCuts is the largest number of places where Fuzz divides an answer.
 const mostCuts = 100
 
-// drawn runs the exchange that fuzz input stands for, and returns what was wrong. The bytes are: the fault, or
-// none, its token, flags
-// (1 for a stream, 2 for a client that leaves), the tokens of the answer, its form, and the distances between the places
-// where the answer is divided, over and over. Missing bytes are 0.
+// drawn runs the exchange that fuzz input stands for, and returns what was wrong with it, and with the streams beside it
+// since the last exchange. The bytes are: the fault, or none, its token, flags (1 for a stream, 2 for a client that leaves),
+// the tokens of the answer, its form, and the distances between the places where the answer is divided, over and over.
+// Missing bytes are 0.
 func (k *kit) drawn(data []byte) []Finding {
 	at := func(i int) int {
 		if i < len(data) {
@@ -102,5 +102,6 @@ func (k *kit) drawn(data []byte) []Finding {
 		}
 	}
 	x := k.once(p)
-	return k.file(class, name, append(judge(x), judgeAlone(x)...), 0)
+	found := k.file(class, name, append(judge(x), judgeAlone(x)...), 0)
+	return append(found, k.file("fidelity", "stream", k.load.take(), k.o.Streams)...)
 }

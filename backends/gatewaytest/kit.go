@@ -295,7 +295,7 @@ type load struct {
 // start starts n streams, each followed by another one.
 func (l *load) start(n int) {
 	ctx, cancel := context.WithCancel(context.Background())
-	l.cancel, l.found = cancel, nil
+	l.cancel = cancel
 	p := plan{stream: true, tokens: 24, config: mockserver.Config{PerToken: 3 * time.Millisecond}}
 	for i := range n {
 		first := l.k.newExchange(p, l.k.key(i))
@@ -335,6 +335,14 @@ next:
 	}
 }
 
+// take returns what was wrong with the streams since the last call.
+func (l *load) take() (found []Finding) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found, l.found = l.found, nil
+	return found
+}
+
 // stop ends the streams, and returns what was wrong with them.
 func (l *load) stop() []Finding {
 	if l.cancel == nil {
@@ -343,5 +351,5 @@ func (l *load) stop() []Finding {
 	l.cancel()
 	l.wg.Wait()
 	l.cancel = nil
-	return l.found
+	return l.take()
 }

@@ -254,6 +254,26 @@ func TestCases(t *testing.T) {
 // FuzzReference checks that the reference gateway passes for any drawn exchange.
 func FuzzReference(f *testing.F) { Fuzz(f, startReference(""), Options{}) }
 
+// TestDrawnBeside checks that Fuzz tells what goes wrong in the streams beside an exchange.
+func TestDrawnBeside(t *testing.T) {
+	t.Parallel()
+	start := func(upstreams []string) (string, error) {
+		return startReference("drops the finish reason")(t, upstreams), nil
+	}
+	all, err := newKits(Options{Streams: 8}, nil, start, t.Cleanup)
+	assert.NilError(t, err)
+	k := all.all[0]
+	k.load.start(k.o.Streams)
+	for began := time.Now(); time.Since(began) < time.Minute; {
+		for _, f := range k.drawn([]byte{31, 0, 0, 8}) {
+			if strings.HasPrefix(f.ID(), "fidelity/stream/beside-") && f.Streams == 8 {
+				return
+			}
+		}
+	}
+	t.Error("no finding in the streams within a minute")
+}
+
 // TestDrawn checks that drawn exchanges find faults, and name the cases of Run.
 func TestDrawn(t *testing.T) {
 	t.Parallel()
