@@ -325,7 +325,7 @@ func TestStandInRefusesOption(t *testing.T) {
 	t.Parallel()
 	messages := map[string]string{
 		"argparse": "error: unrecognized arguments: --no-such-option", "clap": "error: unexpected argument '--no-such-option' found",
-		"click": "Error: No such option: --no-such-option", "llama": "error: invalid argument: --no-such-option", "none": "unexpected argument: --no-such-option", "kong": "error: unknown flag --no-such-option",
+		"click": "Error: No such option: --no-such-option", "llama": "error: invalid argument: --no-such-option", "none": "unexpected argument: --no-such-option",
 	}
 	tried := map[string]bool{}
 	s := newStandIns(t)

@@ -80,7 +80,7 @@ func (f Facts) checkImages(c *checker) {
 
 func (f Facts) checkSettings(c *checker) {
 	if f.Command.Style != "" || len(f.Command.Words) > 0 {
-		c.oneOf("command: style", f.Command.Style, "argparse", "clap", "click", "kong", "llama", "none")
+		c.oneOf("command: style", f.Command.Style, "argparse", "clap", "click", "llama", "none")
 		f.source(c, "command", f.Command.Source)
 	}
 	c.require(len(f.Options) == 0 || f.Command.Style != "", "options without a command")

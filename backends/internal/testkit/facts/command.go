@@ -173,14 +173,12 @@ const (
 )
 
 // usage returns the error for a mistake in the words of the server's parser: Python's argparse or click,
-// Rust's clap, Go's kong (which exits with status 80, see
-// https://github.com/alecthomas/kong/blob/v1.15.0/exit.go), or llama.cpp's own parser.
+// Rust's clap, or llama.cpp's own parser.
 func (p *parser) usage(mistake int, name, value string) error {
 	texts := map[string][3]string{
 		"argparse": {"error: unrecognized arguments: %[1]s", "error: argument %[1]s: expected one argument", "error: argument %[1]s: invalid value: '%[2]s'"},
 		"clap":     {"error: unexpected argument '%[1]s' found", "error: a value is required for '%[1]s' but none was supplied", "error: invalid value '%[2]s' for '%[1]s'"},
 		"click":    {"Error: No such option: %[1]s", "Error: Option '%[1]s' requires an argument.", "Error: Invalid value for '%[1]s': '%[2]s'"},
-		"kong":     {"error: unknown flag %[1]s", "error: %[1]s: missing value", "error: %[1]s: invalid value \"%[2]s\""},
 		"llama":    {"error: invalid argument: %[1]s", "error while handling argument \"%[1]s\": expected value for argument", "error while handling argument \"%[1]s\": invalid value"},
 		"none":     {"unexpected argument: %[1]s", "no value: %[1]s", "invalid value of %[1]s: %[2]s"},
 	}
@@ -188,8 +186,6 @@ func (p *parser) usage(mistake int, name, value string) error {
 	switch p.f.Command.Style {
 	case "llama", "none":
 		exit = 1
-	case "kong":
-		exit = 80
 	}
 	return &UsageError{fmt.Sprintf(texts[p.f.Command.Style][mistake], name, value), exit}
 }

@@ -75,7 +75,7 @@ type Image struct {
 // A Command describes how the server's command line begins, and how the server parses it.
 type Command struct {
 	Words       []string `json:"words,omitempty"`       // program and subcommands
-	Style       string   `json:"style,omitempty"`       // argparse, clap, click, kong, llama or none
+	Style       string   `json:"style,omitempty"`       // argparse, clap, click, llama or none
 	Positionals []string `json:"positionals,omitempty"` // names of the arguments that are not options
 	Source      Source   `json:"source,omitempty"`
 }

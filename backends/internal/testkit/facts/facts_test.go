@@ -136,7 +136,7 @@ func TestParseCommand(t *testing.T) {
 		_, err := f.ParseCommand(strings.Fields(c.words))
 		assert.ErrorContains(t, err, c.want)
 	}
-	for style, want := range map[string]string{"clap": "error: unexpected argument '--x' found", "click": "Error: No such option: --x", "kong": "error: unknown flag --x", "llama": "error: invalid argument: --x", "none": "unexpected argument: --x"} {
+	for style, want := range map[string]string{"clap": "error: unexpected argument '--x' found", "click": "Error: No such option: --x", "llama": "error: invalid argument: --x", "none": "unexpected argument: --x"} {
 		f.Command.Style = style
 		_, err := f.ParseCommand(strings.Fields("s serve --x"))
 		var usage *UsageError
