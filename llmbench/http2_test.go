@@ -36,8 +36,10 @@ func TestHTTPSetting(t *testing.T) {
 }
 
 // TestHTTP2AgainstLog compares the deltas of streams that share a connection with the log of the server, with TLS and
-// without: no delta came before the server wrote its token, and each one has a timestamp of the kernel.
+// without: no delta came before the server wrote its token. On Linux, samples use the kernel's clock, but on a busy machine
+// perhaps not all of them, as [TestKernelClock] says.
 func TestHTTP2AgainstLog(t *testing.T) {
+	awaitStamps(t)
 	example := httptest.NewTLSServer(nil) // has a certificate
 	defer example.Close()
 	for _, secure := range []bool{false, true} {
@@ -64,12 +66,13 @@ func TestHTTP2AgainstLog(t *testing.T) {
 				for _, e := range srv.Log() {
 					log[e.ID] = e
 				}
+				stamped := 0
 				for _, s := range samples {
 					assert.NilError(t, s.Err)
 					e := log[s.ID]
 					assert.Equal(t, s.OutputTokens, e.OutputTokens)
-					if runtime.GOOS == "linux" {
-						assert.Equal(t, s.Clock, sample.KernelClock)
+					if s.Clock == sample.KernelClock {
+						stamped++
 					}
 					if !stream {
 						continue
@@ -85,6 +88,7 @@ func TestHTTP2AgainstLog(t *testing.T) {
 						}
 					}
 				}
+				assert.Assert(t, stamped > 0 || runtime.GOOS != "linux", "no sample uses the kernel's clock")
 			})
 		}
 	}
