@@ -2,7 +2,6 @@ package gatewaytest
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"path"
@@ -99,16 +98,16 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	if slices.Contains(o.Keys, "") {
-		return o, errors.New(`Keys: "": want a key`)
+		return o, fmt.Errorf(`%s: "": want a key`, "Keys")
 	}
 	for _, name := range o.Classes {
 		if err := matchesCase(name); err != nil {
-			return o, fmt.Errorf("Classes: %q %w", name, err)
+			return o, fmt.Errorf("%s: %q %w", "Classes", name, err)
 		}
 	}
 	for _, name := range o.Gaps {
 		if err := matchesCase(caseOf(name)); err != nil {
-			return o, fmt.Errorf("Gaps: %q %w", name, err)
+			return o, fmt.Errorf("%s: %q %w", "Gaps", name, err)
 		}
 	}
 	return o, nil
