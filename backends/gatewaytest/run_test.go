@@ -156,7 +156,7 @@ func TestAccounted(t *testing.T) {
 			return s.URL
 		}
 	}
-	o := Options{Classes: []string{"usage/stream", "usage/whole", "usage/reasoning", "usage/cut"}, Wait: time.Second, Accounted: func(r Request) (int, int, error) {
+	o := Options{Classes: []string{"usage/stream", "usage/whole", "usage/reasoning", "usage/cut"}, Accounted: func(r Request) (int, int, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		b, has := bills[r.ID]
