@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -66,14 +67,16 @@ func (c *stampConn) Read(p []byte) (n int, err error) {
 	var controls int
 	var failed error
 	err = c.raw.Read(func(fd uintptr) bool {
-		n, controls, _, _, failed = unix.Recvmsg(int(fd), p, control[:], unix.MSG_DONTWAIT)
-		for failed == unix.EINTR {
+		for failed = unix.EINTR; failed == unix.EINTR; {
 			n, controls, _, _, failed = unix.Recvmsg(int(fd), p, control[:], unix.MSG_DONTWAIT)
 		}
 		return failed != unix.EAGAIN
 	})
 	switch {
 	case err != nil: // a deadline passed, or the connection is closed
+		if op, ok := errors.AsType[*net.OpError](err); ok {
+			op.Op = "read" // it is raw-read, which net/http does not know
+		}
 		return 0, err
 	case failed != nil:
 		return 0, &net.OpError{Op: "read", Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError("recvmsg", failed)}

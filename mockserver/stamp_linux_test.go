@@ -158,3 +158,21 @@ func TestNoStamp(t *testing.T) {
 		t.Errorf("without timestamps of the kernel, the byte was received %v ago; want that this is unknown", ago)
 	}
 }
+
+// TestReadErrors checks that Read returns the errors of an ordinary connection, which net/http knows by their operation.
+func TestReadErrors(t *testing.T) {
+	for name, end := range map[string]func(net.Conn) error{
+		"a deadline passed": func(c net.Conn) error { return c.SetReadDeadline(time.Unix(1, 0)) },
+		"closed":            net.Conn.Close,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, c := stampedPair(t)
+			must(t, end(c))
+			_, got := c.Read(make([]byte, 1))
+			_, want := c.TCPConn.Read(make([]byte, 1))
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("Read returns %q, want %q", got, want)
+			}
+		})
+	}
+}
