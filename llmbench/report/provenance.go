@@ -7,11 +7,10 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/benchfile"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/pictures"
-	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 )
 
 // provenance fills the tables of files, configurations and runs.
-func (r *Report) provenance(d *results.Data) {
+func (r *Report) provenance(d *Data) {
 	add := func(t *pictures.Table, texts ...string) { t.Add(pictures.Texts(texts...)...) }
 	r.Config.Head = []string{"file", "key", "value", "benchmarks"}
 	type entry struct {

@@ -20,10 +20,10 @@ import (
 // A path is a file, a pattern of [path/filepath.Match] or a folder; what a file is shows in its contents. The files
 // of another tool in one folder, or of one pattern, are samples. Files in folders that are none of these are listed in Sources
 // as not read. It is an error if a file cannot be read completely, or if there is nothing to report.
-func Read(paths ...string) (*results.Data, error) { return results.Read(paths...) }
+func Read(paths ...string) (*Data, error) { return results.Read(paths...) }
 
 // New returns a report about d.
-func New(d *results.Data, o Options) (*Report, error) {
+func New(d *Data, o Options) (*Report, error) {
 	if o.Parts == nil {
 		o.Parts = systems.DefaultParts
 	}
@@ -127,7 +127,7 @@ const maxDetail = 24
 
 // detailed returns the benchmarks with records whose details are on the page, and the number of the others. Of many
 // benchmarks, the failed ones and the benchmarks of the two best systems are on the page.
-func detailed(d *results.Data, compared []*systems.System) (rows []*results.Row, left int) {
+func detailed(d *Data, compared []*systems.System) (rows []*results.Row, left int) {
 	rows = slices.DeleteFunc(slices.Concat(d.Rows, d.Broken), func(r *results.Row) bool { return len(r.Runs) == 0 })
 	all := len(rows)
 	if all <= maxDetail {
@@ -146,7 +146,7 @@ func detailed(d *results.Data, compared []*systems.System) (rows []*results.Row,
 
 // detail adds a section with a fold for each benchmark that has records. A fold shows the time
 // line, some of the requests, and what tools would have printed.
-func (r *Report) detail(d *results.Data, compared []*systems.System) {
+func (r *Report) detail(d *Data, compared []*systems.System) {
 	rows, left := detailed(d, compared)
 	if len(rows) == 0 {
 		return

@@ -106,7 +106,7 @@ func distributionsOf(g *systems.Group, named []*systems.System) (all []*pictures
 }
 
 // errorsOf returns the pictures of what went wrong.
-func errorsOf(d *results.Data) []*pictures.Picture {
+func errorsOf(d *Data) []*pictures.Picture {
 	return present([]*pictures.Picture{pictures.Failures(slices.Concat(d.Rows, d.Broken)), pictures.Budget(d.Rows)})
 }
 

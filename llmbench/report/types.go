@@ -8,6 +8,9 @@ import (
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
+// Data is the input of a report, which [Read] returns.
+type Data = results.Data
+
 // A Report holds an answer, pictures and tables. HTML writes it as a page. Its first screen has the
 // title, the facts, the short answer, the tiles, the headline and the lead.
 type Report struct {
