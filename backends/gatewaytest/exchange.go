@@ -45,7 +45,7 @@ type plan struct {
 	lockstep bool                               // the upstream writes on when the client has what was written
 	hop      bool                               // requests and answers have a header field that is for one connection alone
 	leave    leaving
-	wait     time.Duration // in which the request must end; 0 means that of the options
+	wait     time.Duration // in which the request must end; 0 means Options.Wait
 }
 
 // An exchange is one request through the gateway, with all that was seen of it at both ends.

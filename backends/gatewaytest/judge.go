@@ -441,7 +441,7 @@ func inKeys(c byte) bool {
 	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
-// finishKinds are the finish reasons of all APIs that mean the same. Sources are those of package dialect.
+// finishKinds are the finish reasons of all APIs that mean the same. Package dialect names their sources.
 var finishKinds = [...][]string{
 	{"stop", "end_turn", "STOP", "COMPLETE", "completed", "stop_sequence", "STOP_SEQUENCE"},
 	{"length", "max_tokens", "MAX_TOKENS", "max_output_tokens"},

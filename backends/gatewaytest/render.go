@@ -13,12 +13,11 @@ import (
 func (r *Report) count() (checked, failed, skipped, declared int) {
 	for _, c := range r.Results {
 		switch {
+		case c.Failed():
+			checked, failed = checked+1, failed+1
 		case c.Skipped != "":
 			skipped++
-		case c.Failed():
-			failed++
-		}
-		if c.Skipped == "" {
+		default:
 			checked++
 		}
 		for _, f := range c.Findings {
@@ -146,12 +145,12 @@ func (r *Report) JUnit() []byte {
 			}
 		}
 		switch {
-		case c.Skipped != "":
-			s.Skipped++
-			j.Skipped = &junitMessage{Message: c.Skipped}
 		case failure.Text != "":
 			s.Failures++
 			j.Failure = &failure
+		case c.Skipped != "":
+			s.Skipped++
+			j.Skipped = &junitMessage{Message: c.Skipped}
 		}
 		s.Cases = append(s.Cases, j)
 	}

@@ -305,3 +305,14 @@ func TestDrawn(t *testing.T) {
 		})
 	}
 }
+
+// TestSkippedFinding checks that reports show a finding of a case that could not be checked to its end.
+func TestSkippedFinding(t *testing.T) {
+	f := Finding{Class: "failover", Case: "dead", Rule: "success", Says: "the client got a complete answer"}
+	r := &Report{Results: []Result{{Class: "failover", Case: "dead", Findings: []Finding{f}, Skipped: "no address"}}}
+	assert.Assert(t, r.Failed())
+	for _, text := range []string{r.Summary(), r.Text(), r.Markdown()} {
+		assert.Assert(t, strings.Contains(text, "1 of 1 cases failed"), "%s", text)
+	}
+	assert.Assert(t, strings.Contains(string(r.JUnit()), `failures="1" skipped="0"`), "%s", r.JUnit())
+}
