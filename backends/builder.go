@@ -141,8 +141,7 @@ func (b *builder) describeSettings() {
 }
 
 // downloadTo mounts a volume at target, where a server that downloads models keeps them, and passes the
-// Hub's token on. With ModelsDir the server
-// downloads nothing, and downloadTo does nothing.
+// Hub's token on. With ModelsDir the server downloads nothing, and downloadTo does nothing.
 func (b *builder) downloadTo(volume, target string) {
 	if b.from.ModelsDir != "" {
 		return
