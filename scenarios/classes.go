@@ -129,8 +129,8 @@ func (c *class) set(values map[string]string) (err error) {
 		}
 	}
 	if v := values["rate"]; v != "" {
-		if c.rate, err = env.Positive(v); err != nil {
-			return fmt.Errorf("rate=%s: want a number of requests per second, above 0", v)
+		if c.rate, err = env.Positive(v); err != nil || !isRate(c.rate) {
+			return fmt.Errorf("rate=%s: want a number of requests per second, above 0 and at most %.0f", v, mostRate)
 		}
 	}
 	if (c.users > 0) == (c.rate > 0) {

@@ -64,27 +64,28 @@ func mixedLoad(b *testing.B, s server) {
 		lines = append(lines, c.String())
 	}
 	s = s.withConfig(map[string]string{"classes": strings.Join(lines, "; ")})
-	alone := make([][]ofClass, len(classes)) // by class and by repetition of -count
+	alone := make([][]*ofClass, len(classes)) // by class and by repetition of -count; nil if the repetition failed
 	for i, c := range classes {
 		b.Run(fmt.Sprintf("workload=%s/stream=true/%s", llmbench.NameValue(c.name), c.load()), func(b *testing.B) {
-			alone[i] = append(alone[i], classFigures(c, s.run(b, s.classesLoad(b, classes[i:i+1]))))
+			alone[i] = append(alone[i], nil)
+			alone[i][len(alone[i])-1] = classFigures(c, s.run(b, s.classesLoad(b, classes[i:i+1])))
 		})
 	}
-	repetition := 0
+	repetition := -1
 	b.Run(fmt.Sprintf("workload=%s/stream=true/%s", classAll, together(classes)), func(b *testing.B) {
+		repetition++ // first, so that a repetition that fails counts
 		l := s.classesLoad(b, classes)
 		for _, c := range classes {
 			l.Units = append(l.Units, c.ratioUnits()...)
 		}
 		result := s.run(b, l)
 		for i, c := range classes {
-			if repetition < len(alone[i]) {
+			if repetition < len(alone[i]) && alone[i][repetition] != nil {
 				c.compare(b, alone[i][repetition], classFigures(c, result))
 			} else {
 				harness.Note(b, fmt.Sprintf("class %s was not measured alone, so that nothing tells what the others do to it", c.name))
 			}
 		}
-		repetition++
 	})
 }
 
@@ -166,7 +167,7 @@ type ofClass struct {
 }
 
 // classFigures returns the metrics of a class as the result has them.
-func classFigures(c class, result *llmbench.Result) ofClass {
+func classFigures(c class, result *llmbench.Result) *ofClass {
 	var own iter.Seq[*sample.Sample] = func(yield func(*sample.Sample) bool) {
 		for s := range result.All() {
 			if s.Class == c.name && !yield(s) {
@@ -174,7 +175,7 @@ func classFigures(c class, result *llmbench.Result) ofClass {
 			}
 		}
 	}
-	return ofClass{sample.Summarize(own, result.Elapsed, c.slo).Metrics, result.Withheld}
+	return &ofClass{sample.Summarize(own, result.Elapsed, c.slo).Metrics, result.Withheld}
 }
 
 // ratios are what a class beside others has as a multiple of what it has alone.
@@ -196,7 +197,7 @@ func (c *class) ratioUnits() (all []sample.Unit) {
 }
 
 // compare reports the figures of a class as multiples of its figures alone.
-func (c *class) compare(b *testing.B, alone, beside ofClass) {
+func (c *class) compare(b *testing.B, alone, beside *ofClass) {
 	b.Helper()
 	var parts []string
 	for i, u := range c.ratioUnits() {

@@ -1,9 +1,16 @@
 package scenarios
 
 import (
+	"context"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,7 +64,8 @@ func TestParseClasses(t *testing.T) {
 		"a:users=1,rate=1":                     "class a: want users=NUMBER or rate=NUMBER",
 		"a:users=1,users=2":                    "class a: key users comes twice: want it once",
 		"a:users=0":                            "class a: users=0: want a whole number, at least 1",
-		"a:rate=-1":                            "class a: rate=-1: want a number of requests per second, above 0",
+		"a:rate=-1":                            "class a: rate=-1: want a number of requests per second, above 0 and at most 1000000",
+		"a:rate=1e18":                          "class a: rate=1e18: want a number of requests per second, above 0 and at most 1000000",
 		"a:user=1":                             `class a: key "user": want ` + classKeys,
 		"a:users=1,input=x":                    "class a: parameter input=x: ",
 		"a:users=1,output=0":                   "class a: parameter output=0: ",
@@ -149,7 +157,7 @@ func TestCompareClasses(t *testing.T) {
 		llmbench.Run(b, llmbench.Target{URL: url, Model: "mock", Simulated: true}, llmbench.Load{
 			Requests: []llmbench.Request{{Prompt: "a", MaxTokens: 2}}, Concurrency: 1, Units: c.ratioUnits(),
 		})
-		c.compare(b, ofClass{metrics(1), map[string]error{"chat_1-p50-ttft-ns": llmbench.ErrBursts}}, ofClass{metrics(2), nil})
+		c.compare(b, &ofClass{metrics(1), map[string]error{"chat_1-p50-ttft-ns": llmbench.ErrBursts}}, &ofClass{metrics(2), nil})
 	})
 	ratios := map[string]float64{}
 	for unit, v := range result.Extra {
@@ -184,4 +192,47 @@ func TestMixedLoadOptions(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, o.Duration, time.Second)
 	assert.Equal(t, o.WarmupFor, 200*time.Millisecond)
+}
+
+// TestClassFailsOnce checks that the figures of a class beside others are compared with those of the class alone in the same
+// repetition of -count, also after a repetition that failed.
+func TestClassFailsOnce(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	mock, err := mockserver.New(mockserver.Config{TTFT: 5 * time.Millisecond})
+	assert.NilError(t, err)
+	var runs []string // of the light class alone first, then of both together
+	var lock sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Class") == "light" {
+			run := strings.Join(strings.Split(r.Header.Get("X-Request-Id"), "-")[:2], "-")
+			lock.Lock()
+			starts := !slices.Contains(runs, run)
+			if starts {
+				runs = append(runs, run)
+			}
+			fails := starts && len(runs) == 2
+			lock.Unlock()
+			if fails {
+				http.Error(w, "no", http.StatusBadRequest)
+				return
+			}
+		}
+		mock.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, "-test.run=^$", "-test.bench=MixedLoad", "-test.benchtime=1x", "-test.count=3")
+	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+server.URL, "LLMBENCH_CLIENT_BOUND=report", "LLMBENCH_DURATION=200ms",
+		"LLMBENCH_CLASSES=light:users=1,input=4,output=2,header=X-Class: light; heavy:users=1,input=8,output=2")
+	out, err := cmd.CombinedOutput()
+	assert.ErrorContains(t, err, "exit status 1", "%s", out)
+	var compared []string
+	for _, row := range regexp.MustCompile(`(?m)^BenchmarkMixedLoad/.*workload=all/.* req/s.*`).FindAllString(string(out), -1) {
+		compared = append(compared, fmt.Sprint(strings.Contains(row, " light-p50-ttft-x"), strings.Contains(row, " heavy-p50-ttft-x")))
+	}
+	assert.Equal(t, strings.Join(compared, ", "), "true true, false true, true true", "%s", out)
+	assert.Equal(t, strings.Count(string(out), "class light was not measured alone"), 1, "%s", out)
 }

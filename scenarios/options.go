@@ -105,7 +105,7 @@ type Options struct {
 	// The fields below are for Serve. Dataset also applies to other scenarios, as README.md says. Input and Output also
 	// apply to most of them, and to scenarios with random prompts of one length, such as Reasoning.
 
-	// Rates are the rates of open loops in requests per second, each of which is measured. Stages describe an
+	// Rates are the rates of open loops in requests per second, at most 1,000,000, each of which is measured. Stages describe an
 	// open loop whose rate changes. LLMBENCH_RATE has either. Users are numbers of users of a closed loop that
 	// change with time: LLMBENCH_CONCURRENCY. At most one of Concurrencies, Users, Rates and Stages may
 	// be set.
@@ -158,8 +158,8 @@ func (o Options) check() error {
 		return errors.New("options: want at most one of Concurrencies, Users, Rates and Stages")
 	case slices.ContainsFunc(o.Concurrencies, func(n int) bool { return n < 1 }) || repeats(o.Concurrencies):
 		return fmt.Errorf("options: Concurrencies %v: want different numbers, each at least 1", o.Concurrencies)
-	case slices.ContainsFunc(o.Rates, func(r float64) bool { return !(r > 0) }) || repeats(o.Rates):
-		return fmt.Errorf("options: Rates %v: want different numbers above 0", o.Rates)
+	case slices.ContainsFunc(o.Rates, func(r float64) bool { return !isRate(r) }) || repeats(o.Rates):
+		return fmt.Errorf("options: Rates %v: want different numbers above 0, at most %.0f", o.Rates, mostRate)
 	case o.Requests < 0:
 		return fmt.Errorf("options: Requests %d: want at least 1, or 0 for the scenario's own number", o.Requests)
 	case o.Duration < 0 || o.Duration > 0 && len(o.Stages)+len(o.Users) > 0:
@@ -366,6 +366,12 @@ func kindOf(dataset string) string {
 	}
 	return dataset
 }
+
+// mostRate is the highest rate of an open loop in requests per second. It is far above what one process sends.
+const mostRate = 1_000_000.0
+
+// isRate reports whether r is the rate of an open loop.
+func isRate(r float64) bool { return r > 0 && r <= mostRate }
 
 // dueWithin returns how many requests of a constant rate are due within a time, and at least 1.
 func dueWithin(rate float64, within time.Duration) int {
