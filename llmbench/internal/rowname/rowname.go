@@ -91,6 +91,7 @@ func (n *Names) qualified(pkg, base string) string {
 // split returns in words what tells a benchmark from the others: its load, and the rest.
 func (n *Names) split(b Benchmark) (rest []string, load string) {
 	base, parts := benchfmt.Name(b.Name).Parts()
+	staged := slices.ContainsFunc(parts, func(p []byte) bool { return bytes.HasPrefix(p, []byte("/stages=")) })
 	if len(n.bases) > 1 {
 		rest = append(rest, n.qualified(b.Package, string(base)))
 	}
@@ -103,6 +104,10 @@ func (n *Names) split(b Benchmark) (rest []string, load string) {
 		case has(n.shared, p):
 		case inWords(part) == "":
 			rest = append(rest, part)
+		case staged && strings.HasPrefix(part, "concurrency="):
+			load = "up to " + inWords(part)
+		case staged && strings.HasPrefix(part, "rate="):
+			load = "a mean of " + inWords(part)
 		case load != "":
 			load += ", " + inWords(part)
 		default:

@@ -23,6 +23,10 @@ func TestNames(t *testing.T) {
 			"", "", "p", "U, Chat, input=512, at 0.5 req/s", "Chat/input=512/rate=0.5", "Chat, input=512, 0.5 req/s"},
 		{[]Benchmark{{"p", "Chat/concurrency=8"}, {"q", "Chat/concurrency=8"}},
 			"/concurrency=8", "/concurrency=8", "", "U, p.Chat", "p.Chat", "p.Chat"},
+		{[]Benchmark{{"p", "Serve/stages=1..8_15s/concurrency=8"}, {"p", "Serve/stages=1_5s/concurrency=1"}},
+			"Serve", "", "p", "U, stages=1..8_15s, at up to 8 users", "Serve/stages=1..8_15s/concurrency=8", "stages=1..8_15s, up to 8 users"},
+		{[]Benchmark{{"p", "Serve/stages=1..3_15s/rate=2"}, {"p", "Serve/stages=1_5s/rate=1"}},
+			"Serve", "", "p", "U, stages=1..3_15s, at a mean of 2 req/s", "Serve/stages=1..3_15s/rate=2", "stages=1..3_15s, a mean of 2 req/s"},
 		{[]Benchmark{{"", "A-2"}, {"", "A-8"}}, "A", "", "", "U, -2", "A-2", "-2"},
 		{[]Benchmark{{"", "A/text"}, {"", "A/concurrency=x"}}, "A", "", "", "U, text", "A/text", "text"},
 	} {
