@@ -59,3 +59,13 @@ func (r *Run) samples(requests iter.Seq[*Request]) iter.Seq[*sample.Sample] {
 		}
 	}
 }
+
+// Within returns the share of a request's answer that counts in rates, as [sample.Sample.Within] does.
+func (h *Head) Within(q *Request) float64 {
+	if h.Duration == 0 {
+		return 1
+	}
+	s := q.sample()
+	s.From, s.Until, s.DeltaTokens, s.Gaps = h.WarmupFor, h.until(), q.DeltaTokens, slices.Collect(q.Gaps())
+	return s.Within()
+}

@@ -35,7 +35,7 @@ type Run struct {
 	At       time.Time `json:"at"`
 
 	OutputTokens int     `json:"outputTokens"` // total of the successful requests
-	TokensPerS   float64 `json:"tokensPerS"`   // OutputTokens per second of all passes; a pass is one execution of the load
+	TokensPerS   float64 `json:"tokensPerS"`   // output tokens per second of all passes; a pass is one execution of the load
 	RecentPerS   float64 `json:"recentPerS"`   // tokens per second over the last Recent of the current pass
 	TTFTs        int     `json:"ttfts"`        // number of requests with a TTFT
 	TTFT50       float64 `json:"ttft50"`       // median in ns; 0 if TTFTs is 0
@@ -61,8 +61,9 @@ type tracker struct {
 	run      Run
 	ttft     sample.Distribution
 	elapsed  time.Duration // total length of the passes before the current one
+	tokens   float64       // output tokens within that time and the current pass
 	pass     int32
-	from, to time.Duration // when the current pass's first request was due, and when its last one ended
+	from, to time.Duration // when the current pass's first request was due, and when its last one ended; both within what is measured
 	recent   []tokensAt    // one element per successful request of the current pass
 	course   course
 }
@@ -112,20 +113,24 @@ func (t *tracker) read(most int64) (replaced bool) {
 
 // add adds a finished request to the run.
 func (t *tracker) add(q *records.Request) {
-	begin := max(q.Due, t.follower.Head().WarmupFor)
+	head := t.follower.Head()
+	begin, end := max(q.Due, head.WarmupFor), max(q.End, head.WarmupFor)
+	if head.Duration > 0 {
+		end = min(end, head.WarmupFor+head.Duration)
+	}
 	if q.Pass != t.pass {
 		if t.pass >= 0 {
 			t.elapsed += t.to - t.from
 		}
-		t.pass, t.from, t.to, t.recent = q.Pass, begin, max(begin, q.End), nil
+		t.pass, t.from, t.to, t.recent = q.Pass, begin, end, nil
 	}
-	t.from, t.to = min(t.from, begin), max(t.to, q.End)
+	t.from, t.to = min(t.from, begin), max(t.to, end)
 	t.run.Requests++
 	t.run.Passes = int(q.Pass) + 1
-	if t.run.InFlight = int(q.InFlight); t.follower.Head().Shards > 1 {
+	if t.run.InFlight = int(q.InFlight); head.Shards > 1 {
 		t.run.InFlight = 0 // each process counts only its own requests
 	}
-	at := t.follower.Head().Start.Add(t.elapsed + q.End - t.from) // for older records, which lack the epoch
+	at := head.Start.Add(t.elapsed + q.End - t.from) // for older records, which lack the epoch
 	if q.Epoch > 0 {
 		at = time.Unix(0, q.Epoch).Add(q.End)
 		t.run.At = at
@@ -137,7 +142,11 @@ func (t *tracker) add(q *records.Request) {
 		}
 		t.run.Failures[string(q.Outcome)]++
 	}
-	if !q.OK() || !t.follower.Head().Measures(q) {
+	if !q.OK() {
+		return
+	}
+	t.tokens += head.Within(q) * float64(q.OutputTokens)
+	if !head.Measures(q) {
 		return
 	}
 	t.run.OutputTokens += int(q.OutputTokens)
@@ -165,7 +174,7 @@ func (t *tracker) figures() {
 	r := &t.run
 	r.TokensPerS, r.RecentPerS = 0, 0
 	if elapsed := t.elapsed + t.to - t.from; elapsed > 0 {
-		r.TokensPerS = float64(r.OutputTokens) / elapsed.Seconds()
+		r.TokensPerS = t.tokens / elapsed.Seconds()
 	}
 	t.forget()
 	recent := 0

@@ -175,6 +175,28 @@ func TestLink(t *testing.T) {
 	assert.Assert(t, slices.Contains(files, "link.jsonl") && slices.Contains(files, "b.jsonl"), "%q", files)
 }
 
+// TestFiguresOfATime checks the rate of a load for a time with a warm-up, of which answers count by the share that came within
+// the time.
+func TestFiguresOfATime(t *testing.T) {
+	f := newFolder(t)
+	f.write("a.jsonl", strings.Replace(head, `"concurrency":2,"start"`, `"concurrency":2,"duration_ns":1000000000,"warmup_ns":1000000000,"start"`, 1), 0)
+	half := func(due int) string { // two deltas, 800 ms apart
+		one := strings.Replace(request(0, due, due+100, due+900), `"gaps_ns":[]`, `"gaps_ns":[800000000]`, 1)
+		return strings.Replace(one, fmt.Sprintf(`"last_ns":%d`, (due+100)*1_000_000), fmt.Sprintf(`"last_ns":%d`, (due+900)*1_000_000), 1)
+	}
+	f.write("a.jsonl", request(0, 0, 100, 500)+half(500), os.O_APPEND)
+	run := f.look().Runs[0]
+	assert.Equal(t, run.TokensPerS, 12.5) // 5 in 0.4 s
+	assert.Equal(t, run.OutputTokens, 0)
+	f.write("a.jsonl", request(0, 1000, 1100, 1900)+half(1500), os.O_APPEND)
+	for _, more := range []string{"", end} {
+		f.write("a.jsonl", more, os.O_APPEND)
+		run = f.look().Runs[0]
+		assert.Equal(t, run.TokensPerS, 20.0) // 5, 10 and 5 in the second that is measured
+		assert.Equal(t, run.OutputTokens, 20)
+	}
+}
+
 // TestCourse checks the steps of a running benchmark, and that the number of steps is limited for a run of any
 // length.
 func TestCourse(t *testing.T) {
