@@ -21,6 +21,7 @@ import (
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/arrivals"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/process"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
@@ -318,6 +319,58 @@ func TestInterrupted(t *testing.T) {
 			assert.Equal(t, r.Epoch, samples[0].Epoch)
 		}
 	})
+}
+
+// TestEnough checks that no further requests are sent after Enough, that those in flight end, and that the others have no samples.
+func TestEnough(t *testing.T) {
+	timed := endless(10, func(int) int { return 1 })
+	timed.Concurrency, timed.Duration = 2, time.Minute
+	for _, c := range []struct {
+		name        string
+		load        Load
+		enough, end time.Duration // when the channel is closed, and when the context ends, or 0
+		want        map[sample.Outcome]int
+		cut         bool
+	}{
+		{"closed loop", Load{Requests: words(10, 1), Concurrency: 2}, 1500 * ms, 0, map[sample.Outcome]int{sample.OK: 4}, true},
+		{"for a time", timed, 1500 * ms, 0, map[sample.Outcome]int{sample.OK: 4}, true},
+		{"open loop", Load{Requests: words(10, 1), Arrivals: arrivals.Constant{Rate: 2}}, 1600 * ms, 0, map[sample.Outcome]int{sample.OK: 4}, true},
+		{"in flight", Load{Requests: words(10, 1), Arrivals: arrivals.Constant{Rate: 2}, MaxInFlight: 1}, 1500 * ms, 0, map[sample.Outcome]int{sample.OK: 2}, true},
+		{"all were sent", Load{Requests: words(4, 1), Concurrency: 2}, 1500 * ms, 0, map[sample.Outcome]int{sample.OK: 4}, false},
+		{"before the first", Load{Requests: words(4, 1), Concurrency: 2}, 0, 0, map[sample.Outcome]int{}, true},
+		{"impatient", Load{Requests: words(10, 1), Concurrency: 2}, 1500 * ms, 1600 * ms, map[sample.Outcome]int{sample.OK: 2, sample.Canceled: 2}, true},
+		{"impatient, open loop", Load{Requests: words(10, 1), Arrivals: arrivals.Constant{Rate: 2}}, 1600 * ms, 1700 * ms, map[sample.Outcome]int{sample.OK: 2, sample.Canceled: 2}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, err := mockserver.New(mockserver.Config{TTFT: time.Second})
+				assert.NilError(t, err)
+				target, stop := inMemory(t, srv)
+				defer stop()
+				client, l, pl, err := prepared(target, c.load)
+				assert.NilError(t, err)
+				defer client.Close()
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				enough := make(chan struct{})
+				if c.enough == 0 {
+					close(enough)
+				} else {
+					time.AfterFunc(c.enough, func() { close(enough) })
+				}
+				if c.end > 0 {
+					time.AfterFunc(c.end, cancel)
+				}
+				outcomes := map[sample.Outcome]int{}
+				p := pl.pass(process.Join("test").Part(), l)
+				p.Enough, p.With, p.Keep = enough, process.Join("test"), func(s *sample.Sample, _ bool) error { outcomes[s.Outcome]++; return nil }
+				r, _, err := client.Pass(ctx, p)
+				assert.NilError(t, err)
+				assert.DeepEqual(t, outcomes, c.want)
+				assert.Equal(t, r.Cut, c.cut)
+			})
+		})
+	}
 }
 
 // TestConnectionsAreReused checks that each worker needs only one connection if the server keeps

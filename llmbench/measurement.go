@@ -43,8 +43,9 @@ type measurement struct {
 	warm     time.Duration // median E2E latency of the warm-up
 	ownTime  time.Duration // like elapsed, but only for the requests that this process sent
 	estimate distortion.Estimate
-	prompts  prompts // of all passes so far
-	anyFail  bool    // any number of requests may fail
+	prompts  prompts         // of all passes so far
+	anyFail  bool            // any number of requests may fail
+	enough   <-chan struct{} // see [send.Pass.Enough]; nil if an interrupted pass is given up
 }
 
 // prompts describes the prompts of all passes so far.
@@ -235,6 +236,7 @@ type outlet struct {
 	samples *store.Store
 	records *book
 	control *control.Control // sends control streams during the pass; nil if there are none
+	enough  <-chan struct{}  // see [send.Pass.Enough]
 }
 
 // A passResult is the result of a pass.
@@ -261,7 +263,7 @@ func (m *measurement) send(ctx context.Context, what string, pl *plan, o outlet)
 	if m.anyFail {
 		p.MostFailed = -1
 	}
-	p.Number, p.With, p.Keep = o.pass, m.party, func(s *sample.Sample, idle bool) error { return m.keep(o, s, idle) }
+	p.Number, p.Enough, p.With, p.Keep = o.pass, o.enough, m.party, func(s *sample.Sample, idle bool) error { return m.keep(o, s, idle) }
 	if o.control != nil {
 		p.Beside = o.control
 	}
@@ -347,7 +349,7 @@ func (m *measurement) pass(ctx context.Context, number int, pl *plan) (passResul
 	}
 	hold := priority.Take(m.target.place(m.cfg))
 	defer hold.Release() // also if a function of the load ends the goroutine
-	r, err := m.send(ctx, fmt.Sprintf("pass %d", number), pl, outlet{number, m.samples, m.records, m.control})
+	r, err := m.send(ctx, fmt.Sprintf("pass %d", number), pl, outlet{number, m.samples, m.records, m.control, m.enough})
 	r.place, r.whyPlace = hold.Release()
 	if pl.duration > 0 && r.samples != nil {
 		sent := make([]int, len(pl.loops()))

@@ -73,7 +73,10 @@ func Run(b *testing.B, t Target, l Load) *Result {
 	if err := r.begin(ctx); err != nil {
 		fatal(b, err)
 	}
-	for number := 0; ; number++ {
+	if !slices.ContainsFunc(r.load.Classes, func(c Class) bool { return c.Arrivals != nil }) { // rates of others are those of the whole Duration
+		ctx, r.enough = process.Patient(b)
+	}
+	for number := 0; r.cut == ""; number++ {
 		more, err := r.party.More(b)
 		if err != nil {
 			fatal(b, r.fail(err))
@@ -87,6 +90,9 @@ func Run(b *testing.B, t Target, l Load) *Result {
 	}
 	if err := r.finish(ctx); err != nil {
 		fatal(b, err)
+	}
+	if r.cut != "" {
+		r.failInterrupted()
 	}
 	r.show(b)
 	return r.result()
@@ -170,6 +176,35 @@ func (r *run) pass(ctx context.Context, number int) error {
 	return nil
 }
 
+// cutShort notes that a pass was interrupted, and that its requests in flight have ended since. It reports whether the pass
+// has measured anything, and returns an error if nothing was measured in the passes before, either.
+func (r *run) cutShort(number int, samples iter.Seq[*sample.Sample]) (measured bool, err error) {
+	n := 0
+	for range sample.Measured(samples) {
+		n++
+	}
+	switch {
+	case number == 0 && n == 0:
+		return false, errors.New("interrupted before a request was complete")
+	case number == 0:
+		r.cut = fmt.Sprintf("interrupted: the figures are of the first %d requests", n)
+	case n == 0:
+		r.cut = fmt.Sprintf("interrupted: the figures are of %d passes", number)
+	default:
+		r.cut = fmt.Sprintf("interrupted: the figures are of %d passes, and of the first %d requests of another", number, n)
+	}
+	return n > 0, nil
+}
+
+// failInterrupted fails a benchmark that was interrupted. The table has what was measured.
+func (r *run) failInterrupted() {
+	r.failed = append(r.failed, r.cut)
+	r.end.Outcome, r.end.Why = records.EndedFailed, r.cut
+	if r.row != nil {
+		r.row.Notes = append(r.row.Notes, "failed: "+r.cut)
+	}
+}
+
 // finish ends the measurement. The leader computes the result, and other processes wait for it.
 func (r *run) finish(ctx context.Context) error {
 	if r.party.Leads() {
@@ -229,7 +264,11 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 		}
 		return err
 	}
-	if pl.duration > 0 {
+	if result.Cut {
+		if measured, err := r.cutShort(number, result.samples); err != nil || !measured {
+			return err
+		}
+	} else if pl.duration > 0 {
 		r.tellEnd(number, pl, result)
 	}
 	if result.RecorderWait > 0 {

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -74,6 +75,7 @@ func init() { // as the initializer of helpers, this would be an initialization 
 		"SecondFails":    helperSecondFails,
 		"Shards":         helperShards,
 		"Slow":           helperSlow,
+		"Stalls":         helperStalls,
 		"SlowTolerant":   helperSlowTolerant,
 		"Streams":        helperStreams,
 		"Tolerates":      helperTolerates,
@@ -152,6 +154,12 @@ func helperToleratesMany(b *testing.B) {
 
 func helperSlow(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: 100 * ms})
+	Run(b, target, Load{Requests: words(10000, 4), Concurrency: 4})
+}
+
+// helperStalls measures a server that never ends every third answer.
+func helperStalls(b *testing.B) {
+	_, target := loopback(b, mockserver.Config{TTFT: ms, Faults: []fault.Fault{{Kind: fault.Stall, Every: 3}}})
 	Run(b, target, Load{Requests: words(10000, 4), Concurrency: 4})
 }
 
@@ -805,34 +813,43 @@ func TestFreshRequests(t *testing.T) {
 	}
 }
 
-// TestInterrupt checks that Ctrl-C ends a run at once, that its records are kept, and that the run fails
-// even if the load tolerates every failure. A second signal that comes with the first one changes nothing: timeout sends
-// two.
+// TestInterrupt checks that after Ctrl-C the requests in flight end, that the table has the figures of those that were sent, that
+// records are kept, and that the run fails even if the load tolerates every failure. Requests that do not end are given up. A
+// second signal that comes with the first one changes nothing: timeout sends two.
 func TestInterrupt(t *testing.T) {
-	for _, name := range []string{"Slow", "SlowTolerant"} {
-		t.Run(name, func(t *testing.T) { interrupt(t, name) })
-	}
-}
-
-func interrupt(t *testing.T, name string) {
-	file := ""
-	stdout, _, code, _ := runHelper(t, name, []string{"-test.benchtime=10s"}, func(cmd *exec.Cmd, out string) {
-		file = filepath.Join(out, "BenchmarkHelper,"+name+".1.jsonl")
-		runtest.Until(t, "there are records", func() bool {
-			info, err := os.Stat(file)
-			return err == nil && info.Size() > 0
+	for _, c := range []struct{ name, says, table string }{
+		{"Slow", `^failed: interrupted: the figures are of the first (\d+) requests`, "TTFT p50"},
+		{"SlowTolerant", `^failed: interrupted: the figures are of the first (\d+) requests`, "TTFT p50"},
+		{"Stalls", `^failed: pass 0: interrupted: (\d+) of (\d+) requests were complete, and none had failed`, "interrupted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			file := ""
+			stdout, stderr, code, _ := runHelper(t, c.name, []string{"-test.benchtime=10s"}, func(cmd *exec.Cmd, out string) {
+				file = filepath.Join(out, "BenchmarkHelper,"+c.name+".1.jsonl")
+				runtest.Until(t, "requests have ended", func() bool {
+					text, err := os.ReadFile(file)
+					return err == nil && bytes.Count(text, []byte("\n")) > 4
+				})
+				assert.NilError(t, cmd.Process.Signal(os.Interrupt))
+				assert.NilError(t, cmd.Process.Signal(syscall.SIGTERM))
+			}, "LLMBENCH_PROGRESS=auto")
+			assert.Equal(t, code, 1, stdout)
+			head, lines := readRecords(t, file)
+			said := regexp.MustCompile(c.says).FindStringSubmatch(head["end"].(string))
+			assert.Assert(t, said != nil, head["end"])
+			assert.Assert(t, strings.Contains(stdout, strings.TrimPrefix(said[0], "failed: ")), stdout)
+			assert.Assert(t, strings.Contains(stderr, c.table), stderr)
+			complete := 0
+			for _, line := range lines {
+				if line["outcome"] == "ok" {
+					complete++
+				}
+			}
+			assert.Equal(t, said[1], strconv.Itoa(complete))
+			assert.Equal(t, said[len(said)-1], strconv.Itoa(len(lines)))
 		})
-		assert.NilError(t, cmd.Process.Signal(os.Interrupt))
-		assert.NilError(t, cmd.Process.Signal(syscall.SIGTERM))
-	})
-	assert.Equal(t, code, 1, stdout)
-	said := regexp.MustCompile(`pass 0: interrupted: (\d+) of 10000 requests were complete, and none had failed`)
-	assert.Assert(t, said.MatchString(stdout), stdout)
-	head, lines := readRecords(t, file)
-	assert.Assert(t, strings.HasPrefix(head["end"].(string), "failed: pass 0: "), head["end"])
-	assert.Equal(t, len(lines), 10000)
-	assert.Equal(t, lines[9999]["outcome"], "canceled")
-	assert.Equal(t, lines[9999]["first_ns"], nil)
+	}
 }
 
 // TestPrice checks that the price of a million output tokens is computed from the throughput that is reported.

@@ -27,8 +27,9 @@ type run struct {
 	// Load.Fresh for the next pass. Otherwise they are 0 and nil.
 	armsSeed uint32
 	next     func() int
-	first    *plan // of the first pass, until it begins; nil for an arm
-	sent     []int // by class, of passes for a time: the most requests of a pass
+	first    *plan  // of the first pass, until it begins; nil for an arm
+	sent     []int  // by class, of passes for a time: the most requests of a pass
+	cut      string // that the last pass was interrupted, and what was measured until then; "" if it was not
 
 	server, gateway observation        // nothing in processes that are not the leader
 	own             map[string]float64 // the load's own metrics

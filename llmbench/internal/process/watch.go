@@ -2,7 +2,10 @@ package process
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/prefix"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/screen"
@@ -48,6 +51,35 @@ func Context(tb testing.TB) context.Context {
 	}
 	tb.Cleanup(func() { cancel(nil) })
 	return ctx
+}
+
+// patience is how long requests in flight may go on after a signal.
+const patience = 5 * time.Second
+
+// Patient returns a context like that of [Context], which ends later after a signal, so that requests in flight may end. The
+// channel enough is closed by the signal: no further requests should be sent. It is nil if several processes measure together,
+// because all of them would have to stop at the same request; the context then is that of Context.
+func Patient(tb testing.TB) (ctx context.Context, enough <-chan struct{}) {
+	now := Context(tb)
+	current.mu.Lock()
+	group := current.group
+	current.mu.Unlock()
+	if group != nil {
+		return now, nil
+	}
+	ctx, cancel := context.WithCancelCause(tb.Context())
+	stop := context.AfterFunc(now, func() {
+		if why := context.Cause(now); errors.Is(why, errInterrupted) {
+			Tell(fmt.Sprintf("interrupted: the requests in flight have up to %v to end; a second signal ends the process at once", patience))
+			select {
+			case <-time.After(patience):
+			case <-ctx.Done():
+			}
+		}
+		cancel(context.Cause(now))
+	})
+	tb.Cleanup(func() { stop(); cancel(nil) })
+	return ctx, now.Done()
 }
 
 // NextPass returns the number of the next pass of a benchmark, from 0. It counts the passes of all -count

@@ -41,6 +41,7 @@ type loop struct {
 	drawing sync.Mutex    // held while a worker of a closed loop draws a post
 	over    bool          // guarded by drawing; no more posts are drawn
 	stopped string        // guarded by drawing; see Result.Stopped
+	cut     atomic.Bool   // see Result.Cut
 	ended   chan struct{} // closed when over is set
 
 	undrawn error // why posts could not be drawn; written before posts is closed
@@ -74,7 +75,7 @@ func (lp *loop) closed(ctx context.Context) {
 		})
 	}
 	wg.Wait()
-	if lp.pass.For > 0 {
+	if lp.pass.For > 0 || lp.cut.Load() {
 		lp.drain()
 		return
 	}
@@ -127,10 +128,24 @@ func (lp *loop) draw(ctx context.Context, leaves time.Duration) *Post {
 			p = nil
 		}
 	}
+	if p != nil && lp.enoughSent() {
+		p = nil
+	}
 	if lp.over = p == nil; lp.over {
 		close(lp.ended)
 	}
 	return p
+}
+
+// enoughSent reports whether no further posts should be sent. It must be called before a post is sent.
+func (lp *loop) enoughSent() bool {
+	select {
+	case <-lp.pass.Enough:
+		lp.cut.Store(true)
+		return true
+	default:
+		return false
+	}
 }
 
 // hopelessly is the least number of successive failed or shed requests after which a loop for a time ends early. It is more
@@ -205,6 +220,15 @@ func (lp *loop) work(ctx context.Context, w *Worker, leaves time.Duration) {
 func (lp *loop) open(ctx context.Context) {
 	due := lp.class.Due
 	var wg sync.WaitGroup
+	sending, stop := context.WithCancel(ctx) // ends with Enough, too
+	defer stop()
+	go func() {
+		select {
+		case <-lp.pass.Enough:
+			stop()
+		case <-sending.Done():
+		}
+	}()
 	waker := wake.New()
 	defer waker.Close()
 	// places has an element for each request that may be sent, if MaxInFlight limits the number of requests
@@ -219,13 +243,16 @@ func (lp *loop) open(ctx context.Context) {
 	i := -1 // index of the post
 	for p := range lp.posts {
 		i++
-		waker.Until(ctx, lp.clock.Start().Add(due[i]))
+		waker.Until(sending, lp.clock.Start().Add(due[i]))
 		granted := time.Duration(0)
 		if places != nil {
 			select {
 			case granted = <-places:
-			case <-ctx.Done():
+			case <-sending.Done():
 			}
+		}
+		if lp.enoughSent() {
+			break
 		}
 		if ctx.Err() != nil {
 			lp.skip(ctx, p, min(due[i], lp.clock.Now()))
@@ -244,6 +271,9 @@ func (lp *loop) open(ctx context.Context) {
 		})
 	}
 	wg.Wait()
+	if lp.cut.Load() {
+		lp.drain()
+	}
 }
 
 // takeWorker returns a worker that has no request.

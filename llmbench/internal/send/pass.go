@@ -30,6 +30,10 @@ type Pass struct {
 	From, For        time.Duration
 	MaxFail, MaxShed float64
 
+	// Enough, if not nil, is closed when no further posts should be sent. The requests in flight then end. Posts that are not
+	// sent have no samples.
+	Enough <-chan struct{}
+
 	With   Others
 	Beside Beside // runs during the pass if the kernel provides no timestamps; nil means nothing
 	// Keep stores a sample. Only one goroutine calls it. The argument idle says that no other sample is
@@ -96,6 +100,7 @@ type Result struct {
 	ClockChange  time.Duration         // by how much the wall clock was set during the pass
 	RecorderWait time.Duration         // sum of the times for which requests waited for the recorder
 	Late         time.Duration         // by how much the pass, or a worker of a closed loop, began late
+	Cut          bool                  // posts were not sent because of Enough
 	Stopped      string                // why a loop for a time sent nothing more before its time was over; "" if it did not stop
 	LateTurns    map[int]time.Duration // by how much the client sent the turns of sessions late, summed over the turns, by request
 }

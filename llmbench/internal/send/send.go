@@ -74,7 +74,7 @@ func (c *Client) Pass(ctx context.Context, p *Pass) (r Result, began bool, err e
 	r.ClockChange = ps.clock.WallChange()
 	r.Late = ps.late
 	for _, lp := range ps.loops {
-		r.Stopped = cmp.Or(r.Stopped, lp.stopped)
+		r.Stopped, r.Cut = cmp.Or(r.Stopped, lp.stopped), r.Cut || lp.cut.Load()
 	}
 	lost := others()
 	err = ps.recorder.close()
