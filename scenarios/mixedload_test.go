@@ -231,7 +231,7 @@ func TestClassFailsOnce(t *testing.T) {
 	assert.ErrorContains(t, err, "exit status 1", "%s", out)
 	var compared []string
 	for _, row := range regexp.MustCompile(`(?m)^BenchmarkMixedLoad/.*workload=all/.* req/s.*`).FindAllString(string(out), -1) {
-		compared = append(compared, fmt.Sprint(strings.Contains(row, " light-p50-ttft-x"), strings.Contains(row, " heavy-p50-ttft-x")))
+		compared = append(compared, fmt.Sprint(strings.Contains(row, " light-output-tok-x"), strings.Contains(row, " heavy-output-tok-x")))
 	}
 	assert.Equal(t, strings.Join(compared, ", "), "true true, false true, true true", "%s", out)
 	assert.Equal(t, strings.Count(string(out), "class light was not measured alone"), 1, "%s", out)
