@@ -20,7 +20,37 @@ type latency struct {
 	several func(s *Sample) []time.Duration
 }
 
-// service changes a latency so that it counts from the send instead of t0. The result is only for requests
+// TTFT returns the time to first token: from t0 to [Sample.Seen]. It returns false if the answer was not
+// streamed or has no text.
+func (s *Sample) TTFT() (time.Duration, bool) { return s.Seen() - s.Due, s.Deltas > 0 }
+
+// TTFO returns the time to first output: from t0 to the first delta with more than reasoning, which is the
+// first part of the answer that a user sees
+// (https://github.com/ai-dynamo/aiperf/blob/main/docs/metrics-reference.md). It returns false if the answer
+// was not streamed or has only reasoning.
+func (s *Sample) TTFO() (time.Duration, bool) { return s.FirstOutput - s.Due, s.Outputs > 0 }
+
+// E2E returns the E2E latency: from t0 to the last delta, or to the end of the body if the
+// answer was not streamed. It returns false for a stream without text.
+func (s *Sample) E2E() (time.Duration, bool) {
+	if !s.Streamed {
+		return s.End - s.Due, true
+	}
+	return s.Last - s.Due, s.Deltas > 0
+}
+
+// TPOT returns the time per output token after the first: (last delta - first delta) / (output tokens - 1).
+// The first delta is the one that [Sample.Seen] means; tokens before it do not count. TPOT returns false if
+// there are fewer than two tokens or two deltas, or if the server counted tokens that it did not stream.
+func (s *Sample) TPOT() (time.Duration, bool) {
+	tokens := s.OutputTokens - s.tokensBefore()
+	if s.Deltas-s.SeenDelta() < 2 || tokens < 2 || s.HidesReasoning() {
+		return 0, false
+	}
+	return (s.Last - s.Seen()) / time.Duration(tokens-1), true
+}
+
+// service changes a latency that counts from t0 so that it counts from the send. The result is only for requests
 // of an open loop: in a closed loop, t0 is the send.
 func service(duration func(s *Sample) (time.Duration, bool)) func(s *Sample) (time.Duration, bool) {
 	return func(s *Sample) (time.Duration, bool) {
