@@ -137,7 +137,7 @@ const (
 // phaseNames are the names of the phases in units.
 var phaseNames = [phases]string{"before", "during", "after"}
 
-// A busy time is from when a long prompt was due to its first token.
+// A busy time is the TTFT of a long prompt.
 type busy struct{ from, to time.Duration }
 
 // phase returns the phase of a time, which is during if any of the busy time is part of it.
@@ -159,7 +159,7 @@ func interferenceFigures(slots []slot, samples iter.Seq[*sample.Sample]) map[str
 	var long, idle []time.Duration
 	for s := range samples {
 		if ttft, has := s.TTFT(); has && s.Outcome == sample.OK && slots[s.Request].role == longRequest {
-			longs[key{s.Pass, slots[s.Request].episode}] = busy{s.Due, s.Seen()}
+			longs[key{s.Pass, slots[s.Request].episode}] = busy{s.Seen() - ttft, s.Seen()}
 			long = append(long, ttft)
 		}
 	}
@@ -176,7 +176,7 @@ func interferenceFigures(slots []slot, samples iter.Seq[*sample.Sample]) map[str
 			idle = append(idle, ttft)
 			continue
 		}
-		p := span.phase(s.Due, s.Seen())
+		p := span.phase(s.Seen()-ttft, s.Seen())
 		ttfts[p] = append(ttfts[p], ttft)
 		var most [phases]time.Duration
 		at := s.Seen()
