@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// Loads holds the keys of benchmark names that describe a load. If a name has several of them, the one that comes
+// LoadKeys holds the keys of benchmark names that describe a load. If a name has several of them, the one that comes
 // first in this list is its load.
-var Loads = []string{"concurrency", "rate", "streams", "qps"}
+var LoadKeys = []string{"concurrency", "rate", "streams", "qps"}
 
 // LoadOf returns the key of a benchmark's load, and its value, which is above 0. The function value returns the
 // value of a key of the benchmark's name, or "". If the name has no load, the key is "".
 func LoadOf(value func(key string) string) (key string, v float64) {
-	for _, key := range Loads {
+	for _, key := range LoadKeys {
 		if v, err := strconv.ParseFloat(value(key), 64); err == nil && v > 0 && !math.IsInf(v, 0) {
 			return key, v
 		}

@@ -14,7 +14,7 @@ import (
 // common. If the systems have different kinds of load, only the systems with the most frequent
 // kind are compared.
 func compared(g *systems.Group, slo systems.SLO) (best Told) {
-	for _, key := range append(slices.Clone(compare.Loads), "") {
+	for _, key := range append(slices.Clone(compare.LoadKeys), "") {
 		all := slices.DeleteFunc(slices.Clone(g.Systems), func(s *systems.System) bool { return s.Found || s.Load != key })
 		units := columns.Throughput
 		if compare.Open(key) {

@@ -91,7 +91,7 @@ func simulated(rows []*results.Row) (all []string) {
 
 // loads returns the range of each kind of load, and the number of runs.
 func loads(rows []*results.Row) (all []string) {
-	for _, key := range compare.Loads {
+	for _, key := range compare.LoadKeys {
 		least, most, text := math.Inf(1), math.Inf(-1), ""
 		for _, r := range rows {
 			load, v := r.Load()

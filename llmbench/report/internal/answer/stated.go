@@ -27,7 +27,7 @@ func statedBy(rows []*results.Row) (lines []string) {
 	for _, of := range servers {
 		first = append(first, of[0])
 	}
-	labels := systems.Labels(first, compare.Loads...)
+	labels := systems.Labels(first, compare.LoadKeys...)
 	for i, of := range servers {
 		var loads []stated.Load
 		for _, r := range of {

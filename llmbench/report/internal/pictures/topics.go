@@ -64,7 +64,7 @@ func Topics(groups []*systems.Group) (all []*Topic) {
 	for _, l := range lines {
 		first = append(first, l.rows[0])
 	}
-	for i, label := range systems.Labels(first, append([]string{"backend", "model", "upto", "gomaxprocs"}, compare.Loads...)...) {
+	for i, label := range systems.Labels(first, append([]string{"backend", "model", "upto", "gomaxprocs"}, compare.LoadKeys...)...) {
 		if lines[i].label = label; !strings.Contains(label, " not streamed") {
 			lines[i].label = strings.ReplaceAll(label, " streamed", "") // nearly all benchmarks stream
 		}

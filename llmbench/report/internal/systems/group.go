@@ -130,7 +130,7 @@ func (g *Group) Place(s *System) int {
 // systems to draw over it, and the number of systems that are left out. If there is no such load,
 // load is "".
 func (g *Group) Swept() (load string, all []*System, left int) {
-	for _, load := range compare.Loads {
+	for _, load := range compare.LoadKeys {
 		most := 0
 		all = nil
 		for _, s := range g.Systems {

@@ -86,7 +86,7 @@ const (
 )
 
 // order puts the keys of loads behind all other keys of a label.
-func order(key string) int { return slices.Index(compare.Loads, key) }
+func order(key string) int { return slices.Index(compare.LoadKeys, key) }
 
 // distinct returns the set of the combinations of values that the keys have.
 func distinct(facts []map[string]string, keys []string) map[string]bool {
