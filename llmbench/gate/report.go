@@ -130,7 +130,7 @@ type Row struct {
 	P *float64 `json:"p"`
 	// PWorse is the probability that the samples look this bad if the new
 	// version is worse by exactly the margin. PAdjusted is PWorse adjusted for
-	// the number of cells. The row is a regression if PAdjusted <= Report.Alpha.
+	// the other gated rows. The row is a regression if PAdjusted <= Report.Alpha.
 	PWorse    *float64 `json:"p_worse"`
 	PAdjusted *float64 `json:"p_adjusted"`
 	// Bound is the confidence bound for how much worse new can be: with a confidence of 1-Report.Alpha, the

@@ -28,10 +28,11 @@ type Rules struct {
 	NoWorse bool // a cell that is Pass is undecided, because further samples may make it NoWorse
 }
 
-// Decide decides about cells that have n samples per side so far. family is the number of gated rows,
-// including those that cannot be tested. settled reports whether no more samples are needed: the plan is
-// complete, a cell is a regression, or no cell is undecided. If a cell is undecided whatever its p-values
-// are, the tests are not run and the p-values are NaN.
+// Decide decides about cells that have n samples per side so far. It alone says from which p-value on a cell is a
+// Regression or NoWorse; [EnoughFor] and Plan.decided ask whether samples can reach that p-value at all. family is the
+// number of gated rows, including those that cannot be tested. settled reports whether no more samples are needed: the
+// plan is complete, a cell is a regression, or no cell is undecided. If a cell is undecided whatever its p-values are,
+// the tests are not run and the p-values are NaN.
 func Decide(cells []Cell, family, n int, p Plan, rules Rules) (all []Decision, settled bool) {
 	alpha, looks := p.Level(n)
 	all = make([]Decision, len(cells))
