@@ -45,6 +45,18 @@ func TestAdded(t *testing.T) {
 	one16.Points[0].PerCore, one16.Points[1].PerCore = []float64{812.3}, []float64{1500, 1600}
 	cores := Of("concurrency", []System{gateway("direct", two, nil), one16}, 0.95).Says
 	assert.DeepEqual(t, cores, []string{"reference-proxy adds 1 ms to the first token at 1 user and 1 ms at 16 users. One core of it serves 812 requests a second at 1 user and 1550 at 16 users. An interval needs six rounds, as with -benchtime=8x."})
+	// The throughput is withheld at one load of each system, so that no load has both.
+	direct, streamed := gateway("streamed direct", two, nil), gateway("streamed gateway", two, map[string][]float64{"added-ttft-ms": {1}})
+	direct.Points[0].Speed, streamed.Points[1].Speed = nil, nil
+	plain, plainDirect := gateway("not streamed gateway", one, map[string][]float64{"added-whole-ms": {2}}), gateway("not streamed direct", one, nil)
+	plain.Work, plainDirect.Work = "plain", "plain"
+	streamed.Points[0].TTFT = []float64{20}
+	withheld := Of("concurrency", []System{plainDirect, plain, direct, streamed}, 0.95)
+	assert.DeepEqual(t, withheld.Says, []string{
+		"the gateway adds 1 ms to the first token at 1 user and 1 ms at 16 users. An interval needs six rounds, as with -benchtime=8x.",
+		"the gateway adds 2 ms to an answer that is not streamed at 1 user. An interval needs six rounds, as with -benchtime=8x."})
+	assert.DeepEqual(t, withheld.Order, []int{3, 2})
+	assert.Equal(t, withheld.Short.Sentence, "The gateway adds 1 ms to the first token, at 1 user")
 	says := Of("", []System{gateway("old", []float64{0}, whole), gateway("new", []float64{0}, whole)}, 0.95).Says
 	assert.Equal(t, says[0], "old and new are about equally fast: the ratio is 1.000. Preliminary after 1 run of each: 6 are needed.")
 }

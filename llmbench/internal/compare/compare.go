@@ -29,7 +29,7 @@ const maxNamed = 5
 
 // Of compares systems at equal loads. The key of the load is concurrency, streams, rate, qps, or "" if there is
 // none. A load that keeps the SLO has at least the given share of its requests within the SLO. The result is nil
-// if no two systems have a load in common.
+// if no two systems have a load in common, and none of them is a gateway to another one.
 //
 // In a closed loop the system with the greater throughput is faster. In an open loop the throughput is only the
 // rate of arrivals, so the system with the smaller latency is faster.
@@ -38,10 +38,18 @@ func Of(key string, all []System, share float64) *Comparison {
 	if Open(key) {
 		sign = -1
 	}
+	said := make([]string, len(all)) // what each system adds
+	for i := range all {
+		said[i] = adds(key, &all[i])
+	}
+	adding := func(i, j int) bool { return (said[i] == "") != (said[j] == "") && all[i].Work == all[j].Work }
 	var candidates []int
 	for i := range all {
-		if slices.ContainsFunc(all, func(o System) bool { return len(speeds(key, &all[i], &o).strata) > 0 && o.Name != all[i].Name }) {
-			candidates = append(candidates, i)
+		for j := range all {
+			if all[j].Name != all[i].Name && (adding(i, j) || len(speeds(key, &all[i], &all[j]).strata) > 0) {
+				candidates = append(candidates, i)
+				break
+			}
 		}
 	}
 	if len(candidates) < 2 {
@@ -66,7 +74,7 @@ func Of(key string, all []System, share float64) *Comparison {
 	}
 	var others []other
 	for _, i := range candidates {
-		if p := speeds(key, &all[best], &all[i]); i != best && len(p.strata) > 0 {
+		if p := speeds(key, &all[best], &all[i]); i != best && (adding(best, i) || len(p.strata) > 0) {
 			others = append(others, other{i, p})
 		}
 	}
@@ -80,8 +88,15 @@ func Of(key string, all []System, share float64) *Comparison {
 			c.Says = append(c.Says, fmt.Sprintf("%d further systems were not faster.", len(others)-i))
 			break
 		}
-		first := firstTokens(key, &all[best], &all[o.index])
 		c.Order = append(c.Order, o.index)
+		if adding(best, o.index) { // the question is what the one adds to the other, not which of the two is faster
+			c.Says = append(c.Says, said[best]+said[o.index])
+			if i == 0 {
+				c.Adds, c.Short = true, shortAdds(key, &all[map[bool]int{true: best, false: o.index}[said[best] != ""]])
+			}
+			continue
+		}
+		first := firstTokens(key, &all[best], &all[o.index])
 		slo := ""
 		if i == 0 {
 			var named []System
@@ -91,7 +106,7 @@ func Of(key string, all []System, share float64) *Comparison {
 			slo = Limit(key, named, share)
 		}
 		comparisons := len(others) * (len(others) + 1) / 2 // the best one is known only after all pairs
-		said := o.paragraph(first, slo, comparisons)
+		c.Says = append(c.Says, o.paragraph(first, slo, comparisons))
 		if i == 0 {
 			var same []*System
 			for _, j := range candidates {
@@ -101,17 +116,10 @@ func Of(key string, all []System, share float64) *Comparison {
 			}
 			c.Short = o.short(o.family(first, comparisons), same)
 		}
-		if x, y := adds(key, &all[best]), adds(key, &all[o.index]); (x == "") != (y == "") {
-			said = x + y // the question is what the one adds to the other, not which of the two is faster
-			if i == 0 {
-				c.Adds, c.Short = true, shortAdds(key, &all[map[bool]int{true: best, false: o.index}[x != ""]])
-			}
-		}
-		c.Says = append(c.Says, said)
 	}
 	for _, i := range candidates { // gateways with other work, such as answers that are not streamed
-		if said := adds(key, &all[i]); said != "" && all[i].Work != all[best].Work {
-			c.Says = append(c.Says, said)
+		if said[i] != "" && all[i].Work != all[best].Work {
+			c.Says = append(c.Says, said[i])
 		}
 	}
 	return c
