@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,26 @@ func TestDerivedHasNoBound(t *testing.T) {
 	}
 	derived, known := bounds["ttft-ratio"]
 	assert.Assert(t, known && !derived && bounds["p50-ttft-ns"], "%v", bounds)
+}
+
+// TestDerivedNote checks that a note about metrics that are computed from metrics of other results names these metrics: a
+// note without units casts doubt on all of the result.
+func TestDerivedNote(t *testing.T) {
+	r := &run{measurement: measuredGaps(t, BoundWithheld, 0)}
+	r.load = deriving(r.load)
+	r.load.PartsWithheld = []map[string]error{{"req/s": ErrClientBound}, {"mean-itl-ns": ErrBursts}}
+	metrics, more := r.figures(r.all(), r.elapsed)
+	maps.Copy(metrics, more)
+	v, err := r.judge(metrics, judge.Facts{})
+	assert.NilError(t, err)
+	r.tellVerdict(v)
+	var units []string
+	for _, n := range r.end.Notes {
+		assert.Assert(t, n.Doubt && len(n.Units) > 0, "%+v", n)
+		units = append(units, n.Units...)
+	}
+	slices.Sort(units)
+	assert.DeepEqual(t, units, []string{"e2e-x", "mean-itl-x"})
 }
 
 // measuredGaps is like measured, with streams of several deltas. Each read was late by the given time.

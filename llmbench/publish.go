@@ -171,7 +171,13 @@ func (r *run) tellVerdict(v verdict) {
 		r.note(records.Note{Kind: records.NoteBursts, Doubt: true, Units: v.Hidden, Text: v.bursts})
 	}
 	if v.parts != "" {
-		r.note(records.Note{Kind: records.NoteClient, Doubt: true, Text: v.parts})
+		var units []string
+		for _, w := range v.Withheld {
+			if len(w.Of) > 0 {
+				units = append(units, w.Units...)
+			}
+		}
+		r.note(records.Note{Kind: records.NoteClient, Doubt: true, Units: units, Text: v.parts})
 	}
 	if len(v.together) > 0 {
 		r.tell(records.Note{Kind: records.NoteTokens, Units: v.together}, "omitted, because the time would be 0: %s. Most deltas came together with the one before, as from an engine that sends several tokens at once: means, where they are shown, tell the pace of the tokens", strings.Join(v.together, ", "))
