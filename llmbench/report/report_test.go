@@ -415,8 +415,8 @@ func TestLeadersOfGateways(t *testing.T) {
 	}
 	r, _ := pageOf(t, Options{}, file(t, "a.txt", group("m")))
 	assert.DeepEqual(t, r.Answer, []string{
-		"the gateway adds 44.3 ms to the first token at 1 user. An interval needs six rounds, as with -benchtime=8x.",
-		"the gateway adds 44.3 ms to an answer that is not streamed at 1 user. An interval needs six rounds, as with -benchtime=8x."})
+		"The gateway adds 44.3 ms to the first token at 1 user. An interval needs six rounds, as with -benchtime=8x.",
+		"The gateway adds 44.3 ms to an answer that is not streamed at 1 user. An interval needs six rounds, as with -benchtime=8x."})
 	assert.Assert(t, !slices.Contains(r.Lead.Table.Head, "ratio"), "%q", r.Lead.Table.Head)
 
 	var text strings.Builder

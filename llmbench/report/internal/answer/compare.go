@@ -2,9 +2,11 @@ package answer
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
+	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/human"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/results"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/systems"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -26,6 +28,11 @@ func compared(g *systems.Group, slo systems.SLO) (best Told) {
 			continue
 		}
 		best = Told{Kind: Comparison, Group: g, Says: c.Says, By: units, Adds: c.Adds, Short: c.Short}
+		for i, said := range best.Says {
+			if strings.HasPrefix(said, "the gateway ") { // other sentences begin with the name of a system
+				best.Says[i] = human.Capital(said)
+			}
+		}
 		for _, i := range c.Order {
 			best.Compared = append(best.Compared, all[i])
 		}
