@@ -39,19 +39,32 @@ func carries(s *systems.System, slo systems.SLO) (said string, r *results.Row) {
 		said = "Answers take " + figure(s.Rows[0], columns.Latency...) + " at " + at(s.Rows[0]) + ", and " + figure(last, columns.Latency...) + " at " + at(last)
 		r = last
 	case err == nil:
-		peak, _ := r.Spread(columns.Throughput...)
-		mid, _ := knee.Spread(columns.Throughput...)
+		peak := r
 		r = knee
-		said = "Up to " + at(r) + each(r, " at ") + "; more users only wait"
-		if peak.Mid > grows*mid.Mid {
-			said = strings.Replace(said, "only", "mostly", 1)
+		said = "Up to " + at(r) + each(r, " at ")
+		if alone := strings.TrimSuffix(strings.TrimSuffix(each(r, " gets "), " in all"), " each"); at(r) == "1 user" && alone != "" {
+			said = at(r) + alone
 		}
+		said += moreGet(peak, knee)
 	case hasRoom(s, r) && each(r, "") != "":
 		said = at(r) + each(r, " get ") + "; the server may carry more"
 	default:
 		said = "The throughput is greatest at " + at(r) + each(r, ": ")
 	}
 	return doubted(s, r, said), r
+}
+
+// moreGet says what users get at the greatest throughput, if these are more than at the knee.
+func moreGet(peak, knee *results.Row) string {
+	most, unit := peak.Spread(columns.Throughput...)
+	mid, _ := knee.Spread(columns.Throughput...)
+	switch {
+	case most.Mid <= grows*mid.Mid:
+		return "; more users only wait"
+	case peak.Doubt(unit) != "":
+		return "; more users mostly wait"
+	}
+	return "; " + at(peak) + " get " + human.Text(unit, most.Mid) + " in all, but wait longer"
 }
 
 // hasRoom reports whether a server may carry more than the load of r: more was not measured, the requests got answers, and

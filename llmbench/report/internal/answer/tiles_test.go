@@ -57,13 +57,13 @@ func TestOneServer(t *testing.T) {
 		name, text, want, next string
 	}{
 		{"a knee", loadsOf(1, users, "output-tok/s mean-tpot-ns p50-e2e-ns", full, tpot, latency), "Up to 16 users at 44 tok/s each; more users only wait", ""},
-		{"a knee below the peak", loadsOf(1, users, "output-tok/s mean-tpot-ns p50-e2e-ns", []float64{45, 180, 700, 900}, tpot, latency), "Up to 16 users at 44 tok/s each; more users mostly wait", ""},
+		{"a knee below the peak", loadsOf(1, users, "output-tok/s mean-tpot-ns p50-e2e-ns", []float64{45, 180, 700, 900}, tpot, latency), "Up to 16 users at 44 tok/s each; 64 users get 900 tok/s in all, but wait longer", ""},
 		{"no knee", loadsOf(1, users, "output-tok/s mean-tpot-ns", []float64{45, 180, 700, 2560}, tpot), "64 users get 40 tok/s each; the server may carry more", "measure more than 64 users"},
 		{"no speed of a user", loadsOf(1, users, "req/s p50-e2e-ns", full, latency), "Up to 16 users at 700 req/s in all; more users only wait", ""},
 		{"a limit", loadsOf(1, users, "output-tok/s mean-tpot-ns req/s good-req/s", full, tpot, full, []float64{45, 180, 690, 100}), "Keeps the SLO up to 16 users, at 44 tok/s each; misses it at 64 users", "measure 32 users"},
 		{"no limit", loadsOf(1, users, "output-tok/s mean-tpot-ns req/s good-req/s", full, tpot, full, full), "Keeps the SLO up to 64 users, at 705 tok/s in all; more was not measured", "measure more than 64 users"},
 		{"users that wait", loadsOf(1, users, "output-tok/s mean-tpot-ns req/s good-req/s", []float64{45, 180, 181, 182}, tpot, full, []float64{45, 180, 690, 100}), "Keeps the SLO up to 16 users, at 181 tok/s in all; misses it at 64 users", "measure 32 users"},
-		{"one user that waits", loadsOf(1, users, "output-tok/s mean-tpot-ns p50-e2e-ns", []float64{20, 21, 21, 21}, tpot, []float64{1e9, 4e9, 16e9, 64e9}), "Up to 1 user at 20 tok/s in all; more users only wait", ""},
+		{"one user that waits", loadsOf(1, users, "output-tok/s mean-tpot-ns p50-e2e-ns", []float64{20, 21, 21, 21}, tpot, []float64{1e9, 4e9, 16e9, 64e9}), "1 user gets 20 tok/s; more users only wait", ""},
 		{"always too slow", loadsOf(1, users, "output-tok/s mean-tpot-ns req/s good-req/s", full, tpot, full, []float64{0, 0, 0, 0}), "Misses the SLO even at 1 user: 45 tok/s each", ""},
 		{"failures", loadsOf(1, users, "output-tok/s mean-tpot-ns p50-e2e-ns fail-%", full, tpot, latency, []float64{0, 0, 40, 0}), "Up to 16 users at 44 tok/s each; more users only wait; 40 % got no answer", ""},
 		{"failures at the last load", loadsOf(1, users[:2], "output-tok/s fail-%", full, []float64{0, 30}), "The throughput is greatest at 4 users: 180 tok/s in all; 30 % got no answer", ""},
