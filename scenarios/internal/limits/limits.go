@@ -129,7 +129,11 @@ func (s Server) Exceeded(users int, requests []llmbench.Request) (notes []string
 		notes = append(notes, fmt.Sprintf("requests have up to %d tokens, prompt and output together, and the server's context has %d for each: %s", longest, s.Context, what))
 	}
 	if s.Parallel > 0 && users > s.Parallel {
-		notes = append(notes, fmt.Sprintf("%d requests are in flight, and the server has %d slots: the others wait, which is part of their latencies", users, s.Parallel))
+		slots := fmt.Sprintf("%d slots", s.Parallel)
+		if s.Parallel == 1 {
+			slots = "one slot"
+		}
+		notes = append(notes, fmt.Sprintf("%d requests are in flight, and the server has %s: the others wait, which is part of their latencies", users, slots))
 	}
 	return notes
 }

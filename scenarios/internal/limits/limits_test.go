@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,7 @@ func TestExceeded(t *testing.T) {
 		{Server{}, 1000, nil},
 		{Server{Context: 640, Parallel: 4}, 4, nil},
 		{Server{Context: 639, Parallel: 4}, 5, []string{long + refuses, slots}},
+		{Server{Parallel: 1}, 5, []string{strings.Replace(slots, "4 slots", "one slot", 1)}},
 		{Server{Context: 639, Ollama: true}, 1, []string{long + cuts}},
 		{Server{Context: 640, Ollama: true}, 2, nil},
 		{Server{Context: 640, Ollama: true}, 0, nil},
