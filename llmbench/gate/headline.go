@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -185,23 +186,25 @@ func (row *Row) within() bool {
 	return row.worse() <= *row.Margin+rounding && *row.Noise <= *row.Margin+rounding
 }
 
-// worst counts the rows with verdict v, and names the row for which measure returns the largest size.
+// worst counts the rows with verdict v, and names the row for which measure returns the largest size, of equal ones the
+// row that is worst.
 func (r *Report) worst(v Verdict, what string, measure func(*Row) (size float64, text string)) string {
 	begin := r.worder()
+	var first *Row
 	name, largest := "", math.Inf(-1)
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if row.Verdict != v {
 			continue
 		}
-		if size, text := measure(row); name == "" || size > largest {
+		if size, text := measure(row); first == nil || cmp.Or(cmp.Compare(size, largest), cmp.Compare(row.excess(), first.excess())) > 0 {
 			if name = fmt.Sprintf("%s %s", begin(row), row.limitOr(text)); row.Limit == nil {
 				name += fmt.Sprintf(" (margin %s)", row.Size(*row.Margin, 4))
 			}
-			largest = size
+			first, largest = row, size
 		}
 	}
-	most := ", most "
+	most := ", above all "
 	switch {
 	case r.Cells == 1 && what == "":
 		return name

@@ -53,7 +53,7 @@ func TestInTurns(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, want string // the headline begins like that
 	}{
-		{"worse", turns(10, 0.08, nil), "regression after 10 rounds: 2 of 2 rows, most Chat/c=16-2 ns/op: +7.94% (margin 5%)"},
+		{"worse", turns(10, 0.08, nil), "regression after 10 rounds: 2 of 2 rows, above all Chat/c=16-2 ns/op: +7.94% (margin 5%)"},
 		{"within the margin", turns(10, 0.03, nil), "pass after 10 rounds: 2 rows within their margins"},
 		{"better", turns(10, -0.2, nil), "pass after 10 rounds: 2 rows within their margins"},
 		{"six processes", turns(6, 0.08, nil), "regression after 6 rounds: 2 of 2 rows"},

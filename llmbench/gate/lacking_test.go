@@ -83,3 +83,19 @@ func TestLacking(t *testing.T) {
 		})
 	}
 }
+
+// TestLackingWorst checks that a headline names the worst of the rows that cannot be judged because results lack a unit.
+func TestLackingWorst(t *testing.T) {
+	side := func(b, c float64) (all string) {
+		for i := range 10 {
+			if i < 3 {
+				all += run("BenchmarkA 1 100 rate", "BenchmarkB 1 100 rate", "BenchmarkC 1 100 rate")
+			} else {
+				all += run("BenchmarkA 1 100 rate 100 ttft", fmt.Sprintf("BenchmarkB 1 100 rate %v ttft", b), fmt.Sprintf("BenchmarkC 1 100 rate %v ttft", c))
+			}
+		}
+		return all
+	}
+	r := judge(t, "Unit ttft better=lower gate=5%\n", side(100, 100), side(200, 120), Options{NewFirst: order(10), Planned: 10})
+	assert.Equal(t, r.headline(), "cannot judge after 10 rounds: 3 of 3 rows, above all B ttft: +100.00%, in 7 of 10 old and 7 of 10 new samples (margin 5%)")
+}

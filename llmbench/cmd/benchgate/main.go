@@ -263,7 +263,7 @@
 // The new version takes 6 % longer for each token at a concurrency of eight:
 //
 //	$ benchgate old.txt new.txt; echo $?
-//	regression: 2 of 6 rows, most time per output token, mean, at 8 users: +5.61% (margin 2%)
+//	regression: 2 of 6 rows, above all time per output token, mean, at 8 users: +5.61% (margin 2%)
 //
 //	new.txt against old.txt
 //	backend: vllm
@@ -283,7 +283,7 @@
 //	time to first token, p50, at 1 user      31.56ms ± 1%  30.93ms ± 4%  -2.01%  5% worse  no worse
 //
 //	-v also prints 4 rows without a margin, with p-values and intervals
-//	regression: 2 of 6 rows, most time per output token, mean, at 8 users: +5.61% (margin 2%)
+//	regression: 2 of 6 rows, above all time per output token, mean, at 8 users: +5.61% (margin 2%)
 //	1
 //
 // The results come from another machine:
