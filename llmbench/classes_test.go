@@ -351,7 +351,7 @@ func TestRequestBody(t *testing.T) {
 	for _, l := range []Load{{}, {NoStream: true}} {
 		p, err := checkRequest(&l, target, r)
 		assert.NilError(t, err)
-		next, err := p.Next([]string{"reply"})
+		next, err := p.Next(1, func(int) string { return "reply" })
 		assert.NilError(t, err)
 		for _, body := range [][]byte{p.Body, next.Body} {
 			var members map[string]any

@@ -34,6 +34,7 @@ type plan struct {
 	requests int                   // number of requests; if more can be drawn, of those that were drawn
 	samples  int                   // number of samples of these requests: one for each turn
 	turns    []int                 // number of turns of each request; nil if each has one
+	width    int                   // the largest width of a request
 	bytes    int                   // size of the bodies of these requests
 	largest  int                   // size of the largest body, at least 1
 	digest   string                // identifies the requests; "" in a process that measures alone
@@ -120,13 +121,25 @@ func (pl *plan) take(n int, digest digest) error {
 			pl.turns = append(pl.turns, 1+len(r.Then))
 		}
 		pl.samples += 1 + len(r.Then)
-		digest.add(i, p, r.Then)
-		for range min(1+len(r.Then), maxOpenings-len(pl.openings)) { // each turn's prompt begins with the first
-			pl.openings = append(pl.openings, r.opening())
-		}
+		pl.width = max(pl.width, r.width())
+		digest.add(i, p, r)
+		pl.addOpenings(r)
 		pl.requests++
 	}
 	return nil
+}
+
+// addOpenings adds the beginnings of the prompts of all turns of r. A conversation begins as its first turn does.
+func (pl *plan) addOpenings(r Request) {
+	all := []prefix.Opening{r.opening()}
+	for i, t := range r.Then {
+		if t.Whole {
+			all = append(all, t.request(t.messages()).opening())
+		} else {
+			all = append(all, all[t.after(i + 1)[0]])
+		}
+	}
+	pl.openings = append(pl.openings, all[:min(len(all), maxOpenings-len(pl.openings))]...)
 }
 
 // post returns the post of a request that was taken.
@@ -215,6 +228,7 @@ func (pl *plan) class(part shard.Part, l *Load, number func(send.Post) send.Post
 		},
 		Stays:       l.partStays(part),
 		MaxInFlight: part.Workers(l.MaxInFlight),
+		Width:       func() int { return pl.width },
 	}
 	if pl.parts != nil && own > 0 {
 		c.Posts.More = func() (int, error) {
@@ -246,13 +260,13 @@ func (l *Load) options() send.Options {
 type digest struct{ hash hash.Hash }
 
 // add adds the request with index i to the hash.
-func (d digest) add(i int, p send.Post, then []Turn) {
+func (d digest) add(i int, p send.Post, r Request) {
 	if d.hash == nil {
 		return
 	}
 	fmt.Fprintf(d.hash, "%d %s %d %s %t %v\n", i, p.Path, len(p.Body), p.Body, p.Check != nil, p.Header) // fmt sorts the names
-	for _, t := range then {
-		fmt.Fprintf(d.hash, "%q %d %t %v %v %t\n", t.Prompt, t.MaxTokens, t.FixedOutput, t.Think, t.Every, t.Check != nil)
+	for i, t := range r.Then {
+		fmt.Fprintf(d.hash, "%q %q %t %v %q %d %t %v %v %t\n", r.Reply, t.messages(), t.Whole, t.after(i+1), t.Reply, t.MaxTokens, t.FixedOutput, t.Think, t.Every, t.Check != nil)
 	}
 }
 
@@ -301,7 +315,7 @@ func newPost(l *Load, t Target, r Request) (send.Post, error) {
 	}
 	if len(r.Then) > 0 {
 		p.Turns = turns(r.Then)
-		p.Next = func(replies []string) (send.Post, error) { return newPost(l, t, r.after(replies)) }
+		p.Next = func(i int, replyTo func(int) string) (send.Post, error) { return newPost(l, t, r.turn(i, replyTo)) }
 	}
 	return p, err
 }
@@ -329,20 +343,42 @@ func checkRequest(l *Load, t Target, r Request) (send.Post, error) {
 		return send.Post{}, err
 	}
 	for i, turn := range r.Then {
-		if err := t.checkContext(r.Model, turn.MaxTokens); err != nil {
-			return send.Post{}, fmt.Errorf("turn %d: %w", i+1, err)
-		}
-		if turn.Think < 0 {
-			return send.Post{}, fmt.Errorf("turn %d: think time %v: want at least 0", i+1, turn.Think)
-		}
-		if turn.Every < 0 || turn.Every > 0 && turn.Think > 0 {
-			return send.Post{}, fmt.Errorf("turn %d: every %v, with a think time of %v: want at least 0, and one of the two", i+1, turn.Every, turn.Think)
-		}
-		if _, err := newPost(l, t, turn.request(r.conversation())); err != nil {
+		if err := turn.check(l, t, r, i+1); err != nil {
 			return send.Post{}, fmt.Errorf("turn %d: %w", i+1, err)
 		}
 	}
 	return newPost(l, t, r)
+}
+
+// check returns an error if turn i of the session of r is invalid.
+func (t Turn) check(l *Load, target Target, r Request, i int) error {
+	if err := target.checkContext(r.Model, t.MaxTokens); err != nil {
+		return err
+	}
+	switch {
+	case t.Think < 0:
+		return fmt.Errorf("think time %v: want at least 0", t.Think)
+	case t.Every < 0 || t.Every > 0 && t.Think > 0:
+		return fmt.Errorf("every %v, with a think time of %v: want at least 0, and one of the two", t.Every, t.Think)
+	case t.After != nil && len(t.After) == 0:
+		return errors.New("it waits for no turn: want at least one, or nil for the turn before")
+	case t.Prompt != "" && len(t.Messages) > 0:
+		return errors.New("both Prompt and Messages are set: want only one")
+	}
+	for k, before := range t.After {
+		if before < 0 || before >= i {
+			return fmt.Errorf("it waits for turn %d: want a turn from 0 to %d", before, i-1)
+		}
+		if slices.Contains(t.After[:k], before) {
+			return fmt.Errorf("it waits for turn %d twice: want it once", before)
+		}
+	}
+	messages := t.messages()
+	if !t.Whole {
+		messages = append(append(slices.Clip(r.conversation()), Message{Role: "assistant"}), messages...)
+	}
+	_, err := newPost(l, target, t.request(messages))
+	return err
 }
 
 // checkContext returns an error if the server refuses every request of a model for an output of this many tokens. Context is
@@ -381,8 +417,8 @@ func (c Cancel) draw(r *rand.Rand, turns int) send.Leave {
 
 // turns converts the further turns of a session for package send.
 func turns(then []Turn) (all []send.Turn) {
-	for _, t := range then {
-		all = append(all, send.Turn{Think: t.Think, Every: t.Every, Check: t.Check})
+	for i, t := range then {
+		all = append(all, send.Turn{After: t.after(i + 1), Think: t.Think, Every: t.Every, Check: t.Check})
 	}
 	return all
 }

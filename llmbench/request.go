@@ -69,41 +69,109 @@ type Request struct {
 	// counts for fail-% and [Load].MaxFail, and not for accuracy-%.
 	Check func(Answer) error
 
-	// Then, if not empty, makes the request the first turn of a session, and holds the further turns. Each
-	// turn is a request with the whole conversation so far, including the server's replies, and has its own
-	// sample. Only chat dialects support sessions.
+	// Then, if not empty, makes the request the first turn of a session, turn 0, and holds the further turns. Each turn has its
+	// own sample. Only chat dialects support sessions.
 	Then []Turn
+	// Reply, if not empty, stands for the server's reply in the conversations of further turns; see [Turn].
+	Reply string
 }
 
-// A Turn is a further request of a session. It is sent after the reply to the previous turn. In an open
-// loop, only the first turn of a session is scheduled. If a turn fails, the remaining turns of its session
-// are not sent, and count as failures, too.
+// A Turn is a further request of a session. It is sent after the replies to the turns in After: the turn before it, unless After
+// is set. So a session is a list of turns, or else a graph without circles, such as the session of an agent with sub-agents.
+// Turns that wait for the same turn are in flight at the same time. In an open loop, only the first turn of a session is
+// scheduled. If a turn fails, the turns of its session that have not been sent are not sent, and count as failures, too.
 //
-// With Every, a turn is sent this long after the send of the previous turn, or at once after the previous reply if
-// that ends later. So a user has a rate of turns that a faster server does not change.
+// A turn sends the conversation of the first turn in After, with the reply to it, and then its own messages. The reply is the
+// server's, or the Reply of that turn: a recorded or made-up reply keeps the prompts of a session the same for all servers,
+// so that a server's prefix cache can find the same blocks in each of them.
+//
+// With Every, a turn is sent this long after the send of the first turn in After, or at once after the last reply that it waits
+// for, if that ends later. So a user has a rate of turns that a faster server does not change.
 type Turn struct {
-	Prompt      string
-	MaxTokens   int                // see [Request]
-	FixedOutput bool               // see [Request]
-	Think       time.Duration      // time from the end of the previous reply to the send; must not be negative
-	Every       time.Duration      // time from the previous send, in place of Think; must not be negative
-	Check       func(Answer) error // see [Request]
+	Prompt       string             // the message of the user
+	Messages     []Message          // if not empty, the turn's own messages, instead of Prompt
+	Whole        bool               // the turn's own messages are its whole conversation, as when a sub-agent begins
+	After        []int              // numbers of turns, smaller than the turn's own; nil means the turn before
+	Reply        string             // see [Request]
+	MaxTokens    int                // see [Request]
+	FixedOutput  bool               // see [Request]
+	PromptTokens int                // see [Request]; the length of the whole conversation
+	Think        time.Duration      // time from the end of the last reply that it waits for to the send; must not be negative
+	Every        time.Duration      // time from the send of the first turn in After, in place of Think; must not be negative
+	Check        func(Answer) error // see [Request]
+}
+
+// after returns the numbers of the turns that turn i of a session waits for.
+func (t Turn) after(i int) []int {
+	if t.After == nil {
+		return []int{i - 1}
+	}
+	return t.After
+}
+
+// messages returns the turn's own messages.
+func (t Turn) messages() []Message {
+	if len(t.Messages) > 0 {
+		return t.Messages
+	}
+	return []Message{{Role: "user", Content: t.Prompt}}
 }
 
 // request returns the request that sends turn t in a conversation that consists of messages so far.
 func (t Turn) request(messages []Message) Request {
-	return Request{Messages: messages, MaxTokens: t.MaxTokens, FixedOutput: t.FixedOutput, Check: t.Check}
+	return Request{Messages: messages, MaxTokens: t.MaxTokens, FixedOutput: t.FixedOutput, PromptTokens: t.PromptTokens, Check: t.Check}
 }
 
-// after returns the request for the next turn of the session of r, after the given replies.
-func (r Request) after(replies []string) Request {
-	messages := slices.Clip(r.conversation()) // a copy, because another pass may send these messages too
-	for i, reply := range replies {
-		messages = append(messages, Message{Role: "assistant", Content: reply}, Message{Role: "user", Content: r.Then[i].Prompt})
-	}
-	next := r.Then[len(replies)-1].request(messages)
+// turn returns the request for turn i of the session of r, from 1. The function replyTo returns the server's reply to an earlier turn.
+func (r Request) turn(i int, replyTo func(turn int) string) Request {
+	next := r.Then[i-1].request(r.upTo(i, replyTo))
 	next.Model, next.Header, next.Body = r.Model, r.Header, r.Body
 	return next
+}
+
+// upTo returns the conversation of turn i of the session of r.
+func (r Request) upTo(i int, replyTo func(turn int) string) []Message {
+	if i == 0 {
+		return slices.Clip(r.conversation()) // a copy if it grows, because another pass may send these messages too
+	}
+	t := r.Then[i-1]
+	if t.Whole {
+		return slices.Clip(t.messages())
+	}
+	before := t.after(i)[0]
+	reply := r.Reply
+	if before > 0 {
+		reply = r.Then[before-1].Reply
+	}
+	if reply == "" {
+		reply = replyTo(before)
+	}
+	return append(append(r.upTo(before, replyTo), Message{Role: "assistant", Content: reply}), t.messages()...)
+}
+
+// width returns the largest number of turns of the session of r that may be in flight at the same time, or somewhat more. Each turn
+// takes a token from the turns that it waits for, if they have one left: one from the first turn, and all from the others, which
+// it joins. If they have none, there must be one more.
+func (r Request) width() int {
+	left := make([]int, 1+len(r.Then))
+	left[0] = 1
+	width := 1
+	for i, t := range r.Then {
+		n := i + 1
+		for k, before := range t.after(n) {
+			taken := left[before]
+			if k == 0 {
+				taken = min(taken, 1)
+			}
+			left[before] -= taken
+			left[n] += taken
+		}
+		if left[n] == 0 {
+			left[n] = 1
+			width++
+		}
+	}
+	return width
 }
 
 // conversation returns the messages of r. If r has only a prompt, the prompt becomes a message of the user.

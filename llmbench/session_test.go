@@ -178,7 +178,7 @@ func TestSessionErrors(t *testing.T) {
 		r    Request
 		want string
 	}{
-		{dialect.TGI{}, session(), "request 0: turn 1: tgi: a conversation of 2 messages; only a prompt can be sent"},
+		{dialect.TGI{}, session(), "request 0: turn 1: tgi: a conversation of 4 messages; only a prompt can be sent"},
 		{nil, change(func(r *Request) { r.Then[1].MaxTokens = 0 }), "request 0: turn 2: openai-chat: max tokens 0: want at least 1"},
 		{nil, change(func(r *Request) { r.Then[0].Think = -1 }), "request 0: turn 1: think time -1ns: want at least 0"},
 		{nil, change(func(r *Request) { r.Then[0].Every = -1 }), "request 0: turn 1: every -1ns, with a think time of 1s: want at least 0, and one of the two"},

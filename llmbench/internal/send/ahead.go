@@ -21,7 +21,7 @@ const (
 // argument longest is the duration of the longest post so far, in the warm-up or in earlier passes. The number is, summed
 // over the classes:
 //
-//   - for a closed loop, one for each worker
+//   - for a closed loop, one for each worker, or one for each turn that a session may have in flight, up to maxAhead
 //   - for an open loop with MaxInFlight, MaxInFlight
 //   - for other open loops, the maximum number of requests in flight according to the schedule, if
 //     each request takes twice as long as the longest so far; but at most maxAhead
@@ -29,7 +29,8 @@ func (p *Pass) connectionsAhead(longest time.Duration) (n int) {
 	for _, c := range p.Classes {
 		switch {
 		case c.Due == nil:
-			n += min(len(c.Stays), c.Posts.N)
+			users := min(len(c.Stays), c.Posts.N)
+			n += max(users, min(maxAhead, users*c.width()))
 		case c.MaxInFlight > 0:
 			n += min(c.MaxInFlight, c.Posts.N)
 		default:

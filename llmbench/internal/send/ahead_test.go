@@ -53,8 +53,8 @@ func TestLongest(t *testing.T) {
 				return answerer(content + finish + done).RoundTrip(r)
 			}), Options{Stream: true})
 			session := p
-			session.Turns = []Turn{{Think: 50 * ms}}
-			session.Next = func([]string) (Post, error) { return p, nil }
+			session.Turns = []Turn{{After: []int{0}, Think: 50 * ms}}
+			session.Next = func(int, func(int) string) (Post, error) { return p, nil }
 			sendAll(t, w, p, p, session)
 			assert.Equal(t, w.client.longest, tt.want, tt.name)
 		})

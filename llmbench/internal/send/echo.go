@@ -4,21 +4,25 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
 
 // An echo holds what the answers of a session told the client to send back with the next turn. The zero
-// value holds nothing.
+// value holds nothing. Turns of a session that are in flight at the same time share an echo.
 type echo struct {
-	header  http.Header
-	cookies []*http.Cookie
+	mu      sync.Mutex
+	header  http.Header    // guarded by mu
+	cookies []*http.Cookie // guarded by mu
 }
 
 // keep takes the named fields from the header of an answer. If the answer lacks a field, the value of an
 // earlier answer remains. Set-Cookie stands for cookies, which are sent back as a browser would send them to
 // the same path, without regard to their attributes. keep returns an error if all fields together are too long.
 func (e *echo) keep(names []string, resp *http.Response) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	for _, name := range names {
 		values := resp.Header[name]
 		switch {
@@ -41,7 +45,7 @@ func (e *echo) keep(names []string, resp *http.Response) error {
 	return nil
 }
 
-// size returns the length of all fields, in bytes.
+// size returns the length of all fields, in bytes. The caller must hold e.mu.
 func (e *echo) size() (n int) {
 	for name, values := range e.header {
 		for _, v := range values {
@@ -57,6 +61,8 @@ func (e *echo) size() (n int) {
 // add adds what the echo holds to a request. A field of the answer replaces the request's own field of the
 // same name.
 func (e *echo) add(req *http.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	for name, values := range e.header {
 		req.Header[name] = values
 	}

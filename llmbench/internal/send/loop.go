@@ -46,7 +46,7 @@ type loop struct {
 
 	undrawn error // why posts could not be drawn; written before posts is closed
 
-	free []*Worker // guarded by mu; workers of an open loop that have no request
+	free []*Worker // guarded by mu; workers of an open loop, and of branches of sessions, that have no request
 }
 
 // run sends all posts.
@@ -207,7 +207,7 @@ func (lp *loop) work(ctx context.Context, w *Worker, leaves time.Duration) {
 			lp.skip(ctx, p, lp.clock.Now())
 			continue
 		}
-		took, _ := w.sendTurns(ctx, p, schedule{})
+		took, _ := lp.send(ctx, w, p, schedule{})
 		longest = max(longest, took)
 	}
 	lp.mu.Lock()
@@ -262,7 +262,7 @@ func (lp *loop) open(ctx context.Context) {
 		w := lp.takeWorker()
 		wg.Go(func() {
 			lp.guard(func() {
-				took, end := w.sendTurns(ctx, p, at)
+				took, end := lp.send(ctx, w, p, at)
 				lp.returnWorker(w, took)
 				if places != nil {
 					places <- min(end, lp.clock.Now())
@@ -297,7 +297,7 @@ func (ps *passage) newWorker() *Worker {
 }
 
 // returnWorker keeps a worker for later requests. The argument took is the duration of its last post; see
-// sendTurns.
+// send.
 func (lp *loop) returnWorker(w *Worker, took time.Duration) {
 	lp.mu.Lock()
 	lp.free = append(lp.free, w)

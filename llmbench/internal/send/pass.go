@@ -49,21 +49,32 @@ type Class struct {
 	// Stays has, for each worker of a closed loop, when its user is there, in order. For an open loop, it is nil.
 	Stays [][]arrivals.Stay
 
+	// Width returns the largest number of turns of a post that may be in flight at the same time; nil means 1.
+	Width func() int
+
 	// In an open loop, Due has the due instant of each post. MaxInFlight is the maximum number of posts in flight; 0 means no
 	// limit.
 	Due         []time.Duration
 	MaxInFlight int
 }
 
-// most returns the maximum number of posts in flight; 0 means no limit.
+// most returns the maximum number of requests in flight; 0 means no limit.
 func (p *Pass) most() (n int) {
 	for _, c := range p.Classes {
 		if c.Due != nil && c.MaxInFlight == 0 {
 			return 0
 		}
-		n += len(c.Stays) + c.MaxInFlight
+		n += (len(c.Stays) + c.MaxInFlight) * c.width()
 	}
 	return n
+}
+
+// width returns the largest number of turns of a post that may be in flight at the same time.
+func (c *Class) width() int {
+	if c.Width == nil {
+		return 1
+	}
+	return max(1, c.Width())
 }
 
 // users returns the number of workers of all closed loops.

@@ -25,10 +25,10 @@ type Post struct {
 	Leave        Leave
 	Check        func(Answer) error // may be nil
 
-	// Turns has the further turns of a session. Next returns the post of the next turn, given the replies
-	// to all earlier turns.
+	// Turns has the further turns of a session. Turn i of the session, from 1, is Turns[i-1]; turn 0 is the post itself. Next
+	// returns the post of turn i. The function replyTo returns the reply to a turn before it.
 	Turns []Turn
-	Next  func(replies []string) (Post, error)
+	Next  func(i int, replyTo func(turn int) string) (Post, error)
 
 	signed   *http.Request // the signed request, or nil; see [Client.Presign]
 	signedAt time.Time     // the instant of the signature
@@ -39,17 +39,19 @@ func (p *Post) Samples() int { return 1 + len(p.Turns) }
 
 // A Turn is a further turn of a session.
 type Turn struct {
-	Think time.Duration // pause from the end of the last reply to the send
-	Every time.Duration // if above 0, the pause ends this long after the last send, or at once if that was earlier
+	After []int         // the turns that it waits for, at least one; they have smaller numbers
+	Think time.Duration // pause from the end of the last of these turns to the send
+	Every time.Duration // if above 0, the pause ends this long after the send of After[0], or at once if that was earlier
 	Check func(Answer) error
 }
 
-// pause returns the time from the end of the last reply to the send, if the request of that reply took the given time.
-func (t Turn) pause(took time.Duration) time.Duration {
+// due returns the instant of the send, if the last of the turns that it waits for ended at ready, and if After[0] was sent at the
+// instant sent.
+func (t *Turn) due(ready, sent time.Duration) time.Duration {
 	if t.Every > 0 {
-		return max(0, t.Every-took)
+		return max(ready, sent+t.Every)
 	}
-	return t.Think
+	return ready + t.Think
 }
 
 // A Leave says when the client leaves before the end of the answer. The zero value means never.

@@ -87,8 +87,8 @@ func TestLateTurns(t *testing.T) {
 			first := p.Classes[0].Posts.Build
 			p.Classes[0].Posts.Build = func(k int) Post {
 				one := first(k)
-				one.Turns = []Turn{{Think: think}}
-				one.Next = func([]string) (Post, error) { return first(k), nil }
+				one.Turns = []Turn{{After: []int{0}, Think: think}}
+				one.Next = func(int, func(int) string) (Post, error) { return first(k), nil }
 				return one
 			}
 			r, _, err := c.Pass(t.Context(), p)

@@ -3,6 +3,7 @@ package send
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
@@ -16,23 +17,25 @@ type schedule struct {
 	granted time.Duration // see [sample.Sample]; ignored if it is not later than due
 }
 
-// sendTurns sends p. If p is a session, it also sends each further turn, after the reply to the turn
-// before. It adds each sample to the recorder when its request ends. It returns the time from the first
-// send to the last end (0 unless all turns succeeded), and the last end, both on the user clock.
-func (w *Worker) sendTurns(ctx context.Context, p *Post, at schedule) (took, end time.Duration) {
+// send sends p with w. If p is a session, it also sends each further turn, after the replies to the turns that it waits
+// for. It adds each sample to the recorder when its request ends. It returns the time from the first send to the last end
+// (0 unless all turns succeeded), and the last end, both on the user clock.
+func (lp *loop) send(ctx context.Context, w *Worker, p *Post, at schedule) (took, end time.Duration) {
 	w.in.keepText = w.options.keepsText() || len(p.Turns) > 0 || p.Check != nil
-	w.echo = echo{}
+	w.echo = nil
+	if len(p.Turns) > 0 && len(lp.client.server.Echo) > 0 {
+		w.echo = &echo{}
+	}
 	s := &sample.Sample{}
 	w.send(ctx, s, p, p.Leave.inTurn(0), at.due, at.set)
 	if at.granted > at.due {
 		s.Granted = at.granted
 	}
-	start := s.Start
-	end = s.End + s.EndLag
-	outcome := s.Outcome
-	waited := w.ended(s, p.Check)
-	if len(p.Turns) > 0 {
-		outcome, end = w.sendFurtherTurns(ctx, p, outcome, end-start, waited)
+	start, end, outcome := s.Start, s.End+s.EndLag, s.Outcome
+	if len(p.Turns) == 0 {
+		w.ended(s, p.Check)
+	} else {
+		outcome, end = lp.sendFurtherTurns(ctx, w, p, s)
 	}
 	if outcome != sample.OK {
 		return 0, end
@@ -48,51 +51,143 @@ func (w *Worker) ended(s *sample.Sample, check func(Answer) error) (waited time.
 	return w.recorder.add(s, check)
 }
 
-// sendFurtherTurns sends the turns of a session after the first. The arguments outcome, took and waited are the
-// outcome of the first turn, its duration, and for how long it waited for the recorder. The results are the outcome of
-// the last turn, and its end on the user clock.
-//
-// The wait for the recorder counts as a part of the pause before the next turn. If the wait is longer than
-// the pause, the turn is late, and the client is to blame.
-func (w *Worker) sendFurtherTurns(ctx context.Context, p *Post, outcome sample.Outcome, took, waited time.Duration) (last sample.Outcome, end time.Duration) {
-	var replies []string
-	var stopped error // the reason why no further turn is sent
-	for i, turn := range p.Turns {
-		if stopped == nil && outcome != sample.OK {
-			stopped = fmt.Errorf("turn %d of its session: %s", i, outcome)
+// sendFurtherTurns sends the turns of a session after the first, of which s is the sample. It returns OK, or the outcome of
+// the first turn that failed, and the last end on the user clock.
+func (lp *loop) sendFurtherTurns(ctx context.Context, w *Worker, p *Post, s *sample.Sample) (outcome sample.Outcome, end time.Duration) {
+	se := &session{loop: lp, post: p, turns: make([]turnState, p.Samples()), outcome: sample.OK}
+	se.going, se.stop = context.WithCancelCause(ctx)
+	defer se.stop(nil)
+	for i, t := range p.Turns {
+		se.turns[i+1].waits = len(t.After)
+		for _, before := range t.After {
+			se.turns[before].next = append(se.turns[before].next, i+1)
 		}
-		if stopped == nil {
-			pause := turn.pause(took)
-			stopped = Sleep(ctx, max(0, pause-waited))
-			w.recorder.addLate(p.Request, waited-pause)
-		}
-		next := &sample.Sample{}
-		if stopped != nil {
-			*next = unsent(w.options, w.clock, w.clock.Now(), stopped)
-			if outcome == sample.Left || outcome == sample.Shed {
-				next.Outcome = outcome
-			}
-		} else {
-			replies = append(replies, string(w.in.text.Text))
-			w.sendTurn(ctx, next, p, replies)
-		}
-		next.Request, next.Turn, next.Model = p.Request, i+1, p.Model
-		end = next.End + next.EndLag
-		took = end - next.Start
-		outcome = next.Outcome
-		waited = w.ended(next, turn.Check)
 	}
-	return outcome, end
+	next := se.end(0, s, string(w.in.text.Text))
+	se.follow(ctx, w, next, w.ended(s, p.Check))
+	se.branches.Wait()
+	return se.outcome, se.last
 }
 
-// sendTurn sends the turn of p that follows the given replies. The turn has no schedule.
-func (w *Worker) sendTurn(ctx context.Context, s *sample.Sample, p *Post, replies []string) {
-	next, err := p.Next(replies)
+// A session is a post with further turns that is being sent. A turn is sent when all the turns that it waits for have ended.
+// Turns that wait for the same turn are in flight at the same time, with a worker each.
+type session struct {
+	*loop
+	post     *Post
+	branches sync.WaitGroup
+	going    context.Context // ends when a turn has failed
+	stop     context.CancelCauseFunc
+
+	mu      sync.Mutex
+	turns   []turnState
+	outcome sample.Outcome // of the first turn that failed
+	last    time.Duration  // the last end, on the user clock
+}
+
+// A turnState is the state of a turn of a session. All fields except next are guarded by the mutex of the session.
+type turnState struct {
+	next  []int         // the turns that wait for it
+	waits int           // how many of the turns that it waits for have not ended
+	ready time.Duration // the end of the last one of those that have ended
+	sent  time.Duration
+	reply string
+}
+
+// follow sends turns that no longer wait, and then the turns that wait for them: the first of several with w, and each other
+// one with a worker of its own. The argument waited is for how long w waited for the recorder after the last turn.
+func (s *session) follow(ctx context.Context, w *Worker, turns []int, waited time.Duration) {
+	for len(turns) > 0 {
+		for _, i := range turns[1:] {
+			echo := w.echo
+			s.branches.Go(func() {
+				s.guard(func() {
+					other := s.takeWorker()
+					other.in.keepText, other.echo = true, echo
+					s.follow(ctx, other, []int{i}, 0)
+					s.returnWorker(other, 0)
+				})
+			})
+		}
+		turns, waited = s.take(ctx, w, turns[0], waited)
+	}
+}
+
+// take sends turn i, or adds the sample of a turn that is not sent if the session has ended. It returns the turns that
+// waited only for this one, and for how long the turn waited for the recorder.
+func (s *session) take(ctx context.Context, w *Worker, i int, waited time.Duration) (next []int, _ time.Duration) {
+	t := &s.post.Turns[i-1]
+	one, reply := &sample.Sample{}, ""
+	if why := s.pause(i, t, waited); why != nil {
+		*one = unsent(w.options, w.clock, w.clock.Now(), why)
+		if o := s.failed(); o == sample.Left || o == sample.Shed {
+			one.Outcome = o
+		}
+	} else {
+		s.sendTurn(ctx, w, one, i)
+		reply = string(w.in.text.Text)
+	}
+	one.Request, one.Turn, one.Model = s.post.Request, i, s.post.Model
+	next = s.end(i, one, reply)
+	return next, w.ended(one, t.Check)
+}
+
+// pause waits until turn i is due. It returns the reason if the turn must not be sent, because the session or the pass has
+// ended. If the turn is late because its worker waited for the recorder, the client is to blame.
+func (s *session) pause(i int, t *Turn, waited time.Duration) error {
+	s.mu.Lock()
+	due := t.due(s.turns[i].ready, s.turns[t.After[0]].sent)
+	s.mu.Unlock()
+	left := due - s.clock.Now()
+	s.recorder.addLate(s.post.Request, min(waited, -left))
+	return Sleep(s.going, max(0, left))
+}
+
+// end notes that turn i has ended, and returns the turns that waited only for this one. If the turn failed, no further turn of
+// the session is sent.
+func (s *session) end(i int, of *sample.Sample, reply string) (next []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if of.Outcome != sample.OK {
+		if s.outcome == sample.OK {
+			s.outcome = of.Outcome
+		}
+		s.stop(fmt.Errorf("turn %d of its session: %s", i, of.Outcome))
+	}
+	s.last = max(s.last, of.End+of.EndLag)
+	ended := &s.turns[i]
+	ended.sent, ended.reply = of.Start, reply
+	for _, k := range ended.next {
+		waiting := &s.turns[k]
+		waiting.ready = max(waiting.ready, of.End)
+		if waiting.waits--; waiting.waits == 0 {
+			next = append(next, k)
+		}
+	}
+	return next
+}
+
+// failed returns the outcome of the first turn that failed, or OK.
+func (s *session) failed() sample.Outcome {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.outcome
+}
+
+// replyTo returns the reply to a turn that has ended.
+func (s *session) replyTo(i int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.turns[i].reply
+}
+
+// sendTurn sends turn i with w. The turn has no schedule.
+func (s *session) sendTurn(ctx context.Context, w *Worker, one *sample.Sample, i int) {
+	next, err := s.post.Next(i, s.replyTo)
 	if err != nil { // with these replies, the dialect cannot express the turn
-		*s = unsent(w.options, w.clock, w.clock.Now(), err)
-		s.Outcome = sample.Malformed
+		*one = unsent(w.options, w.clock, w.clock.Now(), err)
+		one.Outcome = sample.Malformed
 		return
 	}
-	next.Request, next.Turn = p.Request, len(replies)
-	w.send(ctx, s, &next, p.Leave.inTurn(next.Turn), 0, false)
+	next.Request, next.Turn = s.post.Request, i
+	w.send(ctx, one, &next, s.post.Leave.inTurn(i), 0, false)
 }

@@ -31,7 +31,7 @@ type Worker struct {
 	recorder *recorder     // of the pass; nil for a request outside of a pass
 	pass     int64         // number of the pass within the client, from 1; 0 for a request outside of a pass
 	in       reader
-	echo     echo // of the session that the worker is sending
+	echo     *echo // of the session that the worker is sending; nil if there is none
 }
 
 // NewWorker returns a worker for requests outside of a pass. Their instants are on clock. The worker
@@ -45,7 +45,7 @@ func NewWorker(c *Client, o *Options, clock conn.Clock, f *audit.Flight) *Worker
 // Do sends p and returns its sample. If the request is scheduled, t0 is due; otherwise t0 is the send.
 func (w *Worker) Do(ctx context.Context, p Post, due time.Duration, scheduled bool) (s sample.Sample) {
 	w.in.keepText = w.options.keepsText() || p.Check != nil
-	w.echo = echo{}
+	w.echo = nil
 	w.send(ctx, &s, &p, p.Leave, due, scheduled)
 	return s
 }
@@ -236,7 +236,7 @@ func (w *Worker) newRequest(ctx context.Context, id string, p *Post) (*http.Requ
 		req = req.WithContext(ctx)
 	} else {
 		var err error
-		if req, err = w.client.newRequest(ctx, p, &w.echo, now); err != nil {
+		if req, err = w.client.newRequest(ctx, p, w.echo, now); err != nil {
 			return nil, "", err
 		}
 	}
@@ -256,7 +256,9 @@ func (c *Client) newRequest(ctx context.Context, p *Post, e *echo, at time.Time)
 		req.Header.Del(name) // AddHeader keeps a field that is set already
 	}
 	endpoint.AddHeader(req, p.Header)
-	e.add(req)
+	if e != nil {
+		e.add(req)
+	}
 	req.Header["Content-Type"] = []string{"application/json"}
 	if c.server.Sign != nil {
 		if err := c.server.Sign(req, p.Body, at); err != nil {
@@ -277,7 +279,7 @@ func (c *Client) Presign(p *Post, at time.Time) {
 	if c.server.Sign == nil {
 		return
 	}
-	if req, err := c.newRequest(context.Background(), p, &echo{}, at); err == nil {
+	if req, err := c.newRequest(context.Background(), p, nil, at); err == nil {
 		p.signed, p.signedAt = req, at
 	}
 }
@@ -314,8 +316,10 @@ func (a *attempt) exchange() {
 	a.sample.Status = resp.StatusCode
 	a.client.keepBetween(resp)
 	a.client.server.record(a.sample, resp.Header)
-	if a.err = a.echo.keep(a.client.server.Echo, resp); a.err != nil {
-		return
+	if a.echo != nil {
+		if a.err = a.echo.keep(a.client.server.Echo, resp); a.err != nil {
+			return
+		}
 	}
 	// The head is not used after read, so that a waiting stream does not keep it in memory.
 	ends := resp.ContentLength >= 0 || len(resp.TransferEncoding) > 0 || resp.ProtoMajor == 2
