@@ -93,6 +93,10 @@ func TestGraphFails(t *testing.T) {
 func drawn(n int, random *rand.Rand) Request {
 	r := Request{Prompt: "begin", MaxTokens: 1 + random.IntN(5), FixedOutput: true}
 	for i := 1; i < n; i++ {
+		if random.IntN(8) == 0 {
+			r.Then = append(r.Then, Turn{Prompt: "root", MaxTokens: 3, FixedOutput: true, Whole: true, After: []int{}, Think: time.Duration(random.IntN(300)) * ms})
+			continue
+		}
 		t := Turn{Prompt: fmt.Sprint("turn ", i), MaxTokens: 1 + random.IntN(20), FixedOutput: true, Think: time.Duration(random.IntN(3)*random.IntN(200)) * ms, Whole: random.IntN(3) == 0}
 		t.After = random.Perm(i)[:1+random.IntN(min(i, 3))]
 		r.Then = append(r.Then, t)
@@ -118,7 +122,10 @@ func TestDrawnGraphs(t *testing.T) {
 			for k, turns := range sessions {
 				assert.Equal(t, len(turns), 1+len(l.Requests[k].Then))
 				for i, turn := range l.Requests[k].Then {
-					var ready time.Duration
+					ready := turns[0].Start // for a turn that begins with the session
+					if len(turn.After) > 0 {
+						ready = 0
+					}
 					for _, before := range turn.After {
 						ready = max(ready, turns[before].End)
 					}
@@ -149,6 +156,7 @@ func TestWidth(t *testing.T) {
 		{[][]int{{0}, {0}, {1, 2}, {3}, {3}, {4, 5}}, 2}, // branches and joins twice
 		{[][]int{{0}, {0}, {0}, {1}, {1}, {1}}, 5},       // two branches, and three that follow the first one
 		{[][]int{{0}, {0}, {1}, {3}, {3}}, 3},            // one in the background
+		{[][]int{{}, {0, 1}, {}}, 3},                     // three that begin with the session
 	} {
 		r := Request{Then: make([]Turn, len(tt.after))}
 		for i, after := range tt.after {
@@ -163,7 +171,7 @@ func TestGraphErrors(t *testing.T) {
 		turn Turn
 		want string
 	}{
-		{Turn{After: []int{}}, "request 0: turn 1: it waits for no turn: want at least one, or nil for the turn before"},
+		{Turn{After: []int{}}, "request 0: turn 1: it waits for no turn: want Whole, or nil for the turn before"},
 		{Turn{After: []int{1}}, "request 0: turn 1: it waits for turn 1: want a turn from 0 to 0"},
 		{Turn{After: []int{-1}}, "request 0: turn 1: it waits for turn -1: want a turn from 0 to 0"},
 		{Turn{After: []int{0, 0}}, "request 0: turn 1: it waits for turn 0 twice: want it once"},

@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/env"
@@ -360,8 +361,8 @@ func (t Turn) check(l *Load, target Target, r Request, i int) error {
 		return fmt.Errorf("think time %v: want at least 0", t.Think)
 	case t.Every < 0 || t.Every > 0 && t.Think > 0:
 		return fmt.Errorf("every %v, with a think time of %v: want at least 0, and one of the two", t.Every, t.Think)
-	case t.After != nil && len(t.After) == 0:
-		return errors.New("it waits for no turn: want at least one, or nil for the turn before")
+	case t.After != nil && len(t.After) == 0 && !t.Whole:
+		return errors.New("it waits for no turn: want Whole, or nil for the turn before")
 	case t.Prompt != "" && len(t.Messages) > 0:
 		return errors.New("both Prompt and Messages are set: want only one")
 	}
@@ -377,8 +378,23 @@ func (t Turn) check(l *Load, target Target, r Request, i int) error {
 	if !t.Whole {
 		messages = append(append(slices.Clip(r.conversation()), Message{Role: "assistant"}), messages...)
 	}
-	_, err := newPost(l, target, t.request(messages))
+	_, err := newPost(l, target, t.request(beginnings(messages)))
 	return err
+}
+
+// beginnings returns messages with the beginnings of their texts, which show as well whether a dialect can express them. The
+// conversations of a long session have many megabytes.
+func beginnings(messages []Message) []Message {
+	messages = slices.Clone(messages)
+	for i := range messages {
+		text := messages[i].Content
+		end := min(len(text), 64)
+		for end < len(text) && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		messages[i].Content = text[:end]
+	}
+	return messages
 }
 
 // checkContext returns an error if the server refuses every request of a model for an output of this many tokens. Context is

@@ -77,7 +77,8 @@ type Request struct {
 }
 
 // A Turn is a further request of a session. It is sent after the replies to the turns in After: the turn before it, unless After
-// is set. So a session is a list of turns, or else a graph without circles, such as the session of an agent with sub-agents.
+// is set. So a session is a list of turns, or else a graph without circles, such as the session of an agent with sub-agents. If
+// After is empty and not nil, the turn begins with the session, and must be Whole.
 // Turns that wait for the same turn are in flight at the same time. In an open loop, only the first turn of a session is
 // scheduled. If a turn fails, the turns of its session that have not been sent are not sent, and count as failures, too.
 //

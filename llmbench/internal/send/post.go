@@ -39,8 +39,8 @@ func (p *Post) Samples() int { return 1 + len(p.Turns) }
 
 // A Turn is a further turn of a session.
 type Turn struct {
-	After []int         // the turns that it waits for, at least one; they have smaller numbers
-	Think time.Duration // pause from the end of the last of these turns to the send
+	After []int         // the turns that it waits for, which have smaller numbers; none means that it begins with the session
+	Think time.Duration // pause from the end of the last of these turns, or from the beginning of the session, to the send
 	Every time.Duration // if above 0, the pause ends this long after the send of After[0], or at once if that was earlier
 	Check func(Answer) error
 }

@@ -23,8 +23,13 @@ type schedule struct {
 func (lp *loop) send(ctx context.Context, w *Worker, p *Post, at schedule) (took, end time.Duration) {
 	w.in.keepText = w.options.keepsText() || len(p.Turns) > 0 || p.Check != nil
 	w.echo = nil
-	if len(p.Turns) > 0 && len(lp.client.server.Echo) > 0 {
-		w.echo = &echo{}
+	var se *session
+	if len(p.Turns) > 0 {
+		if len(lp.client.server.Echo) > 0 {
+			w.echo = &echo{}
+		}
+		se = lp.begin(ctx, w, p)
+		defer se.stop(nil)
 	}
 	s := &sample.Sample{}
 	w.send(ctx, s, p, p.Leave.inTurn(0), at.due, at.set)
@@ -32,10 +37,10 @@ func (lp *loop) send(ctx context.Context, w *Worker, p *Post, at schedule) (took
 		s.Granted = at.granted
 	}
 	start, end, outcome := s.Start, s.End+s.EndLag, s.Outcome
-	if len(p.Turns) == 0 {
+	if se == nil {
 		w.ended(s, p.Check)
 	} else {
-		outcome, end = lp.sendFurtherTurns(ctx, w, p, s)
+		outcome, end = se.finish(ctx, w, s)
 	}
 	if outcome != sample.OK {
 		return 0, end
@@ -51,22 +56,32 @@ func (w *Worker) ended(s *sample.Sample, check func(Answer) error) (waited time.
 	return w.recorder.add(s, check)
 }
 
-// sendFurtherTurns sends the turns of a session after the first, of which s is the sample. It returns OK, or the outcome of
-// the first turn that failed, and the last end on the user clock.
-func (lp *loop) sendFurtherTurns(ctx context.Context, w *Worker, p *Post, s *sample.Sample) (outcome sample.Outcome, end time.Duration) {
-	se := &session{loop: lp, post: p, turns: make([]turnState, p.Samples()), outcome: sample.OK}
-	se.going, se.stop = context.WithCancelCause(ctx)
-	defer se.stop(nil)
+// begin begins the session of p, whose turn 0 the caller then sends with w. It sends the turns that wait for none.
+func (lp *loop) begin(ctx context.Context, w *Worker, p *Post) *session {
+	s := &session{loop: lp, post: p, turns: make([]turnState, p.Samples()), outcome: sample.OK}
+	s.going, s.stop = context.WithCancelCause(ctx)
+	begun := lp.clock.Now()
+	var roots []int
 	for i, t := range p.Turns {
-		se.turns[i+1].waits = len(t.After)
+		s.turns[i+1].waits, s.turns[i+1].ready = len(t.After), begun
 		for _, before := range t.After {
-			se.turns[before].next = append(se.turns[before].next, i+1)
+			s.turns[before].next = append(s.turns[before].next, i+1)
+		}
+		if len(t.After) == 0 {
+			roots = append(roots, i+1)
 		}
 	}
-	next := se.end(0, s, string(w.in.text.Text))
-	se.follow(ctx, w, next, w.ended(s, p.Check))
-	se.branches.Wait()
-	return se.outcome, se.last
+	s.branch(ctx, w.echo, roots)
+	return s
+}
+
+// finish sends the turns that wait for turn 0, of which one is the sample, and waits until all turns of the session have ended. It
+// returns OK, or the outcome of the first turn that failed, and the last end on the user clock.
+func (s *session) finish(ctx context.Context, w *Worker, one *sample.Sample) (outcome sample.Outcome, end time.Duration) {
+	next := s.end(0, one, string(w.in.text.Text))
+	s.follow(ctx, w, next, w.ended(one, s.post.Check))
+	s.branches.Wait()
+	return s.outcome, s.last
 }
 
 // A session is a post with further turns that is being sent. A turn is sent when all the turns that it waits for have ended.
@@ -97,33 +112,43 @@ type turnState struct {
 // one with a worker of its own. The argument waited is for how long w waited for the recorder after the last turn.
 func (s *session) follow(ctx context.Context, w *Worker, turns []int, waited time.Duration) {
 	for len(turns) > 0 {
-		for _, i := range turns[1:] {
-			echo := w.echo
-			s.branches.Go(func() {
-				s.guard(func() {
-					other := s.takeWorker()
-					other.in.keepText, other.echo = true, echo
-					s.follow(ctx, other, []int{i}, 0)
-					s.returnWorker(other, 0)
-				})
-			})
-		}
+		s.branch(ctx, w.echo, turns[1:])
 		turns, waited = s.take(ctx, w, turns[0], waited)
 	}
 }
 
+// branch begins to send turns that no longer wait, and those that wait for them, each with a worker of its own.
+func (s *session) branch(ctx context.Context, e *echo, turns []int) {
+	for _, i := range turns {
+		s.branches.Go(func() {
+			s.guard(func() {
+				w := s.takeWorker()
+				w.in.keepText, w.echo = true, e
+				s.follow(ctx, w, []int{i}, 0)
+				s.returnWorker(w, 0)
+			})
+		})
+	}
+}
+
 // take sends turn i, or adds the sample of a turn that is not sent if the session has ended. It returns the turns that
-// waited only for this one, and for how long the turn waited for the recorder.
+// waited only for this one, and for how long the turn waited for the recorder. The request is built before the pause, so that
+// this takes no time after it.
 func (s *session) take(ctx context.Context, w *Worker, i int, waited time.Duration) (next []int, _ time.Duration) {
 	t := &s.post.Turns[i-1]
 	one, reply := &sample.Sample{}, ""
-	if why := s.pause(i, t, waited); why != nil {
+	p, invalid := s.built(i)
+	switch why := s.pause(i, t, waited); {
+	case why != nil:
 		*one = unsent(w.options, w.clock, w.clock.Now(), why)
 		if o := s.failed(); o == sample.Left || o == sample.Shed {
 			one.Outcome = o
 		}
-	} else {
-		s.sendTurn(ctx, w, one, i)
+	case invalid != nil: // with these replies, the dialect cannot express the turn
+		*one = unsent(w.options, w.clock, w.clock.Now(), invalid)
+		one.Outcome = sample.Malformed
+	default:
+		w.send(ctx, one, &p, s.post.Leave.inTurn(i), 0, false)
 		reply = string(w.in.text.Text)
 	}
 	one.Request, one.Turn, one.Model = s.post.Request, i, s.post.Model
@@ -131,12 +156,26 @@ func (s *session) take(ctx context.Context, w *Worker, i int, waited time.Durati
 	return next, w.ended(one, t.Check)
 }
 
+// built returns the post of turn i, which is empty if the session has ended.
+func (s *session) built(i int) (p Post, err error) {
+	if s.going.Err() == nil {
+		p, err = s.post.Next(i, s.replyTo)
+	}
+	p.Request, p.Turn = s.post.Request, i
+	return p, err
+}
+
 // pause waits until turn i is due. It returns the reason if the turn must not be sent, because the session or the pass has
 // ended. If the turn is late because its worker waited for the recorder, the client is to blame.
 func (s *session) pause(i int, t *Turn, waited time.Duration) error {
 	s.mu.Lock()
-	due := t.due(s.turns[i].ready, s.turns[t.After[0]].sent)
+	ready := s.turns[i].ready
+	sent := ready
+	if len(t.After) > 0 {
+		sent = s.turns[t.After[0]].sent
+	}
 	s.mu.Unlock()
+	due := t.due(ready, sent)
 	left := due - s.clock.Now()
 	s.recorder.addLate(s.post.Request, min(waited, -left))
 	return Sleep(s.going, max(0, left))
@@ -178,16 +217,4 @@ func (s *session) replyTo(i int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.turns[i].reply
-}
-
-// sendTurn sends turn i with w. The turn has no schedule.
-func (s *session) sendTurn(ctx context.Context, w *Worker, one *sample.Sample, i int) {
-	next, err := s.post.Next(i, s.replyTo)
-	if err != nil { // with these replies, the dialect cannot express the turn
-		*one = unsent(w.options, w.clock, w.clock.Now(), err)
-		one.Outcome = sample.Malformed
-		return
-	}
-	next.Request, next.Turn = s.post.Request, i
-	w.send(ctx, one, &next, s.post.Leave.inTurn(i), 0, false)
 }
