@@ -17,11 +17,12 @@
 //   - [Filler] and [Continuation] are the workloads of two published studies.
 //   - [Bodies] has recorded requests to an OpenAI-compatible server.
 //   - [Answered] has questions whose answers are known, and checks of the answers.
+//   - [Sessions] has recorded sessions of agents, whose turns wait for each other.
 //   - [Trace] has requests with the lengths, the arrival times and the common
 //     prefixes of a recorded load.
 //
-// [Open] opens each data set, except Filler and Continuation, by its name in
-// LLMBENCH_DATASET.
+// [Open] opens each data set, except Filler, Continuation and Sessions, by its name in
+// LLMBENCH_DATASET. [OpenSessions] opens Sessions.
 //
 // A [llmbench.Tokenizer] counts the tokens of texts; package tokenizer has several
 // tokenizers. The lengths in requests are the tokenizer's counts. The server reports its own

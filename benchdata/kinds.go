@@ -390,25 +390,13 @@ func Open(spec string, o Options) (Workload, error) {
 		return nil, fmt.Errorf("dataset %q: want one of %s", spec, strings.Join(specs, ", "))
 	}
 	k := kinds[i]
-	values := url.Values{}
-	for _, g := range given {
-		values.Add(g.name, g.value)
-	}
-	p := &params{values: values}
+	p := newParams(given)
 	if k.path == "PATH" && path == "" {
 		return nil, fmt.Errorf("dataset %q: want the path of a file, %s:PATH", spec, name)
 	}
 	w := k.workload(path, o, p)
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		switch {
-		case !p.known[name]:
-			p.errorf("parameter %s: want one of %s", name, strings.Join(slices.Sorted(maps.Keys(p.known)), ", "))
-		case len(values[name]) > 1:
-			p.errorf("parameter %s is given twice", name)
-		}
-	}
-	if p.err != nil {
-		return nil, fmt.Errorf("dataset %q: %w", spec, p.err)
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("dataset %q: %w", spec, err)
 	}
 	return w, nil
 }
@@ -418,6 +406,27 @@ type params struct {
 	values url.Values
 	known  map[string]bool // names that the methods were called with
 	err    error
+}
+
+func newParams(given []param) *params {
+	values := url.Values{}
+	for _, g := range given {
+		values.Add(g.name, g.value)
+	}
+	return &params{values: values}
+}
+
+// check returns the error of p, and checks that each parameter is known and given once.
+func (p *params) check() error {
+	for _, name := range slices.Sorted(maps.Keys(p.values)) {
+		switch {
+		case !p.known[name]:
+			p.errorf("parameter %s: want one of %s", name, strings.Join(slices.Sorted(maps.Keys(p.known)), ", "))
+		case len(p.values[name]) > 1:
+			p.errorf("parameter %s is given twice", name)
+		}
+	}
+	return p.err
 }
 
 func (p *params) errorf(format string, args ...any) {

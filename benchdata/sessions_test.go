@@ -1,0 +1,270 @@
+package benchdata
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/seed-2b9cec6d/llmbench/benchdata/tokenizer"
+	"github.com/seed-2b9cec6d/llmbench/llmbench"
+)
+
+// words returns the number of words of a text.
+func words(text string) int { return tokenizer.Words{}.Count(text) }
+
+// shapeOf describes sessions: for each turn what it waits for, its pause, its length, its messages and the length of its answer.
+func shapeOf(all RecordedSessions) string {
+	var b strings.Builder
+	for i, r := range all.Requests {
+		at := ""
+		if i < len(all.At) {
+			at = " at " + all.At[i].String()
+		}
+		fmt.Fprintf(&b, "session%s\n", at)
+		turns := append([]llmbench.Turn{{Messages: r.Messages, PromptTokens: r.PromptTokens, MaxTokens: r.MaxTokens, FixedOutput: r.FixedOutput, Reply: r.Reply, Whole: true}}, r.Then...)
+		for k, t := range turns {
+			fmt.Fprintf(&b, "%d", k)
+			if k > 0 {
+				fmt.Fprintf(&b, " after %d", t.After)
+			}
+			if t.Think > 0 {
+				fmt.Fprintf(&b, " think %v", t.Think)
+			}
+			if t.Every > 0 {
+				fmt.Fprintf(&b, " every %v", t.Every)
+			}
+			if t.Whole {
+				b.WriteString(" whole")
+			}
+			for _, m := range t.Messages {
+				fmt.Fprintf(&b, " %s:%d", m.Role, words(m.Content))
+			}
+			fmt.Fprintf(&b, ", %d tokens, answer %d", t.PromptTokens, t.MaxTokens)
+			if t.Reply != "" {
+				fmt.Fprintf(&b, ", reply %d", words(t.Reply))
+			}
+			fmt.Fprintf(&b, ", depth %d\n", all.Depths[i][k])
+		}
+	}
+	return b.String()
+}
+
+// sessionFiles has a file of each format, made by hand, and what it means, computed by hand.
+var sessionFiles = map[string]struct {
+	shape        string
+	known, asked int // tokens that come again, and all tokens of prompts
+	agents, cut  int
+	unknown      string
+}{
+	// 0 ends at 2. 1 begins at 2.5 and ends at 3.5; 2 begins at 3, when 1 is in flight, and ends at 7; 3 begins at 5. 4, in the background, is
+	// 0.5 s after its sub-agent began at 3. 5 at 13 waits for the sub-agent, which had ended at 12, and its last requests, at 7 and 8. 6 comes
+	// 100 s after the end of 5, and goes back to the beginning of 0.
+	"weka.json": {`session
+0 whole user:10, 10 tokens, answer 5, depth 1
+1 after [0] think 500ms whole user:8, 8 tokens, answer 3, depth 1
+2 after [0] think 1s whole user:4, 4 tokens, answer 1, depth 1
+3 after [1] think 1.5s whole user:8 assistant:4 user:5, 17 tokens, answer 2, depth 2
+4 after [0] think 1.5s whole user:4, 4 tokens, answer 100, depth 1
+5 after [0 2 3] think 5s whole user:8 assistant:8 user:8, 24 tokens, answer 1, depth 2
+6 after [5] think 10s whole user:13, 13 tokens, answer 1, depth 3
+`, 4 + 8 + 8 + 8, 80, 2, 1, "owner 1 time, requests[].requests[].note 2 times"},
+	"mooncake.jsonl": {`session at 0s
+0 whole user:1030, 1030 tokens, answer 52, depth 1
+session at 500ms
+0 whole user:2, 2 tokens, answer 4, reply 4, depth 1
+1 after [0] think 250ms user:3, 9 tokens, answer 3, reply 3, depth 2
+2 after [1] think 10s user:6, 18 tokens, answer 1, depth 3
+session at 700ms
+0 whole user:1, 1 tokens, answer 2, depth 1
+1 after [0] every 1s whole system:1 user:2, 3 tokens, answer 7, depth 2
+session at 2s
+0 whole user:1030, 1030 tokens, answer 10, depth 1
+`, 6 + 12 + 1024, 2093, 0, 1, "extra 1 time, tools 1 time"},
+	"plain.jsonl": {`session at 0s
+0 whole user:20, 20 tokens, answer 9, depth 1
+1 after [] think 125ms whole user:16, 16 tokens, answer 2, depth 1
+2 after [0] whole user:16 assistant:16 user:8, 40 tokens, answer 3, depth 2
+session at 250ms
+0 whole user:100, 100 tokens, answer 20, reply 20, depth 1
+1 after [0] think 200ms whole user:2, 2 tokens, answer 5, depth 1
+2 after [0 1] think 1.5s user:30, 150 tokens, answer 40, reply 40, depth 2
+3 after [2] user:2, 192 tokens, answer 1, depth 3
+`, 8 + 16 + 120 + 190, 520, 2, 0, "note 1 time"},
+}
+
+// TestSessionFiles compares each file with what it means.
+func TestSessionFiles(t *testing.T) {
+	seen := map[string]bool{}
+	for file, want := range sessionFiles {
+		got, err := Sessions{Path: filepath.Join("testdata/sessions", file), Seed: 1}.Load(0)
+		assert.NilError(t, err)
+		seen[got.Format] = true
+		assert.Equal(t, shapeOf(got), want.shape, file)
+		assert.Equal(t, got.ImpliedHits, float64(want.known)/float64(want.asked), file)
+		assert.DeepEqual(t, []int{got.Agents, got.Cut}, []int{want.agents, want.cut})
+		assert.Equal(t, got.Unknown, want.unknown)
+	}
+	for _, f := range sessionFormats {
+		assert.Assert(t, seen[f.name], "no file of the format %s", f.name)
+	}
+}
+
+// whole returns the text of the conversation of turn i, of a session whose turns send whole conversations.
+func whole(r llmbench.Request, i int) string {
+	messages := r.Messages
+	if i > 0 {
+		messages = r.Then[i-1].Messages
+	}
+	var all []string
+	for _, m := range messages {
+		all = append(all, m.Content)
+	}
+	return strings.Join(all, " ")
+}
+
+// TestSessionBlocks checks that prompts begin alike exactly as the names of their blocks say, whatever the messages are, and that
+// seed, salt and copies of a session change all words.
+func TestSessionBlocks(t *testing.T) {
+	s := Sessions{Path: "testdata/sessions/weka.json", Seed: 1}
+	all, err := s.Load(2)
+	assert.NilError(t, err)
+	r, again := all.Requests[0], all.Requests[1]
+	for _, tt := range []struct{ a, b, want int }{{0, 1, 4}, {1, 3, 8}, {0, 5, 8}, {5, 6, 8}, {0, 6, 8}, {0, 2, 0}, {1, 4, 0}} {
+		assert.Equal(t, commonWords(whole(r, tt.a), whole(r, tt.b)), tt.want, "%+v", tt)
+	}
+	assert.Equal(t, commonWords(whole(r, 0), whole(again, 0)), 0)
+	assert.Equal(t, commonWords(whole(again, 0), whole(again, 1)), 4)
+	same, err := s.Load(1)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, same.Requests[0], r)
+	for _, other := range []Sessions{{Path: s.Path, Seed: 2}, {Path: s.Path, Seed: 1, Salt: 1}} {
+		others, err := other.Load(1)
+		assert.NilError(t, err)
+		assert.Equal(t, commonWords(whole(r, 0), whole(others.Requests[0], 0)), 0)
+	}
+	// Names that all sessions share have the same text in each of them.
+	all, err = Sessions{Path: "testdata/sessions/mooncake.jsonl"}.Load(0)
+	assert.NilError(t, err)
+	assert.Equal(t, commonWords(whole(all.Requests[0], 0), whole(all.Requests[3], 0)), 1024)
+}
+
+// TestReplies checks what stands for answers.
+func TestReplies(t *testing.T) {
+	const file = `{"session": "a", "turns": [{"input": 4, "output": 3, "reply": "yes I do"}, {"input": 2, "output": 9, "reply": "no"}, {"input": 1, "reply": "one two"}]}`
+	for _, tt := range []struct {
+		replies Replies
+		want    []string
+	}{{Own, []string{"", "", ""}}, {Recorded, []string{"yes I do", "no", "one two"}}} {
+		got, err := Sessions{Replies: tt.replies}.Read(strings.NewReader(file), 0)
+		assert.NilError(t, err)
+		r := got.Requests[0]
+		assert.DeepEqual(t, []string{r.Reply, r.Then[0].Reply, r.Then[1].Reply}, tt.want)
+		assert.Equal(t, r.Then[1].MaxTokens, 2) // the length of the recorded answer
+	}
+}
+
+func TestSessionErrors(t *testing.T) {
+	for _, tt := range []struct {
+		s    Sessions
+		file string
+		n    int
+		want string
+	}{
+		{Sessions{}, `{"a":1}`, 0, `sessions: line 1: record 0: the first record has the members ["a"]: want those of one of the formats weka (requests, block_size), `},
+		{Sessions{}, `[1]`, 0, "sessions: line 1: record 0: the record is a JSON number: want an object"},
+		{Sessions{}, ``, 0, "sessions: the file is empty"},
+		{Sessions{}, `[]`, 0, "sessions: the file has no sessions"},
+		{Sessions{}, `{"requests": [], "block_size": 4}`, 0, `sessions: line 1: session "" has no requests: want at least one`},
+		{Sessions{}, `{"requests": [], "block_size": 0}`, 0, `sessions: line 1: record 0: "block_size" is 0: want at least 1`},
+		{Sessions{}, `{"requests": [{"type":"n","in":1.5}], "block_size": 4}`, 0, `sessions: line 1: record 0: "requests.0.in" is 1.5: want a whole number of tokens from 0 to 134217728`},
+		{Sessions{}, `{"requests": [{"type":"x","in":1}], "block_size": 4}`, 0, `sessions: line 1: record 0: "requests.0.type" is "x": want n, s or subagent`},
+		{Sessions{}, `{"requests": [{"type":"n","in":1,"hash_ids":["a"]}], "block_size": 4}`, 0, `sessions: line 1: record 0: "requests.0.hash_ids.0" is a JSON string: want a whole number, at least 0`},
+		{Sessions{}, `{"requests": [{"type":"n","in":8,"hash_ids":[1,2,3]}], "block_size": 4}`, 0, `sessions: line 1: session "", turn 0 has 3 names of blocks for 8 tokens: want at most 2, one for each 4 tokens`},
+		{Sessions{}, `{"requests": [{"type":"n","in":8,"t":-1}], "block_size": 4}`, 0, `sessions: line 1: record 0: "requests.0.t" is -1: want a time from 0 to 1e+12`},
+		{Sessions{}, "{\"input_length\": 5, \"output_length\": 1}\n{\"input_length\": 5, \"text_input\": \"a\"}", 0, "sessions: line 2: record 1: 2 of the members input_length, text_input, messages and payload: want one"},
+		{Sessions{}, `{"input_length": 5}`, 0, `sessions: session "": turn 0: the file has no length of the answer: want an Output, as in output=200`},
+		{Sessions{Replies: Recorded}, `{"session": "a", "turns": [{"input": 4, "output": 3}, {"input": 2, "output": 9}]}`, 0, `sessions: session "a": turn 0: the file has no answer, and replies are recorded: want made-up or own`},
+		{Sessions{Replies: Own}, `{"requests": [{"type":"n","in":8}], "block_size": 4}`, 0, `sessions: session "": turn 0: its prompt is names of blocks, with a made-up text, and replies are own: want made-up`},
+		{Sessions{}, `{"session": "a", "turns": [{"input": 1, "output": 1}, {"input": 1, "output": 1, "after": [1]}]}`, 0, `sessions: line 1: session "a", turn 1 waits for the turns [1]: want different ones of those before it`},
+		{Sessions{}, `{"session": "a", "turns": [{"output": 1}]}`, 0, `sessions: line 1: session "a", turn 0 has no input: want messages, or at least one token`},
+		{Sessions{}, `{"session": "a", "turns": [{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}]}`, 0, `sessions: line 1: record 0: "turns.0.messages": message 0: a part of a "content" has the type "image_url": want text alone`},
+		{Sessions{}, `{"session": "a", "turns": [{`, 0, "sessions: line 1: record 0: jsontext: unexpected EOF"},
+		{Sessions{}, `{}`, -1, "sessions: -1 sessions: want at least 1, or 0 for all"},
+		{Sessions{Replies: "x"}, `{}`, 0, `sessions: field Replies is "x": want made-up, recorded or own`},
+		{Sessions{Cap: -1}, `{}`, 0, "sessions: field Cap is -1ns: want above 0, or 0 for 10s"},
+		{Sessions{Output: -1}, `{}`, 0, "sessions: field Output is -1 tokens: want from 1 to 134217728, or 0 for none"},
+	} {
+		_, err := tt.s.Read(strings.NewReader(tt.file), tt.n)
+		assert.ErrorContains(t, err, tt.want, tt.file)
+	}
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	assert.NilError(t, os.WriteFile(path, []byte("\n{\"input_length\": 5, \"output_length\": 1}\n\n{\"input_length\": true}\n"), 0o666))
+	_, err := Sessions{Path: path}.Load(0)
+	assert.Error(t, err, `sessions `+path+`:4: record 1: "input_length" is true: want a whole number of tokens from 0 to 134217728`)
+}
+
+func TestOpenSessions(t *testing.T) {
+	s, err := OpenSessions("a b.json?replies=own&cap=1m&output=200", Options{Seed: 3, Salt: 4})
+	assert.NilError(t, err)
+	assert.DeepEqual(t, s, Sessions{Path: "a b.json", Replies: Own, Cap: 60e9, Output: 200, Seed: 3, Salt: 4})
+	for spec, want := range map[string]string{
+		"":               `sessions "": want the path of a file`,
+		"a?replies=live": `sessions "a?replies=live": field Replies is "live": want made-up, recorded or own`,
+		"a?cap=0":        `sessions "a?cap=0": parameter cap=0: want a duration like 10m, above 0`,
+		"a?turns=1":      `sessions "a?turns=1": parameter turns: want one of cap, output, replies`,
+	} {
+		_, err := OpenSessions(spec, Options{})
+		assert.Error(t, err, want)
+	}
+}
+
+// longNumber matches large numbers.
+var longNumber = regexp.MustCompile(`\d{6}|\d[eE]`)
+
+// FuzzSessions checks that a file of any format gives sessions that can be sent, or an error, and the same again.
+func FuzzSessions(f *testing.F) {
+	for file := range sessionFiles {
+		text, err := os.ReadFile(filepath.Join("testdata/sessions", file))
+		assert.NilError(f, err)
+		f.Add(text, uint8(0))
+		f.Add(text[:len(text)/2], uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, file []byte, n uint8) {
+		if longNumber.Match(file) {
+			return // lengths that take all memory
+		}
+		s := Sessions{Output: 5, Seed: 1}
+		got, err := s.Read(bytes.NewReader(file), int(n))
+		if err != nil {
+			if got.Requests != nil || !strings.HasPrefix(err.Error(), "sessions: ") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q: %v", file, err)
+			}
+			return
+		}
+		for i, r := range got.Requests {
+			if r.MaxTokens < 1 || r.PromptTokens < 0 || len(r.Messages) == 0 || len(got.Depths[i]) != 1+len(r.Then) {
+				t.Errorf("%q has %+v", file, r)
+			}
+			for k, turn := range r.Then {
+				if turn.MaxTokens < 1 || turn.Think < 0 || turn.Think > DefaultCap || turn.Every < 0 || turn.Think > 0 && turn.Every > 0 || len(turn.Messages) == 0 || len(turn.After) == 0 && !turn.Whole {
+					t.Errorf("%q has %+v", file, turn)
+				}
+				for _, before := range turn.After {
+					if before < 0 || before > k {
+						t.Errorf("%q: turn %d waits for %d", file, k+1, turn.After)
+					}
+				}
+			}
+		}
+		again, err := s.Read(bytes.NewReader(file), int(n))
+		if err != nil || shapeOf(again) != shapeOf(got) {
+			t.Errorf("%q gives other sessions the second time: %v", file, err)
+		}
+	})
+}
