@@ -32,7 +32,7 @@ func TestSharedByDesign(t *testing.T) {
 		name string
 		o    Options
 	}{
-		{"MultiTurn", Options{}}, {"ToolCalls", Options{}}, {"Agreement", Options{}},
+		{"MultiTurn", Options{}}, {"Agent", Options{}}, {"ToolCalls", Options{}}, {"Agreement", Options{}},
 		{"Serve", Options{Dataset: "generated-shared-prefix?per-group=8&system=256&question=32", Output: 8}},
 		{"Concurrency", Options{Dataset: "prefix-repetition?prefixes=4&prefix=256&suffix=32", Output: 8, Concurrencies: []int{4}}},
 		{"Serve", Options{Dataset: "random?prefix=400", Output: 8}},

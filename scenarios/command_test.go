@@ -31,7 +31,7 @@ func TestCommandArguments(t *testing.T) {
 		{"-list .", "-test.list=. -test.run=^$ -test.benchtime=1x", -1},
 		{"-v=false -bench=A", "-test.v=false -test.bench=A -test.run=^$ -test.benchtime=1x", -1},
 		{"-h", "usage: LLMBENCH_URL=", 0},
-		{"-bench=. --help", "run these scenarios: Accuracy, Agreement, Chat, CodeQA, ColdStart, Concurrency, Decode, Embeddings, Fairness, GatewayOverhead,", 0},
+		{"-bench=. --help", "run these scenarios: Accuracy, Agent, Agreement, Chat, CodeQA, ColdStart, Concurrency, Decode, Embeddings, Fairness,", 0},
 		{"-help", "LLMBENCH_SHARDS, LLMBENCH_STAGES\nstill work, too", 0},
 		{"version", "llmbench devel go", 0},
 		{"", "llmbench: no scenario: want -bench=REGEXP", 2},

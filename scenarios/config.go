@@ -69,6 +69,7 @@ func parseOwn(r *env.Reader) config {
 	env.Read(r, &c.Options, "LLMBENCH_DATASET", c.withDataset, "a data set like random:input=512,output=128 or sharegpt:PATH")
 	env.Read(r, &c.Turns, "LLMBENCH_TURNS", canonical(benchdata.ParseCount), "")
 	env.Read(r, &c.Think, "LLMBENCH_THINK", canonical(parsePause), "")
+	env.Read(r, &c.Sessions, "LLMBENCH_SESSIONS", checkedSessions, "")
 	env.ReadHidden(r, &c.Classes, "LLMBENCH_CLASSES", checkedClasses, "")
 	env.Read(r, &c.Mix, "LLMBENCH_MIX", parseMix, "models and weights above 0, like base=3,sql=1")
 	env.Read(r, &stream, "LLMBENCH_STREAM", strconv.ParseBool, "true or false")
@@ -228,6 +229,18 @@ func canonical[T fmt.Stringer](parse func(string) (T, error)) func(string) (stri
 // checkedClasses returns the value of LLMBENCH_CLASSES if it is valid.
 func checkedClasses(v string) (string, error) {
 	if _, err := parseClasses(v); err != nil {
+		return "", env.Reason(err.Error())
+	}
+	return v, nil
+}
+
+// checkedSessions returns the value of LLMBENCH_SESSIONS if it names a file, with parameters of sessions.
+func checkedSessions(v string) (string, error) {
+	s, err := benchdata.OpenSessions(v, benchdata.Options{})
+	if err != nil {
+		return "", env.Reason(err.Error())
+	}
+	if _, err := env.File(s.Path); err != nil {
 		return "", env.Reason(err.Error())
 	}
 	return v, nil

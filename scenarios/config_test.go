@@ -127,6 +127,8 @@ func TestParseConfigErrors(t *testing.T) {
 		{"LLMBENCH_DATASET=random:output=5\nLLMBENCH_OUTPUT=normal(5,2)", "the output is 5 and normal(5,2): want one of them"},
 		{"LLMBENCH_DATASET=random:output=normal(5,2)\nLLMBENCH_OUTPUT=5", "the output is 5 and normal(5,2): want one of them"},
 		{"LLMBENCH_TURNS=0", "LLMBENCH_TURNS=0: want a whole number from 1 to 1000, or one of LOW..HIGH"},
+		{"LLMBENCH_SESSIONS=testdata/none.jsonl", "LLMBENCH_SESSIONS=testdata/none.jsonl: stat testdata/none.jsonl: no such file or directory"},
+		{"LLMBENCH_SESSIONS=a?cap=1", `LLMBENCH_SESSIONS=a?cap=1: sessions "a?cap=1": parameter cap=1: want a duration like 10m, above 0`},
 		{"LLMBENCH_THINK=1", "LLMBENCH_THINK=1: want a time like 500ms from 0s to 24h0m0s, in whole microseconds, or one of"},
 		{"LLMBENCH_THINK=exponential(-1s)", `LLMBENCH_THINK=exponential(-1s): exponential: mean is "-1s": want from 1µs to 24h0m0s`},
 		{"LLMBENCH_DATASET=random:cosine=2", "LLMBENCH_DATASET=random:cosine=2: parameter cosine=2: want a number from 0 to 1"},

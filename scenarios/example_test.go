@@ -44,6 +44,7 @@ func ExampleScenarios() {
 	}
 	// Output:
 	// Accuracy
+	// Agent
 	// Agreement
 	// Chat
 	// CodeQA

@@ -15,6 +15,10 @@ func (o Options) Accuracy(b *testing.B, target llmbench.Target) {
 	scenario("Accuracy").Run(b, target, o)
 }
 
+// Agent replays recorded sessions of agents, with tools, pauses and sub-agents, of Options.Sessions or made-up ones: the time of a
+// session, the TTFT by the depth of a conversation, and the hits that the file implies for a prefix cache.
+func (o Options) Agent(b *testing.B, target llmbench.Target) { scenario("Agent").Run(b, target, o) }
+
 // Agreement measures how many greedy answers stay the same under load. agree-% is the share of answers that
 // equal the reference answer to the same prompt: the server's answer to a single user, or the answer in the
 // file LLMBENCH_ANSWERS.

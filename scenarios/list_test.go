@@ -31,6 +31,7 @@ import (
 // the simulated server is not the default one.
 
 func BenchmarkAccuracy(b *testing.B)         { list(b, Options.Accuracy, nil) }
+func BenchmarkAgent(b *testing.B)            { list(b, Options.Agent, nil) }
 func BenchmarkAgreement(b *testing.B)        { list(b, Options.Agreement, nil) }
 func BenchmarkChat(b *testing.B)             { list(b, Options.Chat, nil) }
 func BenchmarkCodeQA(b *testing.B)           { list(b, Options.CodeQA, nil) }

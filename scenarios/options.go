@@ -94,6 +94,10 @@ type Options struct {
 	// same in all passes. LLMBENCH_TURNS, by default 5, and LLMBENCH_THINK, by default 0s, and 1s in the full form.
 	Turns, Think string
 
+	// Sessions are for Agent: a file of recorded sessions, with parameters, that [benchdata.OpenSessions] knows. LLMBENCH_SESSIONS, by default
+	// six made-up sessions.
+	Sessions string
+
 	// Classes are for MixedLoad: the classes of requests, each with a load, lengths or a data set, header fields, members of the
 	// body and limits of its own, in the form of LLMBENCH_CLASSES:
 	//
@@ -322,7 +326,7 @@ func (o Options) withEnvironment(c config) Options {
 		}
 		o.Input, o.Output = cmp.Or(o.Input, c.Input), cmp.Or(o.Output, c.Output)
 	}
-	o.Turns, o.Think, o.Classes = cmp.Or(o.Turns, c.Turns), cmp.Or(o.Think, c.Think), cmp.Or(o.Classes, c.Classes)
+	o.Turns, o.Think, o.Classes, o.Sessions = cmp.Or(o.Turns, c.Turns), cmp.Or(o.Think, c.Think), cmp.Or(o.Classes, c.Classes), cmp.Or(o.Sessions, c.Sessions)
 	if len(o.Mix) == 0 {
 		o.Mix = c.Mix
 	}

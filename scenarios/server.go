@@ -243,6 +243,10 @@ func withoutLengths(l llmbench.Load) llmbench.Load {
 		requests = slices.Clone(requests)
 		for i := range requests {
 			requests[i].PromptTokens = 0
+			requests[i].Then = slices.Clone(requests[i].Then)
+			for k := range requests[i].Then {
+				requests[i].Then[k].PromptTokens = 0
+			}
 		}
 		return requests, nil
 	}

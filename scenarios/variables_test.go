@@ -25,6 +25,7 @@ var valuesOf = map[string]string{
 	"LLMBENCH_ANSWERS": "answers", "LLMBENCH_BATCH": "2", "LLMBENCH_CANCEL": "0.1:2s", "LLMBENCH_CLASSES": "a:users=2", "LLMBENCH_CONCURRENCY": "3",
 	"LLMBENCH_DATASET": "random-vllm", "LLMBENCH_DURATION": "1s", "LLMBENCH_INPUT": "33", "LLMBENCH_MAX_FAIL": "0.5",
 	"LLMBENCH_MAX_SHED": "0.5", "LLMBENCH_MIX": "a=1", "LLMBENCH_OUTPUT": "7", "LLMBENCH_RATE": "2", "LLMBENCH_REQUESTS": "64", "LLMBENCH_SLO": "e2e=1s",
+	"LLMBENCH_SESSIONS": "../benchdata/testdata/sessions/plain.jsonl",
 	"LLMBENCH_STREAM": "false", "LLMBENCH_THINK": "1ms", "LLMBENCH_TURNS": "3", "LLMBENCH_WARMUP": "1", "LLMBENCH_MAX_IN_FLIGHT": "8",
 }
 
@@ -136,6 +137,7 @@ func TestVariablesMeasured(t *testing.T) {
 	assert.NilError(t, err)
 	kinds, err := filepath.Abs("../benchdata/testdata/kinds")
 	assert.NilError(t, err)
+	sessions := filepath.Join(filepath.Dir(kinds), "sessions")
 	for _, c := range []struct {
 		bench, environ string
 		status         int
@@ -144,6 +146,11 @@ func TestVariablesMeasured(t *testing.T) {
 		{"Trace", "LLMBENCH_DATASET=mooncake:" + kinds + "/mooncake.jsonl?speed=1000 LLMBENCH_REQUESTS=4", 0, []string{"/workload=mooncake/stream=true/speed=1000", "dataset: mooncake.jsonl?speed=1000\n"}},
 		{"Trace", "LLMBENCH_DATASET=sharegpt:x", 1, []string{`LLMBENCH_DATASET=sharegpt:x: dataset "sharegpt:x" is no trace`}},
 		{"MultiTurn", "LLMBENCH_INPUT=40 LLMBENCH_OUTPUT=5 LLMBENCH_CONCURRENCY=2 LLMBENCH_REQUESTS=3", 0, []string{"/workload=turns-5x40-40x5/stream=true/concurrency=2"}},
+		{"Agent", "LLMBENCH_SESSIONS=" + sessions + "/plain.jsonl LLMBENCH_CONCURRENCY=3", 0, []string{"/workload=sessions-plain/stream=true/concurrency=3", "dataset: plain.jsonl\n", "replies: made-up\n", " 3.333 turns/session", " 60.07 implied-hit-%",
+			"sessions " + sessions + "/plain.jsonl, in the format plain: members that llmbench does not know are ignored: note 1 time"}},
+		{"Agent", "LLMBENCH_SESSIONS=" + sessions + "/plain.jsonl?replies=made-up&cap=1s", 0, []string{"/workload=sessions-plain/stream=true/speed=1", "dataset: plain.jsonl?replies=made-up&cap=1s\n", "1 pauses were longer than 1s and are cut"}},
+		{"Agent", "LLMBENCH_SESSIONS=" + kinds + "/azure.csv", 1, []string{"LLMBENCH_SESSIONS: sessions " + kinds + "/azure.csv:1: "}},
+		{"Serve", "LLMBENCH_SESSIONS=" + sessions + "/plain.jsonl", 1, []string{"Serve does not read it; it is for Agent"}},
 		{"Sweep", "LLMBENCH_INPUT=20 LLMBENCH_OUTPUT=4", 0, []string{"/workload=random-20x4/stream=true/concurrency=1"}},
 		{"Sweep", "LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json LLMBENCH_SLO=e2e=1s", 0, []string{"/workload=sharegpt/stream=true/concurrency=1", " good-req/s", "dataset: sharegpt.json\n"}},
 		{"SLO", "LLMBENCH_REQUESTS=5 LLMBENCH_WARMUP=1", 1, []string{"LLMBENCH_REQUESTS=5: SLO does not read it; it is for all scenarios but ColdStart, ", "LLMBENCH_WARMUP=1: SLO does not read it; it is for MixedLoad, Serve\n"}},

@@ -26,7 +26,7 @@ type Topic struct {
 var topics = []topic{
 	{"Speed", nil},
 	{"Capacity", []string{"Sweep", "SLO"}},
-	{"Caching", []string{"PrefixCache", "MultiTurn"}},
+	{"Caching", []string{"PrefixCache", "MultiTurn", "Agent"}},
 	{"Correctness", []string{"Accuracy", "Agreement", "ToolCalls", "StructuredOutput"}},
 	{"The harness", answer.OfHarness},
 }
