@@ -42,6 +42,8 @@ type recordedTurn struct {
 	whole    bool               // messages are the whole conversation
 	messages []llmbench.Message // the turn's own messages
 	reply    string             // the recorded answer; "" if unknown
+	thought  string             // what the model generated before it, and which is not sent again
+	usual    int                // length of the answer if nothing else says it; 0 if there is none
 }
 
 // add adds a turn and returns its number.
@@ -69,7 +71,7 @@ type sessionRecords struct {
 }
 
 // sessionFormats lists every format. The first one that recognises a file reads it.
-var sessionFormats = []sessionFormat{wekaFormat, mooncakeFormat, plainFormat}
+var sessionFormats = []sessionFormat{wekaFormat, mooncakeFormat, dagFormat, multiTurnFormat, endpointsFormat, otelFormat, graphFormat, agenticFormat, chatsFormat, plainFormat}
 
 // A sessionReader reads a file of sessions.
 type sessionReader struct {

@@ -1,6 +1,7 @@
 package benchdata
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -98,6 +99,9 @@ func (s *building) turn(i int) (llmbench.Turn, error) {
 	}
 	s.tokens += t.PromptTokens
 	s.lengths[i] = t.PromptTokens + t.MaxTokens
+	if t.Reply != "" {
+		s.lengths[i] = t.PromptTokens + s.Tokenizer.Count(t.Reply)
+	}
 	return t, err
 }
 
@@ -132,12 +136,11 @@ func (s *building) said(i int, t *llmbench.Turn) error {
 func (s *building) answered(i int, t *llmbench.Turn) error {
 	of := &s.of.turns[i]
 	t.MaxTokens = of.output
+	thought := s.Tokenizer.Count(of.thought)
 	if of.output == 0 && of.reply != "" {
-		t.MaxTokens = max(1, s.Tokenizer.Count(of.reply))
+		t.MaxTokens = max(1, thought+s.Tokenizer.Count(of.reply))
 	}
-	if t.MaxTokens == 0 {
-		t.MaxTokens = s.Output
-	}
+	t.MaxTokens = cmp.Or(t.MaxTokens, s.Output, of.usual)
 	if t.MaxTokens == 0 {
 		return fmt.Errorf("the file has no length of the answer: want an Output, as in output=200")
 	}
@@ -149,7 +152,7 @@ func (s *building) answered(i int, t *llmbench.Turn) error {
 		t.Reply = of.reply
 	case s.continued(i):
 		var err error
-		t.Reply, err = s.fit.text("", nil, t.MaxTokens, seeded(s.seed, 1<<32+uint64(i)))
+		t.Reply, err = s.fit.text("", nil, max(1, t.MaxTokens-thought), seeded(s.seed, 1<<32+uint64(i)))
 		return err
 	}
 	return tokenizerError(s.Tokenizer)

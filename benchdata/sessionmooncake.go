@@ -66,13 +66,8 @@ func mooncakeSession(id string, rows []mooncakeRequest) (recording, error) {
 		}
 		if i > 0 {
 			t.after = []int{i - 1}
-			switch before := rows[i-1].Timestamp; {
-			case q.Delay != nil:
-				t.delay = q.Delay.in(time.Millisecond)
-			case q.Timestamp != nil && before != nil && *q.Timestamp < *before:
-				return r, fmt.Errorf(`"timestamp" is %g after %g: want turns of a session in order of time`, float64(*q.Timestamp), float64(*before))
-			case q.Timestamp != nil && before != nil:
-				t.every = (*q.Timestamp - *before).in(time.Millisecond)
+			if err := t.follow(q.Delay, rows[i-1].Timestamp, q.Timestamp); err != nil {
+				return r, fmt.Errorf(`"%w`, err)
 			}
 		}
 		r.add(t)
