@@ -26,7 +26,7 @@ var valuesOf = map[string]string{
 	"LLMBENCH_DATASET": "random-vllm", "LLMBENCH_DURATION": "1s", "LLMBENCH_INPUT": "33", "LLMBENCH_MAX_FAIL": "0.5",
 	"LLMBENCH_MAX_SHED": "0.5", "LLMBENCH_MIX": "a=1", "LLMBENCH_OUTPUT": "7", "LLMBENCH_RATE": "2", "LLMBENCH_REQUESTS": "64", "LLMBENCH_SLO": "e2e=1s",
 	"LLMBENCH_SESSIONS": "../benchdata/testdata/sessions/plain.jsonl",
-	"LLMBENCH_STREAM": "false", "LLMBENCH_THINK": "1ms", "LLMBENCH_TURNS": "3", "LLMBENCH_WARMUP": "1", "LLMBENCH_MAX_IN_FLIGHT": "8",
+	"LLMBENCH_STREAM":   "false", "LLMBENCH_THINK": "1ms", "LLMBENCH_TURNS": "3", "LLMBENCH_WARMUP": "1", "LLMBENCH_MAX_IN_FLIGHT": "8",
 }
 
 // datasetsOf has the data sets of scenarios that do not read the one in valuesOf.
