@@ -21,6 +21,7 @@ type testCase struct {
 	judge       func(*exchange) []Finding   // judges one exchange with the plan
 	run         func(*kit, testCase) Result // runs a case of several exchanges; nil means one that judge judges
 	upstreams   int                         // the least number of upstreams
+	alone       bool                        // it does not run beside streams, which would fail, or change what it measures
 }
 
 // id returns class and name.
@@ -73,7 +74,7 @@ var endless = mockserver.Config{PerToken: 2 * time.Millisecond, Faults: []fault.
 var cases []testCase
 
 func init() {
-	cases = slices.Concat(fidelityCases, endCases(), leavingCases, usageCases, isolationCases, failoverCases)
+	cases = slices.Concat(fidelityCases, endCases(), leavingCases, usageCases, isolationCases, failoverCases, limitCases, leakCases)
 }
 
 var fidelityCases = []testCase{
@@ -212,9 +213,9 @@ var isolationCases = []testCase{
 }
 
 var failoverCases = []testCase{
-	{class: "failover", name: "dead", does: "all upstreams refuse connections, and come back", plan: plan{}, run: deadAll},
-	{class: "failover", name: "dead-stream", does: "all upstreams refuse connections, to a stream", plan: plan{stream: true}, run: deadAll},
-	{class: "failover", name: "one-dead", does: "one of two upstreams refuses connections, and comes back", plan: plan{stream: true}, run: deadOne, upstreams: 2},
-	{class: "failover", name: "one-cuts", does: "one of two upstreams breaks its streams", plan: plan{stream: true, lockstep: true, config: failing(fault.Reset)}, run: faultyOne, upstreams: 2},
-	{class: "failover", name: "one-full", does: "one of two upstreams answers with status 503", plan: plan{stream: true, config: failing(fault.HTTP503)}, run: faultyOne, upstreams: 2},
+	{class: "failover", name: "dead", does: "all upstreams refuse connections, and come back", plan: plan{}, run: deadAll, alone: true},
+	{class: "failover", name: "dead-stream", does: "all upstreams refuse connections, to a stream", plan: plan{stream: true}, run: deadAll, alone: true},
+	{class: "failover", name: "one-dead", does: "one of two upstreams refuses connections, and comes back", plan: plan{stream: true}, run: deadOne, upstreams: 2, alone: true},
+	{class: "failover", name: "one-cuts", does: "one of two upstreams breaks its streams", plan: plan{stream: true, lockstep: true, config: failing(fault.Reset)}, run: faultyOne, upstreams: 2, alone: true},
+	{class: "failover", name: "one-full", does: "one of two upstreams answers with status 503", plan: plan{stream: true, config: failing(fault.HTTP503)}, run: faultyOne, upstreams: 2, alone: true},
 }

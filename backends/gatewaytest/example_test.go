@@ -23,7 +23,11 @@ func TestGateway(t *testing.T) {
 		to, _ := url.Parse(upstreams[0])
 		proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
 		gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			body, _ := io.ReadAll(r.Body) // else some answers break: go.dev/issue/40747
+			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 32<<20)) // else some answers break: go.dev/issue/40747
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+				return
+			}
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			proxy.ServeHTTP(w, r)
 		}))

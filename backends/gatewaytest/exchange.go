@@ -45,6 +45,7 @@ type plan struct {
 	lockstep bool                               // the upstream writes on when the client has what was written
 	hop      bool                               // requests and answers have a header field that is for one connection alone
 	leave    leaving
+	flood    *flood        // a part of the request or of the answer that does not end; nil means none
 	wait     time.Duration // in which the request must end; 0 means Options.Wait
 }
 
@@ -183,7 +184,12 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 		return nil, err
 	}
 	x.body = body
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, x.k.url+d.Path(q), bytes.NewReader(body))
+	content := io.Reader(bytes.NewReader(body))
+	if f := x.plan.flood; f != nil && f.answer == nil {
+		head, _, _ := bytes.Cut(body, []byte(x.marker))
+		content = &endlessBody{slices.Concat(head, []byte(x.marker+" ")), f}
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, x.k.url+d.Path(q), content)
 	if err != nil {
 		return nil, err
 	}
@@ -266,10 +272,19 @@ func (x *exchange) exchange(ctx context.Context, leave func()) {
 	x.mu.Lock()
 	x.in = message{status: resp.StatusCode, header: resp.Header, stream: x.plan.stream}
 	x.mu.Unlock()
+	f := x.plan.flood
+	if f != nil && f.silent {
+		<-ctx.Done()
+		return
+	}
 	for buf := make([]byte, 64<<10); ; {
 		n, err := resp.Body.Read(buf)
 		x.mu.Lock()
-		x.in.body = append(x.in.body, buf[:n]...)
+		if f != nil && f.answer != nil {
+			x.in.body = f.keep(x.in.body, buf[:n])
+		} else {
+			x.in.body = append(x.in.body, buf[:n]...)
+		}
 		if err != nil && err != io.EOF {
 			x.in.err = err
 		}

@@ -33,6 +33,8 @@ type kit struct {
 	hangs     atomic.Int64 // requests that hung
 	holds     atomic.Int64 // streams that the gateway held back
 	load      load
+
+	unmeasured sync.Once // the fact that Options.Measure is nil
 }
 
 // newKit starts the upstreams, at the given addresses or at free ports. The options have their defaults. The caller must
@@ -176,7 +178,7 @@ func (k *kit) run(c testCase) Result {
 	if waited > time.Second {
 		r.Facts = append(r.Facts, fmt.Sprintf("after the case before, the gateway answered an ordinary request only after %v", waited.Round(time.Millisecond)))
 	}
-	if !r.Failed() && r.Skipped == "" && c.class != "failover" { // the streams would fail, too
+	if !r.Failed() && r.Skipped == "" && !c.alone {
 		for streams := k.o.Streams; streams > 0; streams /= 2 {
 			loaded := k.beside(c, streams)
 			if !loaded.Failed() {

@@ -63,6 +63,14 @@ type Options struct {
 	// IdleWithin is the time after which the gateway ends a stream that stands still. 0 means that it does not end such
 	// streams, and that this is not checked.
 	IdleWithin time.Duration
+	// Measure returns what the gateway occupies now, such as [MeasureSelf] for a gateway in this process, and the function of
+	// [MeasureProcess] for another process. It is not called at the same time as itself. nil means that leaks are not
+	// looked for, and that the class limits only checks what clients and upstreams see.
+	Measure func() (Footprint, error)
+	// GrowWithin is the memory, in bytes, by which the gateway may grow because of a request or an answer without end. The
+	// kit sends twice as much of it. 0 means 48 MiB.
+	GrowWithin int64
+
 	// RecoverWithin is the time in which the gateway must use an upstream again that was dead. 0 means 15 s.
 	RecoverWithin time.Duration
 }
@@ -80,6 +88,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.Upstreams, o.Seed = cmp.Or(o.Upstreams, 1), cmp.Or(o.Seed, 1)
 	o.Wait, o.HoldWithin = cmp.Or(o.Wait, 10*time.Second), cmp.Or(o.HoldWithin, 5*time.Second)
 	o.LeaveWithin, o.RecoverWithin = cmp.Or(o.LeaveWithin, 5*time.Second), cmp.Or(o.RecoverWithin, 15*time.Second)
+	o.GrowWithin = cmp.Or(o.GrowWithin, 48<<20)
 	if _, err := dialect.ByName(o.API); err != nil || !slices.Contains(apis, o.API) {
 		return o, fmt.Errorf("API: %q: want one of %s", o.API, strings.Join(apis, ", "))
 	}
@@ -88,6 +97,14 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Streams < 0 {
 		return o, fmt.Errorf("%s: %d: want 0 or more", "Streams", o.Streams)
+	}
+	if o.GrowWithin < 0 {
+		return o, fmt.Errorf("%s: %d: want 0 or more", "GrowWithin", o.GrowWithin)
+	}
+	if o.Measure != nil {
+		if _, err := o.Measure(); err != nil {
+			return o, fmt.Errorf("Measure: %w", err)
+		}
 	}
 	for _, limit := range []struct {
 		name string

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -29,14 +30,25 @@ type reference struct {
 	mu    sync.Mutex
 	last  []byte
 	owner int64 // the request that last is of, or 0
+	kept  [][]byte
+	room  chan struct{}
+	over  chan struct{} // closed at the end of the test
 }
 
 // startReference starts a reference gateway.
 func startReference(fault string) func(testing.TB, []string) string {
 	return func(t testing.TB, upstreams []string) string {
-		g := &reference{upstreams: upstreams, fault: fault, transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256}}
-		s := httptest.NewServer(g)
+		g := &reference{upstreams: upstreams, fault: fault, room: make(chan struct{}, 40), over: make(chan struct{}), transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256}}
+		s := httptest.NewUnstartedServer(g)
+		switch fault {
+		case "takes any header of an answer":
+			g.transport.MaxResponseHeaderBytes = 1 << 40
+		case "takes any header of a request":
+			s.Config.MaxHeaderBytes = 1 << 40
+		}
+		s.Start()
 		t.Cleanup(func() {
+			close(g.over)
 			s.CloseClientConnections()
 			s.Close()
 			g.transport.CloseIdleConnections()
@@ -91,9 +103,26 @@ func (g *reference) send(ctx context.Context, r *http.Request, body []byte) (res
 }
 
 func (g *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
+	if g.fault == "serves 40 clients at once" {
+		g.room <- struct{}{}
+		defer func() { <-g.room }()
+	}
+	body, err := g.read(r.Body)
+	if errors.Is(err, errTooLarge) {
+		w.Header().Set("Connection", "close")
+		fail(w, http.StatusRequestEntityTooLarge, err.Error())
 		return
+	}
+	if err != nil {
+		if g.fault == "keeps requests whose clients have left" {
+			go g.stay()
+		}
+		return
+	}
+	if g.fault == "leaks 1 KB a request" {
+		g.mu.Lock()
+		g.kept = append(g.kept, make([]byte, 1<<10))
+		g.mu.Unlock()
 	}
 	if g.fault == "loses the end of large requests" && len(body) > 100_000 {
 		body = bytes.Replace(body, []byte("more more more"), nil, 1)
@@ -114,6 +143,9 @@ func (g *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { resp.Body.Close() }()
+	if g.fault == "reads ahead of its client" {
+		resp.Body = io.NopCloser(readAhead(resp.Body))
+	}
 	if g.early(w, resp) {
 		return
 	}
@@ -139,11 +171,57 @@ func (g *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.copy(w, r, resp, body)
 }
 
+// stay waits for the end of the test.
+func (g *reference) stay() { <-g.over }
+
+// readAhead reads a body as fast as it comes, and returns a reader of it.
+func readAhead(body io.Reader) io.Reader {
+	out, in := io.Pipe()
+	parts := make(chan []byte, 1<<20)
+	go func() {
+		defer close(parts)
+		for {
+			b := make([]byte, 32<<10)
+			n, err := body.Read(b)
+			parts <- b[:n]
+			if err != nil {
+				in.CloseWithError(err)
+				return
+			}
+		}
+	}()
+	go func() {
+		for b := range parts {
+			in.Write(b)
+		}
+	}()
+	return out
+}
+
+// errTooLarge is the error for a body that the gateway does not keep.
+var errTooLarge = errors.New("the body has more than 8 MB")
+
+// read reads a body, which must not be too large.
+func (g *reference) read(r io.Reader) ([]byte, error) {
+	const most = 8 << 20
+	if g.fault == "takes any body" {
+		return io.ReadAll(r)
+	}
+	all, err := io.ReadAll(io.LimitReader(r, most))
+	if len(all) == most {
+		err = errTooLarge
+	}
+	return all, err
+}
+
 // copy passes the answer on.
 func (g *reference) copy(w http.ResponseWriter, r *http.Request, resp *http.Response, body []byte) {
 	f, ok := faults[g.fault]
 	if !ok {
-		f = allowed[g.fault]
+		f, ok = allowed[g.fault]
+	}
+	if !ok {
+		f = limitless[g.fault]
 	}
 	stream := resp.ContentLength < 0
 	if resp.StatusCode != http.StatusOK || !stream {
@@ -187,6 +265,13 @@ func (g *reference) copy(w http.ResponseWriter, r *http.Request, resp *http.Resp
 			return
 		}
 		if err != nil {
+			if g.fault == "leaks a connection for each stream that breaks" {
+				c, _ := net.Dial("tcp", strings.TrimPrefix(g.upstreams[0], "http://"))
+				go func() { g.stay(); c.Close() }()
+			}
+			if g.fault == "leaks a goroutine for each client that leaves" && r.Context().Err() != nil {
+				go g.stay()
+			}
 			g.broken(w, r, body)
 			return
 		}
@@ -195,7 +280,7 @@ func (g *reference) copy(w http.ResponseWriter, r *http.Request, resp *http.Resp
 
 // copyWhole passes an answer on that is not streamed. The upstream's key must not be in it.
 func (g *reference) copyWhole(w http.ResponseWriter, r *http.Request, resp *http.Response, body []byte, change func(*reference, []byte) []byte) {
-	all, err := io.ReadAll(resp.Body)
+	all, err := g.read(resp.Body)
 	if g.fault != "passes the upstream's key on" {
 		all = bytes.ReplaceAll(all, []byte(upstreamKey), []byte("[key]"))
 	}

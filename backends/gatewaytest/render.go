@@ -55,9 +55,14 @@ func (r *Report) Text() string {
 			}
 		}
 	}
-	for _, c := range r.Results {
+	for i, c := range r.Results {
 		if c.Skipped != "" {
-			fmt.Fprintf(&b, "%s/%s was not checked: %s\n", c.Class, c.Case, c.Skipped)
+			b.WriteString(c.Class + "/" + c.Case)
+			if i+1 < len(r.Results) && r.Results[i+1].Skipped == c.Skipped {
+				b.WriteString(", ")
+			} else {
+				fmt.Fprintf(&b, ": not checked: %s\n", c.Skipped)
+			}
 		}
 		for _, fact := range c.Facts {
 			fmt.Fprintf(&b, "%s/%s: %s\n", c.Class, c.Case, fact)

@@ -2,6 +2,7 @@ package gatewaytest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -230,6 +231,8 @@ func TestOptions(t *testing.T) {
 		`Options.Gaps: "end/rest" matches no case`:         {Gaps: []string{"end/rest"}},
 		`Options.Classes: "speed" matches no case`:         {Classes: []string{"speed"}},
 		`Options.Classes: "end/reset/clean-end" matches`:   {Classes: []string{"end/reset/clean-end"}}, // a rule
+		`Options.GrowWithin: -1: want 0 or more`:           {GrowWithin: -1},
+		`Options.Measure: no such process`:                 {Measure: func() (Footprint, error) { return Footprint{}, errors.New("no such process") }},
 		`Options.Keys: "": want a key`:                     {Keys: []string{"a", ""}},
 	} {
 		_, err := Check(nil, nil, o)

@@ -50,9 +50,20 @@ func (u *upstream) kill() {
 // the answer of a server without faults.
 func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	const maxBody = 256 << 20
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	x := u.k.exchangeOf(markers.Find(body))
-	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), errReader{err}))
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	body, err := io.ReadAll(io.LimitReader(r.Body, headLength))
+	x := u.floodOf(body)
+	if x != nil {
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), errReader{err}, r.Body))
+	} else {
+		if err == nil {
+			var rest []byte
+			rest, err = io.ReadAll(r.Body)
+			body = append(body, rest...)
+		}
+		x = u.k.exchangeOf(markers.Find(body))
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), errReader{err}))
+	}
 	if x == nil {
 		u.k.plain.ServeHTTP(w, r)
 		return
@@ -64,10 +75,29 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	broken := true
 	defer func() { a.finish(broken, ctx.Err() != nil && !a.wroteAll(server)) }()
 	r = r.WithContext(ctx)
+	if f := x.plan.flood; f != nil {
+		f.serve(w, r, x)
+		return
+	}
 	r.Header = a.header.Clone()
 	r.Header.Set("X-Request-Id", a.id)
 	server.ServeHTTP(&recorder{ResponseWriter: w, x: x, a: a}, r)
 	broken = false
+}
+
+// headLength is the number of bytes of a request by which an upstream recognizes a flood.
+const headLength = 4 << 10
+
+// floodOf returns the exchange with a flood to which a request belongs that begins with head, or nil.
+func (u *upstream) floodOf(head []byte) *exchange {
+	at := markers.FindIndex(head)
+	if at == nil || at[1] == headLength { // the marker may go on
+		return nil
+	}
+	if x := u.k.exchangeOf(head[at[0]:at[1]]); x != nil && x.plan.flood != nil {
+		return x
+	}
+	return nil
 }
 
 // An errReader returns an error, or io.EOF if the error is nil.

@@ -120,3 +120,30 @@ func (p *Program) peaksKnown() bool { return p.run.peaks.Load() }
 type platform struct {
 	peaks atomic.Bool // whether ResetPeak was able to reset the peaks
 }
+
+// Footprint returns the sum of the resident sizes of a process and of its descendants, in bytes, and the number of
+// their open files. The number is 0 if it cannot be read, as with a process of another user.
+func Footprint(pid int) (resident int64, files int, err error) {
+	all, err := tree(pid)
+	if err != nil {
+		return 0, 0, err
+	}
+	readable := true
+	for _, s := range all {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
+		if err != nil {
+			continue // the process has ended
+		}
+		resident += kilobytes(status, "VmRSS:")
+		open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.pid))
+		readable = readable && !errors.Is(err, fs.ErrPermission)
+		files += len(open)
+	}
+	if resident == 0 {
+		return 0, 0, fmt.Errorf("process %d: %w", pid, os.ErrProcessDone)
+	}
+	if !readable {
+		files = 0
+	}
+	return resident, files, nil
+}

@@ -148,3 +148,19 @@ func runs(pid int) bool {
 	s, err := readStat(pid)
 	return err == nil && s.state != zombie
 }
+
+// TestFootprint checks the memory and the open files of this process, which opens one more file.
+func TestFootprint(t *testing.T) {
+	_, before, err := Footprint(os.Getpid())
+	assert.NilError(t, err)
+	f, err := os.Open("/proc/self/stat")
+	assert.NilError(t, err)
+	defer f.Close()
+	resident, after, err := Footprint(os.Getpid())
+	assert.NilError(t, err)
+	assert.Equal(t, after-before, 1)
+	assert.Assert(t, resident > 1<<20)
+
+	_, _, err = Footprint(-1)
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}

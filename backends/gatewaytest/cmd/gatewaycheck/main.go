@@ -23,11 +23,15 @@
 //	-gap name               a class, case or finding that is known to be wrong; may be repeated
 //	-rewrites               the gateway writes answers of its own: compare the meaning of whole answers
 //	-streams n              check each case also beside n streams
+//	-pid n                  process id of the gateway on this machine, whose memory is then measured; needs Linux
+//	-grow-within bytes      memory by which the gateway may grow because of a request or an answer without end (50331648)
 //	-seed n                 seed of random draws (1)
 //	-wait duration          time in which each request must end (10s)
 //	-idle duration          the gateway ends streams that stand still for this time; 0 means that it does not
 //	-format name            text, markdown or junit (text)
 //	-list                   print the cases and end
+//
+// With -pid, the command finds out whether each request leaves memory or open files behind, which takes up to four minutes.
 //
 // The report is printed to standard output. The exit status is 0 if no case failed, 1 if one did, and 2 for bad usage, or
 // if an address of -listen cannot be used.
@@ -53,6 +57,7 @@ type options struct {
 	gateway, format string
 	listen          []string
 	list            bool
+	pid             int
 	o               gatewaytest.Options
 }
 
@@ -120,6 +125,8 @@ func parse(args []string, stdout, stderr io.Writer) (o options, err error) {
 	fs.Func("gap", "`name` of a class, case or finding that is known to be wrong; may be repeated", list(&o.o.Gaps))
 	fs.BoolVar(&o.o.Rewrites, "rewrites", false, "the gateway writes answers of its own: compare the meaning of whole answers")
 	fs.IntVar(&o.o.Streams, "streams", 0, "check each case also beside `n` streams")
+	fs.IntVar(&o.pid, "pid", 0, "process id `n` of the gateway on this machine, whose memory is then measured; needs Linux")
+	fs.Int64Var(&o.o.GrowWithin, "grow-within", 0, "memory in `bytes` by which the gateway may grow because of a request or an answer without end; 0 means 48 MiB")
 	fs.Uint64Var(&o.o.Seed, "seed", 1, "seed `n` of random draws")
 	fs.DurationVar(&o.o.Wait, "wait", 0, "time in which each request must end; 0 means 10s")
 	fs.DurationVar(&o.o.IdleWithin, "idle", 0, "the gateway ends streams that stand still for this time; 0 means that it does not")
@@ -147,6 +154,9 @@ func parse(args []string, stdout, stderr io.Writer) (o options, err error) {
 		return o, errors.New("-listen: missing: want one or two addresses, as in 127.0.0.1:9001,127.0.0.1:9002")
 	}
 	o.o.Upstreams = len(o.listen)
+	if o.pid != 0 {
+		o.o.Measure = gatewaytest.MeasureProcess(o.pid)
+	}
 	if u, err := url.Parse(o.gateway); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return o, fmt.Errorf("-gateway=%s: want a base URL, as in http://127.0.0.1:8080", o.gateway)
 	}

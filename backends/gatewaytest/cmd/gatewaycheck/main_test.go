@@ -93,6 +93,7 @@ func TestUsage(t *testing.T) {
 		"-listen=a:1 -format=pdf": "-format=pdf: want text, markdown or junit",
 		"-listen=nowhere.invalid:1 -gateway=http://127.0.0.1:1":             "upstream 1",
 		"-listen=127.0.0.1:0 -gateway=http://127.0.0.1:1 -api=x":            `Options.API: "x": want one of`,
+		"-listen=127.0.0.1:0 -gateway=http://127.0.0.1:1 -pid=-1":           "Options.Measure: ",
 		"-listen=127.0.0.1:0 -gateway=http://127.0.0.1:1 -class=end/resets": `Options.Classes: "end/resets" matches no case`,
 	} {
 		var stderr bytes.Buffer
