@@ -74,7 +74,7 @@ var endless = mockserver.Config{PerToken: 2 * time.Millisecond, Faults: []fault.
 var cases []testCase
 
 func init() {
-	cases = slices.Concat(fidelityCases, endCases(), leavingCases, usageCases, isolationCases, failoverCases, limitCases, leakCases)
+	cases = slices.Concat(fidelityCases, endCases(), leavingCases, usageCases, isolationCases, translationCases(), failoverCases, limitCases, leakCases)
 }
 
 var fidelityCases = []testCase{

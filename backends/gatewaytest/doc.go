@@ -34,6 +34,9 @@
 //   - leaving: the upstream's request ends soon after its client has left.
 //   - usage: token counts in the answer, and those that the gateway accounts, are those that the upstream sent.
 //   - isolation: many requests of different tenants at once do not see each other, and keys stay where they belong.
+//   - translation: what a request says comes to the upstream, also where the upstream has another API: the system's text,
+//     messages, images, tools, calls and results, limits and stop sequences. So do the end of an answer by its limit, and the
+//     type of an error.
 //   - failover: upstreams refuse connections, break streams or are full, and come back.
 //   - limits: headers, bodies, events and names without end, and clients that do not read or do not write, neither fill the
 //     gateway's memory nor keep it from serving others.
@@ -54,7 +57,9 @@
 //   - a body or an event with an error object of its own, where the upstream's answer broke off.
 //
 // With [Options.Rewrites], and where the gateway asks upstreams in another API than its clients use, only the meaning of the
-// whole answer is compared: text, reasoning, names and arguments of tool calls, finish reason and usage.
+// whole answer is compared: text, reasoning, names and arguments of tool calls, finish reason and usage. Finish reasons and
+// types of errors are equal if the documentation of both APIs gives them the same meaning. A count that the client's API does
+// not have is not compared. In requests, the IDs of calls may differ, but each result must belong to its call.
 //
 // # Findings and gaps
 //
@@ -68,7 +73,7 @@
 // # Under load
 //
 // With [Options.Streams], each case but those of failover, limits and leak runs a second time while streams run beside it. A finding then has the fewest streams, of
-// N, N/2, N/4 and so on, that showed it. [Fuzz] draws faults, divisions and instants from fuzz input.
+// N, N/2, N/4 and so on, that showed it. In the same way, a finding about one answer has the fewest tokens that showed it. [Fuzz] draws faults, divisions and instants from fuzz input.
 //
 // # Memory
 //

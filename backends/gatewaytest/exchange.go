@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/gatewaytest/internal/ask"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 )
@@ -36,6 +37,8 @@ type plan struct {
 	tokens   int                                // of the answer; 0 means 8
 	prompt   int                                // bytes that are added to the prompt
 	tools    bool                               // the request has a tool that must be called
+	limit    int                                // of tokens, in the request; 0 means more than the answer has
+	ask      func(text string) ask.Request      // returns the request, whose user says the text; nil means an ordinary one
 	config   mockserver.Config                  // of the upstreams
 	server   *mockserver.Server                 // answers in place of a new server with config, if not nil
 	faulty   func(upstream int) bool            // whether an attempt at an upstream gets the faults of config; nil means all do
@@ -57,6 +60,7 @@ type exchange struct {
 	noise         string // the beginning of the prompt, so that routers by prefixes use all upstreams
 	key           string // of the tenant
 	body          []byte // of the request
+	uri           string // of the request
 	random        *rand.Rand
 	sound, faulty *mockserver.Server
 
@@ -166,7 +170,7 @@ func (x *exchange) cuts(b []byte) []int {
 
 // query returns the request.
 func (x *exchange) query() dialect.Query {
-	q := dialect.Query{Model: x.k.o.Model, Prompt: cmp.Or(strings.Repeat("more ", x.plan.prompt/len("more ")), x.noise) + x.marker, MaxTokens: 2*x.plan.tokens + 64, Stream: x.plan.stream}
+	q := dialect.Query{Model: x.k.o.Model, Prompt: cmp.Or(strings.Repeat("more ", x.plan.prompt/len("more ")), x.noise) + x.marker, MaxTokens: cmp.Or(x.plan.limit, 2*x.plan.tokens+64), Stream: x.plan.stream}
 	if x.plan.tools {
 		q.Tools = []dialect.Tool{{
 			Name: "forecast", Description: "weather of a city",
@@ -183,7 +187,12 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.body = body
+	if x.plan.ask != nil {
+		r := x.plan.ask(x.noise + x.marker)
+		r.Model, r.Stream, r.MaxTokens = q.Model, q.Stream, cmp.Or(r.MaxTokens, q.MaxTokens)
+		body = ask.Write(d.Name(), r)
+	}
+	x.body, x.uri = body, d.Path(q)
 	content := io.Reader(bytes.NewReader(body))
 	if f := x.plan.flood; f != nil && f.answer == nil {
 		head, _, _ := bytes.Cut(body, []byte(x.marker))
@@ -338,7 +347,7 @@ func (x *exchange) await(a *attempt) {
 	if over {
 		return
 	}
-	sent := read(x.k.dialectOf(a, x.plan.stream), a.message(x.plan.stream))
+	sent := x.said(a)
 	began, patience := time.Now(), time.NewTimer(x.k.patience())
 	defer patience.Stop()
 	for {
@@ -380,13 +389,28 @@ func (x *exchange) last() *attempt {
 	return all[len(all)-1]
 }
 
+// said returns what the upstream has said until now in an attempt.
+func (x *exchange) said(a *attempt) reading {
+	return read(x.k.dialectOf(a), a.message(x.asked(a).Stream))
+}
+
+// asked returns the translated request of an attempt. A request that is not translated asks for a stream if the client does.
+func (x *exchange) asked(a *attempt) ask.Request {
+	if d := x.k.dialectOf(a); d.Name() != x.k.api.Name() {
+		if r, err := ask.Read(d.Name(), a.uri, a.body); err == nil {
+			return r
+		}
+	}
+	return ask.Request{Stream: x.plan.stream}
+}
+
 // upstream returns what the upstream said in the last attempt. ok is false if no request came to an upstream.
 func (x *exchange) upstream() (r reading, ok bool) {
 	a := x.last()
 	if a == nil {
 		return reading{}, false
 	}
-	r = read(x.k.dialectOf(a, x.plan.stream), a.message(x.plan.stream))
+	r = x.said(a)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.gone && r.failure() != "" {

@@ -85,7 +85,16 @@ func init() {
 				return out
 			}
 		}},
-		"repeats events":                each("fidelity/stream/text", func(event string) string { return event + event }),
+		"repeats events": each("fidelity/stream/text", func(event string) string { return event + event }),
+		"loses event 700": {finding: "fidelity/burst/text", events: true, part: func(*reference) func([]byte) []byte {
+			n := 0
+			return func(b []byte) []byte {
+				if n++; n == 700 {
+					return nil
+				}
+				return b
+			}
+		}},
 		"drops tool calls":              without("fidelity/tool-call/tool-call", `"arguments"`),
 		"drops reasoning":               without("fidelity/reasoning/reasoning", `"reasoning_content"`),
 		"drops the finish reason":       replace("fidelity/stream/failed", `"finish_reason":"[a-z_]+"`, func(string) string { return `"finish_reason":null` }),

@@ -111,7 +111,7 @@ func judgeSame(x *exchange) []Finding {
 	if f := judgeUsage(x); f != nil {
 		return f
 	}
-	if up.finish != in.finish && !(translated && sameFinish(up.finish, in.finish)) {
+	if up.finish != in.finish && !(translated && (sameFinish(up.finish, in.finish) || x.ollamaCall(up, in))) {
 		return []Finding{x.say("finish", "the gateway changed the finish reason: it has %q where the upstream wrote %q", in.finish, up.finish)}
 	}
 	if exact {
@@ -224,6 +224,9 @@ func judgeUsage(x *exchange) []Finding {
 	if x.translated() && got.CachedTokens == 0 {
 		sent.CachedTokens, sent.CachedStated, got.CachedStated = 0, false, false // not every API has it
 	}
+	if x.translated() && slices.Contains(noReasoningCount, x.k.api.Name()) {
+		sent.ReasoningTokens = 0
+	}
 	var wrong []string
 	for _, c := range []struct {
 		name     string
@@ -241,6 +244,9 @@ func judgeUsage(x *exchange) []Finding {
 	}
 	return []Finding{x.say("usage", "the usage in the answer is not the upstream's: %s", strings.Join(wrong, ", "))}
 }
+
+// noReasoningCount are the APIs whose usage does not tell reasoning tokens apart from other output tokens.
+var noReasoningCount = []string{"anthropic-messages", "bedrock-converse", "bedrock-invoke", "cohere", "ollama"}
 
 // judgeEnd says what is wrong with the end of an answer whose upstream failed.
 func judgeEnd(x *exchange) (all []Finding) {
@@ -456,6 +462,12 @@ func sameFinish(a, b string) bool {
 	}
 	ka, kb := kind(a), kind(b)
 	return ka >= 0 && ka == kb || ka == 0 && kb == 2 && plainStop(a) || ka == 2 && kb == 0 && plainStop(b)
+}
+
+// ollamaCall reports whether one side has the API of Ollama, whose finish reason of a tool call is stop.
+func (x *exchange) ollamaCall(up, in reading) bool {
+	return up.call != "" && (x.k.dialectOf(x.last()).Name() == "ollama" && up.finish == "stop" && sameFinish(in.finish, "tool_calls") ||
+		x.k.api.Name() == "ollama" && in.finish == "stop" && sameFinish(up.finish, "tool_calls"))
 }
 
 // plainStop reports whether an API uses the reason for tool calls, too.

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/backends/gatewaytest/internal/ask"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/dialect"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/redact"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
@@ -129,14 +130,9 @@ func (k *kit) tenant(h http.Header) string {
 }
 
 // dialectOf returns the API of the request that came to an upstream.
-func (k *kit) dialectOf(a *attempt, stream bool) dialect.Dialect {
-	q := dialect.Query{Model: k.o.Model, Stream: stream}
-	if uri := a.uri; uri != k.api.Path(q) {
-		for _, name := range apis {
-			if d, err := dialect.ByName(name); err == nil && strings.HasSuffix(uri, d.Path(q)) {
-				return d
-			}
-		}
+func (k *kit) dialectOf(a *attempt) dialect.Dialect {
+	if d, err := dialect.ByName(ask.Of(a.uri)); err == nil {
+		return d
 	}
 	return k.api
 }
@@ -144,7 +140,7 @@ func (k *kit) dialectOf(a *attempt, stream bool) dialect.Dialect {
 // translated reports whether the gateway translates requests into another API.
 func (x *exchange) translated() bool {
 	a := x.last()
-	return a != nil && x.k.dialectOf(a, x.plan.stream).Name() != x.k.api.Name()
+	return a != nil && x.k.dialectOf(a).Name() != x.k.api.Name()
 }
 
 // ready waits until the gateway answers, and returns a finding if it does not answer the simplest requests.

@@ -56,7 +56,7 @@ func read(d dialect.Dialect, m message) reading {
 		r.wrong = cmp.Or(m.err, err)
 		return r
 	}
-	decoder := decoderOf(d, m)
+	decoder := decoderFrom(d, m, bytes.NewReader(m.body))
 	for {
 		e, err := decoder.Next()
 		if err != nil {
@@ -76,9 +76,8 @@ func read(d dialect.Dialect, m message) reading {
 	return r
 }
 
-// decoderOf returns a decoder of the events of a stream.
-func decoderOf(d dialect.Dialect, m message) interface{ Next() (sse.Event, error) } {
-	body := bytes.NewReader(m.body)
+// decoderFrom returns a decoder of the events of a stream, whose body is apart from the message.
+func decoderFrom(d dialect.Dialect, m message, body io.Reader) interface{ Next() (sse.Event, error) } {
 	if f, ok := d.(dialect.Framer); ok {
 		return f.NewDecoder(body)
 	}

@@ -17,6 +17,9 @@ type Finding struct {
 	// Seed and Streams repeat the finding: [Options.Seed], and the fewest [Options.Streams] that showed it.
 	Seed    uint64
 	Streams int
+	// Tokens is the number of tokens of the shortest answer that showed the finding, halved again and again. 0 means that
+	// the case has one length, or several answers.
+	Tokens int
 	// Gap is the gap in [Options.Gaps] that declares the finding, or "".
 	Gap string
 }
@@ -33,6 +36,9 @@ func (f Finding) String() string {
 	fmt.Fprintf(&b, "%s: %s\n", f.ID(), f.Says)
 	if f.In != "" || f.Out != "" {
 		fmt.Fprintf(&b, "  went in:   %s\n  came out:  %s\n", orNothing(f.In), orNothing(f.Out))
+	}
+	if f.Tokens > 0 {
+		fmt.Fprintf(&b, "  tokens:    %d in the answer\n", f.Tokens)
 	}
 	if f.Class == started {
 		return strings.TrimSuffix(b.String(), "\n")

@@ -28,7 +28,7 @@ func TestAPIs(t *testing.T) {
 	for _, api := range apis[1:] {
 		wg.Go(func() {
 			t.Run(api, func(t *testing.T) {
-				Run(t, startReference(""), Options{API: api, UpstreamKey: upstreamKey, Classes: []string{"fidelity", "end", "leaving", "usage", "isolation/*key*", "failover/dead*"}})
+				Run(t, startReference(""), Options{API: api, UpstreamKey: upstreamKey, Classes: []string{"fidelity", "end", "leaving", "usage", "translation", "isolation/*key*", "failover/dead*"}})
 			})
 		})
 	}
@@ -111,6 +111,17 @@ func TestUnderLoad(t *testing.T) {
 	o.Gaps = []string{"fidelity/whole/*"}
 	r = checked(t, "mixes answers under load", o)
 	assert.Assert(t, !r.Failed(), "%v, %v", r.Findings(), r.Stale)
+}
+
+// TestShrinking checks that a finding is shown with the fewest tokens.
+func TestShrinking(t *testing.T) {
+	t.Parallel()
+	for fault, want := range map[string]int{"repeats events": 1, "loses event 700": 1000} {
+		found := checked(t, fault, Options{Classes: []string{"fidelity/burst"}}).Findings()
+		assert.Equal(t, len(found), 1)
+		assert.Equal(t, found[0].Tokens, want)
+		assert.Assert(t, strings.Contains(found[0].String(), fmt.Sprintf("%d in the answer\n", want)), found[0])
+	}
 }
 
 // TestAccounted checks that tokens are compared that a gateway has accounted, also of streams that broke.

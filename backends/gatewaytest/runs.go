@@ -25,7 +25,31 @@ func judged(k *kit, c testCase) Result {
 	if n := len(x.tries()); n > 1 {
 		r.Facts = append(r.Facts, fmt.Sprintf("the gateway sent the request %d times", n))
 	}
+	r.Findings = k.shrunk(c, x.plan.tokens, r.Findings)
 	return r
+}
+
+// shrunk repeats a case with half of the tokens of the answer, with a quarter and so on, as long as that shows the same. It
+// returns the last findings that do.
+func (k *kit) shrunk(c testCase, tokens int, found []Finding) []Finding {
+	same := func(a, b Finding) bool { return a.Rule == b.Rule }
+	for i := range found {
+		if found[i].Rule == "hang" || found[i].Rule == "held" || k.o.gap(c.id()+"/"+found[i].Rule) != "" { // that takes long, or is known
+			return found
+		}
+	}
+	for len(found) > 0 && tokens > 1 {
+		c.plan.tokens = tokens / 2
+		fewer := c.judge(k.once(c.plan))
+		if !slices.EqualFunc(found, fewer, same) {
+			break
+		}
+		found, tokens = fewer, c.plan.tokens
+	}
+	for i := range found {
+		found[i].Tokens = tokens
+	}
+	return found
 }
 
 // stalled runs the case of a stream that stands still. The gateway ends it in time, or the client leaves after the events
