@@ -97,6 +97,9 @@ func judgeSame(x *exchange) []Finding {
 	}
 	up, _ := x.upstream()
 	in := x.client()
+	if up.status >= http.StatusBadRequest {
+		return []Finding{x.say("refused", "the upstream refused the request that the gateway had made of the client's: status %d", up.status)}
+	}
 	if why := up.failure(); why != "" {
 		return []Finding{x.say("upstream-left", "the gateway left before the upstream's answer was complete: %s", why)}
 	}
@@ -246,7 +249,7 @@ func judgeUsage(x *exchange) []Finding {
 }
 
 // noReasoningCount are the APIs whose usage does not tell reasoning tokens apart from other output tokens.
-var noReasoningCount = []string{"anthropic-messages", "bedrock-converse", "bedrock-invoke", "cohere", "ollama"}
+var noReasoningCount = []string{"bedrock-converse", "cohere", "ollama"}
 
 // judgeEnd says what is wrong with the end of an answer whose upstream failed.
 func judgeEnd(x *exchange) (all []Finding) {

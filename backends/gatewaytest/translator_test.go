@@ -355,7 +355,7 @@ func (o *outgoing) count() string {
 		return fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d},"completion_tokens_details":{"reasoning_tokens":%d}}`,
 			u.PromptTokens, u.OutputTokens, u.PromptTokens+u.OutputTokens, u.CachedTokens, u.ReasoningTokens)
 	case "anthropic-messages": // input_tokens are those that were not in the cache
-		return fmt.Sprintf(`{"input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d}`, u.PromptTokens-u.CachedTokens, u.CachedTokens, u.OutputTokens)
+		return fmt.Sprintf(`{"input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d,"output_tokens_details":{"thinking_tokens":%d}}`, u.PromptTokens-u.CachedTokens, u.CachedTokens, u.OutputTokens, u.ReasoningTokens)
 	}
 	return fmt.Sprintf(`{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":%d},"total_tokens":%d}`,
 		u.PromptTokens, u.CachedTokens, u.OutputTokens, u.ReasoningTokens, u.PromptTokens+u.OutputTokens)

@@ -67,6 +67,9 @@ var breakers = map[string][]string{
 	"smg": {"fidelity", "end", "leaving", "usage", "isolation/keys", "isolation/streams", "isolation/whole"},
 }
 
+// toAnthropic is the name in deviations of LiteLLM with upstreams that have Anthropic's API.
+const toAnthropic = "litellm-anthropic"
+
 // A kitReport is what the kit found out about a gateway.
 type kitReport struct{ name, title, version string }
 
@@ -79,8 +82,8 @@ func TestGatewayKit(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var reports []kitReport
-	check := func(t *testing.T, name, title, version string, upstreams int, start func(testing.TB, []string) string) {
-		o := gatewaytest.Options{Upstreams: upstreams, Classes: breakers[name], LeaveWithin: 2 * time.Second, RecoverWithin: time.Minute}
+	check := func(t *testing.T, name, title, version string, upstreams int, rewrites bool, start func(testing.TB, []string) string) {
+		o := gatewaytest.Options{Upstreams: upstreams, Rewrites: rewrites, Classes: breakers[name], LeaveWithin: 2 * time.Second, RecoverWithin: time.Minute}
 		for _, d := range deviations[name] {
 			o.Gaps = append(o.Gaps, d.gaps...)
 		}
@@ -94,7 +97,7 @@ func TestGatewayKit(t *testing.T) {
 	var wg sync.WaitGroup // the gateways run at the same time, because they mostly wait
 	wg.Go(func() {
 		t.Run("ReverseProxy", func(t *testing.T) {
-			check(t, "ReverseProxy", "httputil.ReverseProxy, which reads the request first", strings.TrimPrefix(runtime.Version(), "go"), 1, reverseProxy)
+			check(t, "ReverseProxy", "httputil.ReverseProxy, which reads the request first", strings.TrimPrefix(runtime.Version(), "go"), 1, false, reverseProxy)
 		})
 	})
 	for _, g := range enginetest.Gateways {
@@ -103,7 +106,16 @@ func TestGatewayKit(t *testing.T) {
 				if !g.Each && !*demand {
 					t.Skipf("%s runs on demand: go run ./.ci/engines -gateways -check %[1]s", g.Name)
 				}
-				check(t, g.Name, g.Title, g.Version, 2, func(t testing.TB, upstreams []string) string { return startGateway(t, g, upstreams) })
+				upstreams := 2
+				if g.Template != "" && g.Second == nil {
+					upstreams = 1
+				}
+				check(t, g.Name, g.Title, g.Version, upstreams, g.Rewrites, func(t testing.TB, upstreams []string) string { return startGateway(t, g, upstreams, nil) })
+				if g.Name == "litellm" {
+					check(t, toAnthropic, g.Title+", whose upstreams have Anthropic's API", g.Version, 1, true, func(t testing.TB, upstreams []string) string {
+						return startGateway(t, g, upstreams, strings.NewReplacer("openai/mock", "anthropic/claude-sonnet-4-5", "/v1\"", "\""))
+					})
+				}
 			})
 		})
 	}
@@ -120,9 +132,10 @@ func reverseProxy(t testing.TB, upstreams []string) string {
 	assert.NilError(t, err)
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, ErrorLog: log.New(io.Discard, "", 0)}
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 32<<20))
 		if err != nil {
-			panic(http.ErrAbortHandler)
+			http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		proxy.ServeHTTP(w, r)
@@ -131,8 +144,8 @@ func reverseProxy(t testing.TB, upstreams []string) string {
 	return gateway.URL
 }
 
-// startGateway starts a gateway in front of one server or two.
-func startGateway(t testing.TB, g enginetest.Gateway, upstreams []string) string {
+// startGateway starts a gateway in front of one server or two. It changes the configuration file by a replacer that is not nil.
+func startGateway(t testing.TB, g enginetest.Gateway, upstreams []string, change *strings.Replacer) string {
 	bin := g.Bin(t)
 	words, err := shellquote.Split(g.Command)
 	assert.NilError(t, err)
@@ -158,6 +171,9 @@ func startGateway(t testing.TB, g enginetest.Gateway, upstreams []string) string
 					assert.NilError(t, err)
 					second := strings.TrimPrefix(upstreams[1], "http://")
 					file = strings.NewReplacer("{second}", second, "{second-port}", second[strings.LastIndex(second, ":")+1:]).Replace(file)
+				}
+				if change != nil {
+					file = change.Replace(file)
 				}
 				p.Files = map[string]string{g.Template: file}
 			}
