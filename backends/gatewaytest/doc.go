@@ -83,7 +83,7 @@
 // whole interval is above 256 bytes a request, or above one goroutine or connection in ten requests, and again in a second
 // measurement of twice the length. In this process ([MeasureSelf]), where garbage is collected first, some hundred requests
 // are enough, in about a second. The resident memory of another process ([MeasureProcess]) shows a leak of 1 KB a request
-// after about ten thousand requests; the report says how small a leak would not have been noticed.
+// after about ten thousand requests; the report says how small a leak is not noticed.
 //
 // # What the package refuses to check
 //

@@ -36,7 +36,7 @@ const (
 )
 
 // grainBytes is by how much resident memory may grow and shrink without a reason in the requests, such as by the pages that
-// an allocator keeps. Less than that, divided by the number of requests, would not be noticed.
+// an allocator keeps. A leak of less than that, in all requests together, is not noticed.
 const grainBytes = 8 << 20
 
 // leaks runs a case of many requests, and finds out what each of them leaves behind. A gateway that is new to its work grows
@@ -65,8 +65,8 @@ func leaks(k *kit, c testCase) (r Result) {
 		return r
 	}
 	r.Findings, r.Facts = g.findings(), g.facts()
-	if least := grainBytes / g.requests; !first.Live && least > leastBytes {
-		r.Facts = append(r.Facts, fmt.Sprintf("a leak of less than %d bytes a request would not have been noticed: the gateway answered only %d requests in the time, and resident memory has a grain of %s", least, g.requests, megabytes(grainBytes)))
+	if g.least > leastBytes {
+		r.Facts = append(r.Facts, fmt.Sprintf("a leak of less than %.0f bytes a request is not noticed with %d requests, because resident memory has a grain of %s", g.least, g.requests, megabytes(grainBytes)))
 	}
 	return r
 }
@@ -75,16 +75,21 @@ func leaks(k *kit, c testCase) (r Result) {
 type growth struct {
 	requests                 int
 	bytes, goroutines, files trend
+	least                    float64 // bytes a request that count as a leak
 }
 
 // grows sends blocks of requests and measures the gateway after each.
 func (k *kit) grows(p plan, size int, limit time.Duration) (g growth, err error) {
+	g.least = leastBytes
 	var xs, bytes, goroutines, files []float64
 	for range leakBlocks {
 		g.requests += k.block(p, size, limit)
 		f, err := k.o.Measure()
 		if err != nil {
 			return g, err
+		}
+		if !f.Live {
+			g.least = max(leastBytes, grainBytes/float64(g.requests))
 		}
 		xs = append(xs, float64(g.requests))
 		bytes, goroutines, files = append(bytes, float64(f.Bytes)), append(goroutines, float64(f.Goroutines)), append(files, float64(f.Files))
@@ -112,7 +117,7 @@ func (k *kit) block(p plan, n int, limit time.Duration) int {
 
 // findings returns what the gateway leaves behind.
 func (g growth) findings() (all []Finding) {
-	if t := g.bytes; t.low > leastBytes {
+	if t := g.bytes; t.low > g.least {
 		all = append(all, Finding{Rule: "memory", Says: fmt.Sprintf("each request leaves %.0f bytes behind in the gateway (%.0f to %.0f, from %d requests)", t.slope, t.low, t.high, g.requests)})
 	}
 	for _, c := range []struct {
