@@ -103,7 +103,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Measure != nil {
 		if _, err := o.Measure(); err != nil {
-			return o, fmt.Errorf("Measure: %w", err)
+			return o, fmt.Errorf("%s: %w", "Measure", err)
 		}
 	}
 	for _, limit := range []struct {
