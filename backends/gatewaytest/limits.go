@@ -141,7 +141,7 @@ func (f *flood) judge(x *exchange) []Finding {
 		return x.reached()
 	}
 	if got := x.client(); got.status == http.StatusOK && got.err == nil && got.fault == "" && got.finish != "" {
-		return []Finding{x.say("success", "the gateway ended %s without end, and the client got a complete answer", f.what)}
+		return []Finding{x.say("success", "%s without end broke off, and the client got a complete answer", f.what)}
 	}
 	return nil
 }

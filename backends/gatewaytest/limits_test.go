@@ -44,6 +44,9 @@ func keeps(text string) func(*reference) func([]byte) []byte {
 
 // TestLimits plants one fault after another that lets the gateway grow. Nothing else runs in this process meanwhile.
 func TestLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes some ten seconds")
+	}
 	for name, p := range limitless {
 		t.Run(name, func(t *testing.T) { finds(t, name, p.finding, Options{Measure: MeasureSelf}) })
 	}

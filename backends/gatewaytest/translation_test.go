@@ -16,7 +16,10 @@ var pairs = [][2]string{
 // TestTranslation checks that an honest gateway passes that translates.
 func TestTranslation(t *testing.T) {
 	t.Parallel()
-	for _, p := range pairs {
+	for i, p := range pairs {
+		if testing.Short() && i > 0 {
+			break
+		}
 		t.Run(p[0]+" to "+p[1], func(t *testing.T) {
 			t.Parallel()
 			Run(t, func(t testing.TB, upstreams []string) string { return startTranslator(t, p[0], p[1], "", upstreams[0]) },
@@ -50,6 +53,9 @@ var mistakes = map[string]struct{ from, to, finding string }{
 // TestMistakes plants one fault after another in a translation. The cases of the fault, and no other cases of its class, must
 // find it.
 func TestMistakes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes some ten seconds")
+	}
 	t.Parallel()
 	for fault, m := range mistakes {
 		t.Run(fault, func(t *testing.T) {
