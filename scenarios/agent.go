@@ -51,7 +51,7 @@ func agent(b *testing.B, s server) {
 			b.Run("speed=1", func(b *testing.B) { s.runSessions(b, llmbench.Load{Arrivals: arrivals.Replay{At: first.At}}, n) })
 			return
 		}
-		s.perUsers(b, []int{1, 4}, func(b *testing.B, users int) {
+		s.perUsers(b, pick(s, []int{1, 4}, []int{1, 4}, []int{4}), func(b *testing.B, users int) {
 			s.runSessions(b, llmbench.Load{Concurrency: users}, max(users, len(first.Requests)))
 		})
 	})
