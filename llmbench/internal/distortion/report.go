@@ -80,23 +80,25 @@ func (r Report) Text(withheld bool) string {
 	if len(r.Distorted) == 0 {
 		return ""
 	}
-	var units, parts []string
+	var units, shares []string
 	for _, d := range r.Distorted {
-		share := percent(d.Most)
+		share := "by up to " + percent(d.Most)
 		if d.Computed {
-			share += " (what " + d.Unit + " is computed from)"
+			share += " of what it is computed from"
 		}
 		if d.Client != "" {
 			share += " at " + d.Client
 		}
-		units, parts = append(units, d.Unit), append(parts, share)
+		units, shares = append(units, d.Unit), append(shares, share)
 	}
-	is, them := "is", "it"
+	is, them, what := "is", "it", "the client may have changed it "+shares[0]
 	if len(units) > 1 {
-		is, them = "are", "them"
+		is, them, what = "are", "them", "the client may have changed them"
+		for i := range units {
+			units[i] += " (" + shares[i] + ")"
+		}
 	}
 	named := strings.Join(units, ", ")
-	what := fmt.Sprintf("the client may have changed %s by up to %s", them, strings.Join(parts, ", "))
 	priority := " set LLMBENCH_PRIORITY=auto (Linux),"
 	if r.Better {
 		priority = ""

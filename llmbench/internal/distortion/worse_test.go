@@ -57,8 +57,8 @@ func TestText(t *testing.T) {
 	}{
 		{nil, true, ""},
 		{[]Distorted{itl}, true, "p99-itl-ns is withheld: the client may have changed it by up to 10 %. To get it, leave the client a free core, set LLMBENCH_PRIORITY=auto (Linux), or ask for longer answers."},
-		{[]Distorted{itl, ttft}, true, "p99-itl-ns, p50-ttft-ns are withheld: the client may have changed them by up to 10 %, 6.5 %. To get them, leave the client a free core, set LLMBENCH_PRIORITY=auto (Linux), or ask for longer answers."},
-		{[]Distorted{ttft, added}, true, "p50-ttft-ns, added-ttft-ms are withheld: the client may have changed them by up to 6.5 %, 6.5 % (what added-ttft-ms is computed from). To get them, leave the client a free core, set LLMBENCH_PRIORITY=auto (Linux), or ask for longer answers."},
+		{[]Distorted{itl, ttft}, true, "p99-itl-ns (by up to 10 %), p50-ttft-ns (by up to 6.5 %) are withheld: the client may have changed them. To get them, leave the client a free core, set LLMBENCH_PRIORITY=auto (Linux), or ask for longer answers."},
+		{[]Distorted{ttft, added}, true, "p50-ttft-ns (by up to 6.5 %), added-ttft-ms (by up to 6.5 % of what it is computed from) are withheld: the client may have changed them. To get them, leave the client a free core, set LLMBENCH_PRIORITY=auto (Linux), or ask for longer answers."},
 		{[]Distorted{afar}, true, "p99-itl-ns is withheld: the client may have changed it by up to 1000 % or more at shard 2 (n3). To get it, leave the client a free core, set LLMBENCH_PRIORITY=auto (Linux), or ask for longer answers."},
 		{[]Distorted{itl}, false, "p99-itl-ns is uncertain: the client may have changed it by up to 10 %. Leave the client a free core, set LLMBENCH_PRIORITY=auto (Linux), or ask for longer answers."},
 	} {
