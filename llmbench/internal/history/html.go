@@ -290,7 +290,7 @@ func (d *drawing) axes() {
 	}
 	text(d.left-4, pictureHead+8, "end", d.p.format(d.high))
 	text(d.left-4, pictureHeight-pictureHead, "end", d.p.format(d.low))
-	const ticks = 4
+	const ticks = 3 // with wide digits, more dates would touch
 	last := len(d.o.runs) - 1
 	before := ""
 	for i := range ticks {
