@@ -3,6 +3,7 @@ package gatewaytest
 import (
 	"bytes"
 	"testing"
+	"time"
 )
 
 // limitless are planted faults whose classes measure this process, or send much.
@@ -48,6 +49,6 @@ func TestLimits(t *testing.T) {
 		t.Skip("-short: it takes some ten seconds")
 	}
 	for name, p := range limitless {
-		t.Run(name, func(t *testing.T) { finds(t, name, p.finding, Options{Measure: MeasureSelf}) })
+		t.Run(name, func(t *testing.T) { finds(t, name, p.finding, Options{Measure: MeasureSelf, Wait: 2 * time.Minute}) })
 	}
 }
