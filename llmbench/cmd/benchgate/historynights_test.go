@@ -433,7 +433,7 @@ func TestHistoryMissing(t *testing.T) {
 			}
 			run := h.add(night{edit: c.edit})
 			_, _, whole := h.check()
-			assert.Assert(t, strings.Contains(whole, "  go tool benchgate history ack "+run+"\n"), whole)
+			assert.Assert(t, strings.Contains(whole, "  go tool benchgate history ack -dir "+h.dir+" "+run+"\n"), whole)
 			h.ack(run)
 			h.expect(c.status, c.after)
 			h.add(night{edit: c.edit})
@@ -528,7 +528,7 @@ func TestHistoryKnownChange(t *testing.T) {
 		for status, _, _ := h.check(); status != 1; status, _, _ = h.check() {
 			run = h.add(slow(0))
 		}
-		h.expect(1, "alarm: ", "go tool benchgate history ack "+run)
+		h.expect(1, "alarm: ", "go tool benchgate history ack -dir "+h.dir+" "+run)
 		h.ack(run)
 		status, line, _ := h.check()
 		assert.Assert(t, status != 1 && !strings.Contains(line, "open"), line)

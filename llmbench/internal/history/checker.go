@@ -19,6 +19,8 @@ type CheckOptions struct {
 	// Run is the file name of the only run to judge, as the newest run of its machine. If it is "", the newest run of
 	// each machine is judged.
 	Run string
+	// Place has the flags that say where the history is, such as "-dir results", for the commands that texts advise.
+	Place string
 }
 
 // check returns an error if an option is wrong.

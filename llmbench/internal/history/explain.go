@@ -11,7 +11,7 @@ import (
 )
 
 func newReport(run *Run, o CheckOptions) *Report {
-	return &Report{Run: run.Name, Commit: run.Commit, Time: run.Time.UTC(), Machine: run.Machine, Server: run.Server, Nights: o.Nights, Min: o.Min}
+	return &Report{Run: run.Name, Commit: run.Commit, Time: run.Time.UTC(), Machine: run.Machine, Server: run.Server, Nights: o.Nights, Min: o.Min, place: o.Place}
 }
 
 // explain adds the night's findings to the night's report.

@@ -59,7 +59,7 @@ type htmlOpen struct {
 	Title     string
 	Lines     []string // all moves, if there are several
 	Good, Bad htmlCommit
-	Accept    string // the name of the run that history ack accepts
+	Accept    string // the command that accepts it
 }
 
 // A htmlEvent is a row of the table of events.
@@ -114,7 +114,7 @@ func (o *Overview) HTML(w io.Writer, opts PageOptions) error {
 	}
 	p.Runs = string(text)
 	for _, c := range o.open {
-		h := htmlOpen{Title: o.onMachine(c), Good: opts.commit(c.Good), Bad: opts.commit(c.Bad), Accept: c.Bad.Run}
+		h := htmlOpen{Title: o.onMachine(c), Good: opts.commit(c.Good), Bad: opts.commit(c.Bad), Accept: o.report.accept(c.Bad.Run)}
 		if len(c.Moves) > 1 {
 			h.Lines = printer{}.moves(c.Moves)
 		}

@@ -28,7 +28,7 @@ func (o *Overview) Text(w io.Writer) error {
 		b.WriteString("\nopen until they are gone, or accepted by history ack:\n")
 	}
 	for _, c := range o.open {
-		fmt.Fprintf(&b, "  %s\n    %s\n    go tool benchgate history ack %s\n", o.onMachine(c), c.between(), c.Bad.Run)
+		fmt.Fprintf(&b, "  %s\n    %s\n    %s\n", o.onMachine(c), c.between(), o.report.accept(c.Bad.Run))
 	}
 	if recent := o.recent(); len(recent) > 0 {
 		b.WriteString("\nfound in the last 7 days, and not open:\n")

@@ -31,6 +31,7 @@ type Report struct {
 	Time    time.Time `json:"commit_time"`
 	Machine string    `json:"machine,omitempty"`
 	Server  string    `json:"server,omitempty"`
+	place   string    // see CheckOptions.Place
 	shared  string    // what the names of all series have in common, or ""
 	// Nights is the promised rate of false alarms: on average, at most one false alarm in this number of
 	// nights.

@@ -81,6 +81,11 @@ func (r *Report) Markdown(w io.Writer) error {
 	return err
 }
 
+// accept returns the command that accepts a run.
+func (r *Report) accept(run string) string {
+	return strings.Join(slices.DeleteFunc([]string{"go tool benchgate history ack", r.place, run}, func(s string) bool { return s == "" }), " ")
+}
+
 // all returns the report and those about other machines.
 func (r *Report) all() []*Report { return append([]*Report{r}, r.Others...) }
 
@@ -158,7 +163,7 @@ func (p printer) body(r *Report) {
 	p.folded("too few earlier runs to judge", p.series(r.Young))
 	p.folded("no change shown", p.series(r.Same))
 	if len(r.Causes)+len(r.Known)+len(r.Missing) > 0 {
-		p.list("if all of this is as it should be, accept it", []string{p.coded("go tool benchgate history ack " + r.Run)})
+		p.list("if all of this is as it should be, accept it", []string{p.coded(r.accept(r.Run))})
 	}
 	p.b.WriteString(p.head("confidence"))
 	if r.Detectable > 0 {

@@ -54,7 +54,7 @@ func historyCheck(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	if c.markdown && c.json {
 		return command.Fail(stderr, errors.New("history check: -markdown and -json: want one of them"))
 	}
-	c.place, c.ignore = at, *ignore
+	c.place, c.ignore, c.options.Place = at, *ignore, at.said()
 	var r *history.Report
 	if c.dir, err = at.open(); err == nil {
 		r, err = c.check()

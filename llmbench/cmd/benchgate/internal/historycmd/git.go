@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/kballard/go-shellquote"
+
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/command"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/proc"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/cmd/benchgate/internal/source"
@@ -40,6 +42,17 @@ func (p *place) flags(fs *flag.FlagSet) {
 	fs.StringVar(&p.dir, "dir", historyDir, "the `folder` of the history")
 	fs.StringVar(&p.branch, "git", "", "the history is in this `branch` of the repository, in the folder of -dir; changes are pushed")
 	fs.StringVar(&p.remote, "remote", "", "the `repository` that has the branch of -git (default origin, or this one if there is no origin)")
+}
+
+// said returns the flags that say where the history is, for commands that texts advise. It is "" for the default.
+func (p *place) said() string {
+	var flags []string
+	for _, f := range [][2]string{{"-dir", p.dir}, {"-git", p.branch}, {"-remote", p.remote}} {
+		if f[1] != "" && f != [2]string{"-dir", historyDir} {
+			flags = append(flags, f[0], f[1])
+		}
+	}
+	return shellquote.Join(flags...)
 }
 
 // placeTimeout is the maximum time of a step that uses git.

@@ -42,6 +42,7 @@ func historyShow(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return command.Fail(stderr, err)
 	}
+	o.Place = at.said()
 	all, err := r.Overview(runs, o, time.Now())
 	if err != nil {
 		return command.Fail(stderr, err)
