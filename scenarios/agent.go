@@ -87,6 +87,16 @@ func (s server) loadSessions(sessions benchdata.Sessions, n int) (benchdata.Reco
 	return sessions.Load(n)
 }
 
+// drawSessions returns n sessions that depend on seed. Texts from a file do, too, by their salt, so that no pass and no load finds
+// those of another one in the server's cache.
+func (s server) drawSessions(n int, seed uint64) (benchdata.RecordedSessions, error) {
+	sessions, err := s.sessions(seed, s.target.Salt(seed))
+	if err != nil {
+		return benchdata.RecordedSessions{}, err
+	}
+	return s.loadSessions(sessions, n)
+}
+
 // sessionConfig returns configuration lines for what results must have in common.
 func sessionConfig(spec string, sessions benchdata.Sessions) map[string]string {
 	config := map[string]string{"replies": string(benchdata.MadeUp)}
@@ -125,19 +135,11 @@ func (s server) runSessions(b *testing.B, l llmbench.Load, n int) {
 	var shape sessionShape
 	l.MeasuresCache = true
 	l = s.fresh(b, l, n, 0, func(n int, seed uint64) ([]llmbench.Request, error) {
-		sessions, err := s.sessions(seed, s.salt)
-		if err != nil {
-			return nil, err
-		}
-		all, err := s.loadSessions(sessions, n)
+		all, err := s.drawSessions(n, seed)
 		shape = sessionShape{all.Requests, all.Depths, all.ImpliedHits}.withoutTexts()
 		return all.Requests, err
 	})
-	sessions, err := s.sessions(s.options.Seed+1<<40, s.salt)
-	if err != nil {
-		b.Fatal(err)
-	}
-	warm, err := s.loadSessions(sessions, max(2, l.Concurrency))
+	warm, err := s.drawSessions(max(2, l.Concurrency), s.options.Seed+1<<40)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -67,3 +67,15 @@ func TestMadeUpAgents(t *testing.T) {
 		assert.Equal(t, figures["session-fail-%"], 0.0)
 	})
 }
+
+// TestSessionTexts checks that texts of a file begin differently in each pass and in each load, so that no cache has them.
+func TestSessionTexts(t *testing.T) {
+	s := saltOf(t, "1", llmbench.Target{}, Options{Sessions: "../benchdata/testdata/sessions/chats.json"})
+	begins := func(seed uint64) string {
+		all, err := s.drawSessions(1, seed)
+		assert.NilError(t, err)
+		return all.Requests[0].Messages[0].Content
+	}
+	assert.Equal(t, begins(1), begins(1))
+	assert.Assert(t, begins(1) != begins(2), begins(1))
+}
