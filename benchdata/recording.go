@@ -420,11 +420,12 @@ func textOfContent(content jsontext.Value) (string, error) {
 		return "", fmt.Errorf(`"content" is a JSON %s: want a string or an array of parts`, kindName(content.Kind()))
 	}
 	var parts []struct {
-		Type    string         `json:"type"`
-		Text    string         `json:"text"`
-		Content jsontext.Value `json:"content"`
-		Result  jsontext.Value `json:"result"`
-		Extra   extra          `json:",embed"`
+		Type     string         `json:"type"`
+		Text     string         `json:"text"`
+		Content  jsontext.Value `json:"content"`
+		Response jsontext.Value `json:"response"`
+		Result   jsontext.Value `json:"result"` // the older name of response
+		Extra    extra          `json:",embed"`
 	}
 	if err := decodeSession(content, &parts); err != nil {
 		return "", err
@@ -439,6 +440,7 @@ func textOfContent(content jsontext.Value) (string, error) {
 				text.WriteString(inner)
 			}
 		case "tool_call_response":
+			text.Write(p.Response)
 			text.Write(p.Result)
 		case "tool_call":
 			fmt.Fprintf(&text, "%s", mustJSON(p.Extra))

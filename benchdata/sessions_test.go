@@ -213,6 +213,21 @@ func TestSessionBlocks(t *testing.T) {
 	assert.Equal(t, commonWords(whole(all.Requests[0], 0), whole(all.Requests[3], 0)), 1024)
 }
 
+// TestSessionDetails compares what files mean with what was computed by hand.
+func TestSessionDetails(t *testing.T) {
+	for name, tt := range map[string]struct{ file, shape string }{
+		"results of tools in both spellings": {`{"spans": [{"name": "chat m", "start_time": "2026-02-25T10:00:00Z", "end_time": "2026-02-25T10:00:01Z", "attributes": {"gen_ai.usage.output_tokens": 2,
+			"gen_ai.input.messages": [{"role": "tool", "parts": [{"type": "tool_call_response", "id": "1", "response": "snow in Oslo"}]}, {"role": "tool", "parts": [{"type": "tool_call_response", "id": "2", "result": "rain now"}]}]}}]}`, `session
+0 whole user:3 user:2, 5 tokens, answer 2, depth 1
+`},
+	} {
+		got, err := Sessions{Seed: 1}.Read(strings.NewReader(tt.file), 0)
+		assert.NilError(t, err, name)
+		assert.Check(t, cmp.Equal(shapeOf(got), tt.shape), name)
+		assert.Check(t, cmp.Equal(got.Cut, 0), name)
+	}
+}
+
 // TestReplies checks what stands for answers.
 func TestReplies(t *testing.T) {
 	const file = `{"session": "a", "turns": [{"input": 4, "output": 3, "reply": "yes I do"}, {"input": 2, "output": 9, "reply": "no"}, {"input": 1, "reply": "one two"}]}`
