@@ -225,6 +225,8 @@ func wanted(t reflect.Type) string {
 		return "a string"
 	case reflect.Bool:
 		return "true or false"
+	case reflect.Int:
+		return "a whole number"
 	case reflect.Uint64:
 		return "a whole number, at least 0"
 	case reflect.Slice:

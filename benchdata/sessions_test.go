@@ -269,6 +269,7 @@ func TestSessionErrors(t *testing.T) {
 		{Sessions{}, `{"session": "a", "turns": [{"output": 1}]}`, 0, `sessions: line 1: session "a", turn 0 has no input: want messages, or at least one token`},
 		{Sessions{}, `{"session": "a", "turns": [{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}]}`, 0, `sessions: line 1: record 0: "turns.0.messages": message 0: a part of a "content" has the type "image_url": want text alone`},
 		{Sessions{}, `{"session": "a", "turns": [{`, 0, "sessions: line 1: record 0: jsontext: unexpected EOF"},
+		{Sessions{}, `{"session": "a", "turns": [{"after": ["b"]}]}`, 0, `sessions: line 1: record 0: "turns.0.after.0" is a JSON string: want a whole number`},
 		{Sessions{}, `{"session_id": "a", "turns": [{"messages": [{"role": "user", "content": "b"}], "spawns": ["a"]}]}`, 0, "sessions: each of 1 conversations is started by another one: want one that is not"},
 		{Sessions{}, `{"session_id": "a", "turns": [{"messages": [{"role": "user", "content": "b"}], "max_tokens": 1, "spawns": ["c"]}]}`, 0, `sessions: session "a": there is no conversation "c", which is started: want its record`},
 		{Sessions{}, "{\"session_id\": \"a\", \"orchestrator\": true, \"spawns\": [\"b\"]}\n{\"session_id\": \"b\", \"orchestrator\": true, \"spawns\": [\"b\"]}", 0, `sessions: session "a": conversation "b" starts itself`},
