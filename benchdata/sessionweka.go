@@ -124,12 +124,11 @@ func (t wekaTrace) session() (recording, error) {
 // of the sub-agent.
 func (t wekaTrace) subagent(r *recording, q wekaRequest, began *wekaTurn, where string) (ends []wekaTurn, err error) {
 	inner := slices.Clone(q.Requests)
-	at := func(i wekaRequest) time.Duration { // older files count from the beginning of the sub-agent
-		if i.T+1e-6 < q.T {
-			return (q.T + i.T).in(time.Second)
-		}
-		return i.T.in(time.Second)
+	zero := span(0)
+	if slices.ContainsFunc(inner, func(i wekaRequest) bool { return i.T+1e-6 < q.T }) {
+		zero = q.T // older files count from the beginning of the sub-agent
 	}
+	at := func(i wekaRequest) time.Duration { return (zero + i.T).in(time.Second) }
 	slices.SortStableFunc(inner, func(a, b wekaRequest) int { return cmp.Compare(at(a), at(b)) })
 	for k, i := range inner {
 		where := fmt.Sprintf("%s.requests.%d", where, k)
