@@ -118,6 +118,8 @@ func (g *dagFile) add(r *sessionReader, v jsontext.Value) error {
 		return fmt.Errorf(`"session_id" is %.40q: want a name that no other record has`, c.ID)
 	case c.Orchestrator == (len(c.Turns) > 0):
 		return fmt.Errorf(`%d "turns" and "orchestrator" %t: want turns, or an orchestrator without turns`, len(c.Turns), c.Orchestrator)
+	case c.Orchestrator && len(c.children()) == 0:
+		return fmt.Errorf(`"orchestrator" is true without "spawns": want the conversations that it starts`)
 	case c.Rounds.N < 0 || c.Rounds.N > 1e6:
 		return fmt.Errorf(`"rounds" is %d: want 1 to 1e6`, c.Rounds.N)
 	}
@@ -195,6 +197,9 @@ func (p *dagPlay) conversation(id string, after []int, delay time.Duration, inhe
 	}
 	defer func() { p.path = p.path[:len(p.path)-1] }()
 	if c.Orchestrator {
+		if _, err := p.all(c.Before, after, delay); err != nil {
+			return nil, err
+		}
 		return p.rounds(c, after, delay)
 	}
 	joins := map[int][]int{} // the turns for which turn k of c waits besides the one before it

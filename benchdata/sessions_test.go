@@ -226,6 +226,11 @@ func TestSessionDetails(t *testing.T) {
 1 after [0] think 1s whole user:4, 4 tokens, answer 1, depth 1
 2 after [1] think 2s whole user:4, 4 tokens, answer 1, depth 2
 `},
+		"an orchestrator with conversations before it": {`{"session_id": "a", "orchestrator": true, "spawns": ["b"], "pre_session_spawns": ["c"]}
+			{"session_id": "b", "turns": [{"messages": [{"role": "user", "content": "b"}], "max_tokens": 1}]} {"session_id": "c", "turns": [{"messages": [{"role": "user", "content": "c c"}], "max_tokens": 1}]}`, `session
+0 whole user:2, 2 tokens, answer 1, depth 1
+1 after [] whole user:1, 1 tokens, answer 1, depth 1
+`},
 	} {
 		got, err := Sessions{Seed: 1}.Read(strings.NewReader(tt.file), 0)
 		assert.NilError(t, err, name)
@@ -276,6 +281,7 @@ func TestSessionErrors(t *testing.T) {
 		{Sessions{}, `{"session": "a", "turns": [{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}]}`, 0, `sessions: line 1: record 0: "turns.0.messages": message 0: a part of a "content" has the type "image_url": want text alone`},
 		{Sessions{}, `{"session": "a", "turns": [{`, 0, "sessions: line 1: record 0: jsontext: unexpected EOF"},
 		{Sessions{}, `{"session": "a", "turns": [{"after": ["b"]}]}`, 0, `sessions: line 1: record 0: "turns.0.after.0" is a JSON string: want a whole number`},
+		{Sessions{}, `{"session_id": "a", "orchestrator": true}`, 0, `sessions: line 1: record 0: "orchestrator" is true without "spawns": want the conversations that it starts`},
 		{Sessions{}, `{"session_id": "a", "turns": [{"messages": [{"role": "user", "content": "b"}], "spawns": ["a"]}]}`, 0, "sessions: each of 1 conversations is started by another one: want one that is not"},
 		{Sessions{}, `{"session_id": "a", "turns": [{"messages": [{"role": "user", "content": "b"}], "max_tokens": 1, "spawns": ["c"]}]}`, 0, `sessions: session "a": there is no conversation "c", which is started: want its record`},
 		{Sessions{}, "{\"session_id\": \"a\", \"orchestrator\": true, \"spawns\": [\"b\"]}\n{\"session_id\": \"b\", \"orchestrator\": true, \"spawns\": [\"b\"]}", 0, `sessions: session "a": conversation "b" starts itself`},
