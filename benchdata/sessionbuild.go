@@ -35,6 +35,8 @@ type building struct {
 	owners  map[uint64]int // the first turn whose prompt has a beginning
 	lengths []int          // tokens of the conversation of each turn, with its answer
 	depths  []int
+
+	continued []bool // whether another turn continues the conversation of a turn
 }
 
 // request returns the request of a session, and the depth of each turn. Further copies of a session have other words.
@@ -46,6 +48,12 @@ func (b *sessionBuilder) request(r *recording, copy int) (llmbench.Request, []in
 	s := &building{
 		sessionBuilder: b, of: r, seed: seedOf(seed, r.id), owners: map[uint64]int{},
 		salt: salter{salt: b.Salt, tok: b.Tokenizer}, prompts: make([]hashedPrompt, len(r.turns)), lengths: make([]int, len(r.turns)), depths: make([]int, len(r.turns)),
+		continued: make([]bool, len(r.turns)),
+	}
+	for _, t := range r.turns {
+		if !t.whole && !t.hashed && len(t.after) > 0 {
+			s.continued[t.after[0]] = true
+		}
 	}
 	if copy > 0 {
 		s.salt.salt = seedOf(b.Salt, fmt.Sprint("copy ", copy))
@@ -146,26 +154,16 @@ func (s *building) answered(i int, t *llmbench.Turn) error {
 	}
 	switch {
 	case s.Replies == Own:
-	case s.Replies == Recorded && of.reply == "" && s.continued(i):
+	case s.Replies == Recorded && of.reply == "" && s.continued[i]:
 		return fmt.Errorf("the file has no answer, and replies are %s: want %s or %s", Recorded, MadeUp, Own)
 	case s.Replies == Recorded:
 		t.Reply = of.reply
-	case s.continued(i):
+	case s.continued[i]:
 		var err error
 		t.Reply, err = s.fit.text("", nil, max(1, t.MaxTokens-thought), seeded(s.seed, 1<<32+uint64(i)))
 		return err
 	}
 	return tokenizerError(s.Tokenizer)
-}
-
-// continued reports whether a turn continues the conversation of turn i.
-func (s *building) continued(i int) bool {
-	for _, t := range s.of.turns[i+1:] {
-		if !t.whole && !t.hashed && len(t.after) > 0 && t.after[0] == i {
-			return true
-		}
-	}
-	return false
 }
 
 // A hashedPrompt is a prompt of named blocks: whole blocks in messages, and then a text that is shorter than a block.
@@ -231,11 +229,8 @@ func (s *building) hashed(i int, t *llmbench.Turn) error {
 			t.Messages = append(t.Messages, llmbench.Message{Role: "user", Content: text})
 		}
 	}
-	t.PromptTokens, t.MaxTokens = of.input, of.output
-	if t.MaxTokens == 0 {
-		return s.answered(i, t)
-	}
-	return nil
+	t.PromptTokens = of.input
+	return s.answered(i, t)
 }
 
 // common returns with how many blocks an earlier prompt of the session begins in the same way, and the first such turn. It counts

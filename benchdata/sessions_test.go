@@ -220,6 +220,10 @@ func TestSessionDetails(t *testing.T) {
 			"gen_ai.input.messages": [{"role": "tool", "parts": [{"type": "tool_call_response", "id": "1", "response": "snow in Oslo"}]}, {"role": "tool", "parts": [{"type": "tool_call_response", "id": "2", "result": "rain now"}]}]}}]}`, `session
 0 whole user:3 user:2, 5 tokens, answer 2, depth 1
 `},
+		"a message after a prompt of blocks": {`{"session": "a", "block": 4, "turns": [{"input": 6, "blocks": [1], "output": 5}, {"input": 3, "output": 1}]}`, `session
+0 whole user:6, 6 tokens, answer 5, reply 5, depth 1
+1 after [0] user:3, 14 tokens, answer 1, depth 2
+`},
 		"a sub-agent that is longer than the time before it": {`{"block_size": 4, "requests": [{"type": "n", "t": 0, "api_time": 1, "in": 4, "out": 1}, {"type": "subagent", "t": 2, "requests": [
 			{"type": "n", "t": 0, "api_time": 1, "in": 4, "out": 1}, {"type": "n", "t": 3, "api_time": 1, "in": 4, "out": 1}]}]}`, `session
 0 whole user:4, 4 tokens, answer 1, depth 1
