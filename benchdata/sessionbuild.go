@@ -91,6 +91,9 @@ func (s *building) turn(i int) (llmbench.Turn, error) {
 	if t.After == nil {
 		t.After = []int{}
 	}
+	if len(of.after) == 0 { // turn 0 is sent at once
+		t.Think = max(0, of.delay-s.of.turns[0].delay)
+	}
 	if t.Think > s.Cap || t.Every > s.Cap {
 		s.cut++
 		t.Think, t.Every = min(t.Think, s.Cap), min(t.Every, s.Cap)

@@ -230,6 +230,11 @@ func TestSessionDetails(t *testing.T) {
 1 after [0] think 1s whole user:4, 4 tokens, answer 1, depth 1
 2 after [1] think 2s whole user:4, 4 tokens, answer 1, depth 2
 `},
+		"a session that begins late": {`{"session": "a", "turns": [{"input": 1, "output": 1, "delay": 20}, {"input": 1, "output": 1, "after": [], "whole": true, "delay": 21}, {"input": 1, "output": 1, "after": [], "whole": true, "delay": 2}]}`, `session
+0 whole user:1, 1 tokens, answer 1, depth 1
+1 after [] think 1s whole user:1, 1 tokens, answer 1, depth 1
+2 after [] whole user:1, 1 tokens, answer 1, depth 1
+`},
 		"an orchestrator with conversations before it": {`{"session_id": "a", "orchestrator": true, "spawns": ["b"], "pre_session_spawns": ["c"]}
 			{"session_id": "b", "turns": [{"messages": [{"role": "user", "content": "b"}], "max_tokens": 1}]} {"session_id": "c", "turns": [{"messages": [{"role": "user", "content": "c c"}], "max_tokens": 1}]}`, `session
 0 whole user:2, 2 tokens, answer 1, depth 1
