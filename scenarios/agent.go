@@ -200,7 +200,7 @@ func (t sessionShape) figures(samples iter.Seq[*sample.Sample]) map[string]float
 		if all[id] == nil {
 			all[id] = make([]playedTurn, 1+len(t.sessions[s.Request%len(t.sessions)].Then))
 		}
-		turn := playedTurn{known: true, sent: s.Outcome != sample.Canceled || s.End > s.Start, ok: s.Outcome == sample.OK, start: s.Due, end: s.End, tokens: s.PromptTokens + s.OutputTokens}
+		turn := playedTurn{known: true, sent: s.Outcome == sample.OK || s.End > s.Start, ok: s.Outcome == sample.OK, start: s.Due, end: s.End, tokens: s.PromptTokens + s.OutputTokens}
 		if d, has := s.TTFT(); has && turn.ok {
 			turn.ttft = d
 		}
@@ -261,7 +261,7 @@ func (f *sessionFigures) add(turns []playedTurn, of *llmbench.Request, depths []
 			}
 		}
 	}
-	f.busy += end - begin
+	f.busy += max(0, end-begin) // no time if none was sent
 	if done {
 		f.took, f.turns, f.tokens = append(f.took, end-begin), f.turns+len(turns), f.tokens+tokens
 	}

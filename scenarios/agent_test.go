@@ -33,8 +33,8 @@ func TestSessionFigures(t *testing.T) {
 		sent(0, 2, 101, 301, 30, 30), sent(0, 0, 0, 100, 10, 10), sent(0, 1, 150, 250, 20, 20), sent(0, 3, 323, 400, 40, 40),
 		{Request: 1, Due: 400 * ms, Start: 400 * ms, End: 500 * ms, Outcome: sample.Timeout},
 	}
-	for turn := 1; turn < 4; turn++ {
-		samples = append(samples, sample.Sample{Request: 1, Turn: turn, Due: 500 * ms, Start: 500 * ms, End: 500 * ms, Outcome: sample.Canceled})
+	for i, outcome := range []sample.Outcome{sample.Canceled, sample.Shed, sample.Left} { // as those of turns that are not sent
+		samples = append(samples, sample.Sample{Request: 1, Turn: 1 + i, Due: 500 * ms, Start: 500 * ms, End: 500 * ms, Outcome: outcome})
 	}
 	assert.DeepEqual(t, shape.figures(sample.All(samples...)), map[string]float64{
 		"session-fail-%": 50, "lost-turns": 3, "turns/session": 4, "tok/session": 100, "implied-hit-%": 25,
