@@ -332,23 +332,24 @@ func (k *kit) requestHead() string {
 func floodsHeader(k *kit, _ testCase) Result {
 	f := &flood{what: "a request's header", limit: k.floodLimit(), until: time.Now().Add(k.wait() / 2)}
 	return k.meanwhile(f.what, func() func() []Finding {
-		ended := make(chan error, 1)
 		c, err := k.dial()
 		if err != nil {
-			ended <- err
-		} else {
-			c.SetDeadline(f.until)
-			go func() {
-				if n, _ := c.Read(make([]byte, 1)); n > 0 {
-					f.refused.Store(true) // what it takes afterwards, it only discards
-				}
-			}()
-			go func() {
-				io.WriteString(c, k.requestHead())
-				f.write(c, headerLines())
-				ended <- c.Close()
-			}()
+			return func() []Finding {
+				return []Finding{{Rule: "connect", Says: fmt.Sprintf("the gateway took no connection: %v", err)}}
+			}
 		}
+		ended := make(chan error, 1)
+		c.SetDeadline(f.until)
+		go func() {
+			if n, _ := c.Read(make([]byte, 1)); n > 0 {
+				f.refused.Store(true) // what it takes afterwards, it only discards
+			}
+		}()
+		go func() {
+			io.WriteString(c, k.requestHead())
+			f.write(c, headerLines())
+			ended <- c.Close()
+		}()
 		return func() []Finding {
 			<-ended
 			if in := f.in.Load(); in >= f.limit && !f.refused.Load() {
@@ -365,8 +366,9 @@ const slowClients = 100
 // slowRequests opens connections whose requests stay incomplete: one half in the header, the other in the body.
 func slowRequests(k *kit, _ testCase) (r Result) {
 	var before Footprint
+	var err error
 	if k.o.Measure != nil {
-		before, _ = k.o.Measure()
+		before, err = k.o.Measure()
 	}
 	r = k.meanwhile("requests", func() func() []Finding {
 		var open []net.Conn
@@ -390,7 +392,9 @@ func slowRequests(k *kit, _ testCase) (r Result) {
 			return found
 		}
 	})
-	r.Findings = append(r.Findings, k.leftBehind(before)...)
+	if err == nil {
+		r.Findings = append(r.Findings, k.leftBehind(before)...)
+	}
 	return r
 }
 

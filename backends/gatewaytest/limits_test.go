@@ -2,8 +2,11 @@ package gatewaytest
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
 )
 
 // limitless are planted faults whose classes measure this process, or send much.
@@ -51,4 +54,15 @@ func TestLimits(t *testing.T) {
 	for name, p := range limitless {
 		t.Run(name, func(t *testing.T) { finds(t, name, p.finding, Options{Measure: MeasureSelf, Wait: 2 * time.Minute}) })
 	}
+}
+
+// TestFloodWithoutConnection checks that a header without end that could not be sent is not taken for one that the gateway refused.
+func TestFloodWithoutConnection(t *testing.T) {
+	t.Parallel()
+	all, err := newKits(Options{UpstreamKey: upstreamKey}, nil, func(upstreams []string) (string, error) { return startReference("")(t, upstreams), nil }, t.Cleanup)
+	assert.NilError(t, err)
+	k := all.of(testCase{})
+	k.url = strings.Replace(k.url, "http:", "https:", 1)
+	found := floodsHeader(k, testCase{}).Findings
+	assert.Assert(t, len(found) > 0 && found[0].Rule == "connect", "%v", found)
 }
