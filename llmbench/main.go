@@ -28,9 +28,9 @@ import (
 // progress. The variable LLMBENCH_PROGRESS changes what is shown.
 //
 // After an interrupt (Ctrl-C) or SIGTERM, a pass of [Run] sends no further requests, and those in flight have five seconds to
-// end. If they do, the table has the figures of the requests that were sent; the benchmark fails all the same. Otherwise, and if
-// several processes measure together, the pass is given up. Its records are written, and the remaining benchmarks fail at
-// once. A second signal, at least a second later, ends the process immediately.
+// end; a session that has begun has them for all its turns. If they do, the table has the figures of the requests that were
+// sent; the benchmark fails all the same. Otherwise, and if several processes measure together, the pass is given up. Its
+// records are written, and the remaining benchmarks fail at once. A second signal, at least a second later, ends the process immediately.
 func Main(m *testing.M) int { return process.Main(m, resultline.Attach) }
 
 // Announce prints the configuration lines of t before the results of b. [Run] calls Announce. A benchmark
