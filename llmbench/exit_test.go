@@ -65,3 +65,22 @@ func TestBodyExit(t *testing.T) {
 		assert.ErrorContains(t, err, "ended its goroutine with runtime.Goexit")
 	})
 }
+
+// TestTurnExit checks what happens if a dialect ends the goroutine of a session, of which another turn is in flight. The pass
+// must wait for that turn, and end with an error.
+func TestTurnExit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, err := mockserver.New(mockserver.Config{TTFT: 100 * ms, PerToken: 10 * ms})
+		assert.NilError(t, err)
+		target, stop := inMemory(t, srv)
+		defer stop()
+		target.Simulated = true
+		left := 3 + 2 // the check of three turns before the pass, turn 0 and turn 1
+		target.Dialect = exitingDialect{left: &left}
+		_, err = Pass(t.Context(), "", target, Load{Concurrency: 1, Requests: []Request{{Prompt: "one", MaxTokens: 1, Then: []Turn{
+			{Prompt: "two", MaxTokens: 100, Whole: true, After: []int{}},
+			{Prompt: "three", MaxTokens: 1, After: []int{0}},
+		}}}})
+		assert.ErrorContains(t, err, "ended its goroutine with runtime.Goexit")
+	})
+}

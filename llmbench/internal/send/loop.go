@@ -47,6 +47,8 @@ type loop struct {
 	undrawn error // why posts could not be drawn; written before posts is closed
 
 	free []*Worker // guarded by mu; workers of an open loop, and of branches of sessions, that have no request
+
+	branches sync.WaitGroup // of all sessions; they are in flight for a while after a worker has exited
 }
 
 // run sends all posts.
@@ -56,6 +58,7 @@ func (lp *loop) run(ctx context.Context) {
 	} else {
 		lp.closed(ctx)
 	}
+	lp.branches.Wait()
 }
 
 // closed runs a closed loop: it keeps as many requests in flight as there are users at the time.

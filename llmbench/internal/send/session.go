@@ -120,7 +120,9 @@ func (s *session) follow(ctx context.Context, w *Worker, turns []int, waited tim
 // branch begins to send turns that no longer wait, and those that wait for them, each with a worker of its own.
 func (s *session) branch(ctx context.Context, e *echo, turns []int) {
 	for _, i := range turns {
-		s.branches.Go(func() {
+		s.branches.Add(1)
+		s.loop.branches.Go(func() {
+			defer s.branches.Done()
 			s.guard(func() {
 				w := s.takeWorker()
 				w.in.keepText, w.echo = true, e
