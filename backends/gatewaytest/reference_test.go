@@ -119,9 +119,9 @@ func (g *reference) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	if g.fault == "leaks 1 KB a request" {
+	if n := map[string]int{"leaks 1 KB a request": 1 << 10, "leaks 8 KB a request": 8 << 10}[g.fault]; n > 0 {
 		g.mu.Lock()
-		g.kept = append(g.kept, make([]byte, 1<<10))
+		g.kept = append(g.kept, bytes.Repeat([]byte("a"), n))
 		g.mu.Unlock()
 	}
 	if g.fault == "loses the end of large requests" && len(body) > 100_000 {
