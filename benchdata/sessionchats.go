@@ -15,7 +15,8 @@ import (
 // endpointsFormat is the JSON Lines of agents of MLPerf Endpoints, schema 1.0.0 (scripts/agentic_inference_dataset_schema.json in
 // https://github.com/mlcommons/endpoints). A record is a message; those of a conversation_id are a session. Messages of the user and
 // of tools are sent, delay_seconds after the answer before them, and those of the assistant are the recorded answers. The length of an answer is
-// max_new_tokens or max_completion_tokens of the message before it, or else the length of the recorded answer with its reasoning_content.
+// that of the recorded one with its reasoning_content. If the file has no answer to a message, it is the message's max_new_tokens or
+// max_completion_tokens, which are limits.
 var endpointsFormat = sessionFormat{
 	name: "mlperf-endpoints", wants: "conversation_id, turn, role",
 	is:     func(first extra) bool { return first.has("conversation_id", "turn", "role") },
@@ -91,7 +92,7 @@ func (s *chatSession) add(m chatMessage, reasoning string) error {
 	if len(s.pending.messages) == 0 {
 		return fmt.Errorf("an answer follows no message: want a message of the user before it")
 	}
-	s.pending.reply, s.pending.thought = one.Content, reasoning
+	s.pending.reply, s.pending.thought, s.pending.output = one.Content, reasoning, 0
 	s.end()
 	return nil
 }

@@ -124,13 +124,14 @@ session at 500ms
 1 after [0] every 1.2s user:1 user:1, 7 tokens, answer 2, reply 2, depth 2
 2 after [1] think 40ms user:1, 10 tokens, answer 1, depth 3
 `, 5 + 9, 20, 0, 0, "turns[].extra 1 time"},
-	// The answer to the first message has 20 tokens, of which 5 are reasoning. The last message has no answer of known length.
+	// The answer to the first message has 5 tokens of reasoning and 9 of a call, whatever its limit is. The last message has no
+	// answer of known length.
 	"endpoints.jsonl": {`session
-0 whole system:3 user:3, 6 tokens, answer 20, reply 15, depth 1
-1 after [0] think 1.5s user:3 user:1, 25 tokens, answer 4, depth 2
+0 whole system:3 user:3, 6 tokens, answer 14, reply 9, depth 1
+1 after [0] think 1.5s user:3 user:1, 19 tokens, answer 4, depth 2
 session
 0 whole user:1, 1 tokens, answer 2, depth 1
-`, 21, 32, 0, 0, "tools 1 time"},
+`, 15, 26, 0, 0, "tools 1 time"},
 	// 1 and 2 wait for 0, which ended last before them. 3 has the answers of all; 0 is left out except as its conversation.
 	"otel.json": {`session
 0 whole user:2, 2 tokens, answer 9, reply 9, depth 1

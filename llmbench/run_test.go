@@ -818,8 +818,8 @@ func TestFreshRequests(t *testing.T) {
 // second signal that comes with the first one changes nothing: timeout sends two.
 func TestInterrupt(t *testing.T) {
 	for _, c := range []struct{ name, says, table string }{
-		{"Slow", `^failed: interrupted: the figures are of the first (\d+) requests`, "TTFT p50"},
-		{"SlowTolerant", `^failed: interrupted: the figures are of the first (\d+) requests`, "TTFT p50"},
+		{"Slow", `^failed: interrupted: the figures are of the first (\d+) requests`, "tok/s"},
+		{"SlowTolerant", `^failed: interrupted: the figures are of the first (\d+) requests`, "tok/s"},
 		{"Stalls", `^failed: pass 0: interrupted: (\d+) of (\d+) requests were complete, and none had failed`, "interrupted"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -225,7 +225,7 @@ func TestClassFailsOnce(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, self, "-test.run=^$", "-test.bench=MixedLoad", "-test.benchtime=1x", "-test.count=3")
-	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+server.URL, "LLMBENCH_CLIENT_BOUND=report", "LLMBENCH_DURATION=200ms",
+	cmd.Env = append(os.Environ(), "LLMBENCH_URL="+server.URL, "LLMBENCH_CLIENT_BOUND=report", "LLMBENCH_DURATION=600ms",
 		"LLMBENCH_CLASSES=light:users=1,input=4,output=2,header=X-Class: light; heavy:users=1,input=8,output=2")
 	out, err := cmd.CombinedOutput()
 	assert.ErrorContains(t, err, "exit status 1", "%s", out)
