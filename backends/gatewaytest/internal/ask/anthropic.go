@@ -21,16 +21,9 @@ func writeAnthropic(r Request) object {
 	}
 	var tools []any
 	for _, t := range r.Tools {
-		tools = append(tools, object{"name": t.Name, "description": t.Description, "input_schema": raw(t.Schema)})
+		tools = append(tools, t.function("input_schema"))
 	}
-	choice := object{}
-	switch r.Choice {
-	case "":
-	case AnyTool:
-		choice["type"] = "any"
-	default:
-		choice["type"], choice["name"] = "tool", r.Choice
-	}
+	choice := r.choice(object{"type": "any"}, object{"type": "tool", "name": r.Choice})
 	o := object{"model": r.Model, "messages": messages, "max_tokens": r.MaxTokens, "temperature": r.Temperature, "stream": r.Stream}
 	return set(o, object{"system": r.System, "tools": tools, "tool_choice": choice, "stop_sequences": r.Stop})
 }
@@ -65,7 +58,7 @@ func readAnthropic(v any) Request {
 		}
 	}
 	for _, t := range list(at(v, "tools")) {
-		r.Tools = append(r.Tools, Tool{str(at(t, "name")), str(at(t, "description")), text(at(t, "input_schema"))})
+		r.addTool(t, "input_schema")
 	}
 	switch str(in(v, "tool_choice", "type")) {
 	case "any":
@@ -104,14 +97,7 @@ func writeConverse(r Request) object {
 	for _, t := range r.Tools {
 		tools = append(tools, object{"toolSpec": object{"name": t.Name, "description": t.Description, "inputSchema": object{"json": raw(t.Schema)}}})
 	}
-	choice := object{}
-	switch r.Choice {
-	case "":
-	case AnyTool:
-		choice["any"] = object{}
-	default:
-		choice["tool"] = object{"name": r.Choice}
-	}
+	choice := r.choice(object{"any": object{}}, object{"tool": object{"name": r.Choice}})
 	if tools != nil {
 		o["toolConfig"] = set(object{"tools": tools}, object{"toolChoice": choice})
 	}

@@ -173,6 +173,27 @@ func (r Request) groups() (all [][]Turn) {
 	return all
 }
 
+// choice returns nil if the model may choose, the value some if it must call any tool, and otherwise the value one.
+func (r Request) choice(some, one any) any {
+	switch r.Choice {
+	case "":
+		return nil
+	case AnyTool:
+		return some
+	}
+	return one
+}
+
+// function returns a tool as an object whose member schema has the schema of the arguments.
+func (t Tool) function(schema string) object {
+	return object{"name": t.Name, "description": t.Description, schema: raw(t.Schema)}
+}
+
+// addTool adds the tool of such an object. The schema is the first of the members that is there.
+func (r *Request) addTool(v any, schema ...string) {
+	r.Tools = append(r.Tools, Tool{str(at(v, "name")), str(at(v, "description")), text(at(v, schema...))})
+}
+
 // An object is a JSON object.
 type object = map[string]any
 

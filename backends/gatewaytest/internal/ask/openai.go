@@ -3,14 +3,7 @@ package ask
 // writeChat writes a request of OpenAI's chat API (https://platform.openai.com/docs/api-reference/chat/create).
 func writeChat(r Request) object {
 	o := chatMessages(r)
-	var choice any
-	switch r.Choice {
-	case "":
-	case AnyTool:
-		choice = "required"
-	default:
-		choice = object{"type": "function", "function": object{"name": r.Choice}}
-	}
+	choice := r.choice("required", object{"type": "function", "function": object{"name": r.Choice}})
 	o = set(o, object{"tools": chatTools(r.Tools), "tool_choice": choice, "stop": r.Stop})
 	if r.Stream {
 		o["stream_options"] = object{"include_usage": true}
@@ -69,7 +62,7 @@ func chatContent(turns []Turn) any {
 // chatTools returns tools in the form of OpenAI's chat API, which Cohere and Ollama have, too.
 func chatTools(tools []Tool) (all []any) {
 	for _, t := range tools {
-		all = append(all, object{"type": "function", "function": object{"name": t.Name, "description": t.Description, "parameters": raw(t.Schema)}})
+		all = append(all, object{"type": "function", "function": t.function("parameters")})
 	}
 	return all
 }
@@ -90,7 +83,7 @@ func readChat(v any) Request {
 
 // readMessages reads the members that chat APIs have in common.
 func readMessages(v any) (r Request) {
-	r.Temperature, _ = at(v, "temperature").(float64)
+	r.Temperature = number(at(v, "temperature"))
 	r.Stream, _ = at(v, "stream").(bool)
 	for _, m := range list(at(v, "messages")) {
 		role := str(at(m, "role"))
@@ -111,8 +104,7 @@ func readMessages(v any) (r Request) {
 		}
 	}
 	for _, t := range list(at(v, "tools")) {
-		f := at(t, "function")
-		r.Tools = append(r.Tools, Tool{str(at(f, "name")), str(at(f, "description")), text(at(f, "parameters"))})
+		r.addTool(at(t, "function"), "parameters")
 	}
 	return r
 }
@@ -191,16 +183,9 @@ func writeResponses(r Request) object {
 	}
 	var tools []any
 	for _, t := range r.Tools {
-		tools = append(tools, object{"type": "function", "name": t.Name, "description": t.Description, "parameters": raw(t.Schema)})
+		tools = append(tools, set(t.function("parameters"), object{"type": "function"}))
 	}
-	var choice any
-	switch r.Choice {
-	case "":
-	case AnyTool:
-		choice = "required"
-	default:
-		choice = object{"type": "function", "name": r.Choice}
-	}
+	choice := r.choice("required", object{"type": "function", "name": r.Choice})
 	o := object{"model": r.Model, "input": items, "max_output_tokens": r.MaxTokens, "temperature": r.Temperature, "stream": r.Stream, "store": false}
 	return set(o, object{"instructions": r.System, "tools": tools, "tool_choice": choice})
 }
@@ -226,7 +211,7 @@ func readResponses(v any) (r Request) {
 		}
 	}
 	for _, t := range list(at(v, "tools")) {
-		r.Tools = append(r.Tools, Tool{str(at(t, "name")), str(at(t, "description")), text(at(t, "parameters"))})
+		r.addTool(t, "parameters")
 	}
 	r.Choice = str(in(v, "tool_choice", "name"))
 	if str(at(v, "tool_choice")) == "required" {

@@ -32,7 +32,7 @@ func writeGemini(r Request) object {
 	}
 	var functions []any
 	for _, t := range r.Tools {
-		functions = append(functions, object{"name": t.Name, "description": t.Description, "parametersJsonSchema": raw(t.Schema)})
+		functions = append(functions, t.function("parametersJsonSchema"))
 	}
 	if functions != nil {
 		o["tools"] = []any{object{"functionDeclarations": functions}}
@@ -73,7 +73,7 @@ func readGemini(v any) (r Request) {
 	}
 	for _, t := range list(at(v, "tools")) {
 		for _, f := range list(at(t, "functionDeclarations", "function_declarations")) {
-			r.Tools = append(r.Tools, Tool{str(at(f, "name")), str(at(f, "description")), text(at(f, "parametersJsonSchema", "parameters_json_schema", "parameters"))})
+			r.addTool(f, "parametersJsonSchema", "parameters_json_schema", "parameters")
 		}
 	}
 	calling := at(at(v, "toolConfig", "tool_config"), "functionCallingConfig", "function_calling_config")
