@@ -155,7 +155,7 @@ func (r *sessionReader) recognise(v jsontext.Value) error {
 		}
 		known = append(known, f.name+" ("+f.wants+")")
 	}
-	return fmt.Errorf("the first record has the members %q: want those of one of the formats %s", slices.Sorted(maps.Keys(first)), strings.Join(known, ", "))
+	return fmt.Errorf("the first record has the members %q: want the members of one of the formats %s", slices.Sorted(maps.Keys(first)), strings.Join(known, ", "))
 }
 
 // check returns an error if a turn of the session cannot be sent.

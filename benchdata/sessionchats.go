@@ -13,10 +13,10 @@ import (
 )
 
 // endpointsFormat is the JSON Lines of agents of MLPerf Endpoints, schema 1.0.0 (scripts/agentic_inference_dataset_schema.json in
-// https://github.com/mlcommons/endpoints). A record is a message; those of a conversation_id are a session. Messages of the user and
-// of tools are sent, delay_seconds after the answer before them, and those of the assistant are the recorded answers. The length of an answer is
-// that of the recorded one with its reasoning_content. If the file has no answer to a message, it is the message's max_new_tokens or
-// max_completion_tokens, which are limits.
+// https://github.com/mlcommons/endpoints). A record is a message; the messages of a conversation_id are a session. Messages of the user and
+// of tools are sent, delay_seconds after the answer before them. Messages of the assistant are the recorded answers. An answer is as long as the
+// recorded one with its reasoning_content. If the file has no text of the answer to a message, the answer is as long as the message's
+// max_new_tokens or max_completion_tokens, which are limits.
 var endpointsFormat = sessionFormat{
 	name: "mlperf-endpoints", wants: "conversation_id, turn, role",
 	is:     func(first extra) bool { return first.has("conversation_id", "turn", "role") },
@@ -92,7 +92,10 @@ func (s *chatSession) add(m chatMessage, reasoning string) error {
 	if len(s.pending.messages) == 0 {
 		return fmt.Errorf("an answer follows no message: want a message of the user before it")
 	}
-	s.pending.reply, s.pending.thought, s.pending.output = one.Content, reasoning, 0
+	s.pending.reply, s.pending.thought = one.Content, reasoning
+	if one.Content != "" {
+		s.pending.output = 0 // a limit
+	}
 	s.end()
 	return nil
 }

@@ -149,7 +149,7 @@ func inferred(before []otelCall, c otelCall) (waits []int) {
 	return waits
 }
 
-// continuedBy returns that of the requests whose conversation c goes on with, and the number of its messages with the answer. The number is 0
+// continuedBy returns the request whose conversation c goes on with, of those in waits, and the number of its messages with the answer. The number is 0
 // if there is none.
 func continuedBy(calls []otelCall, waits []int, c otelCall) (best, messages int) {
 	for _, w := range waits {

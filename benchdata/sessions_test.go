@@ -236,6 +236,12 @@ func TestSessionDetails(t *testing.T) {
 1 after [] think 1s whole user:1, 1 tokens, answer 1, depth 1
 2 after [] whole user:1, 1 tokens, answer 1, depth 1
 `},
+		"an answer without a text, and one that is shorter than its limit": {`{"conversation_id": "a", "turn": 1, "role": "user", "content": "one two", "max_new_tokens": 7}
+			{"conversation_id": "a", "turn": 2, "role": "assistant", "content": null} {"conversation_id": "a", "turn": 3, "role": "user", "content": "go on", "max_new_tokens": 9}
+			{"conversation_id": "a", "turn": 4, "role": "assistant", "content": "it is done"}`, `session
+0 whole user:2, 2 tokens, answer 7, reply 7, depth 1
+1 after [0] user:2, 11 tokens, answer 3, depth 2
+`},
 		"an orchestrator with conversations before it": {`{"session_id": "a", "orchestrator": true, "spawns": ["b"], "pre_session_spawns": ["c"]}
 			{"session_id": "b", "turns": [{"messages": [{"role": "user", "content": "b"}], "max_tokens": 1}]} {"session_id": "c", "turns": [{"messages": [{"role": "user", "content": "c c"}], "max_tokens": 1}]}`, `session
 0 whole user:2, 2 tokens, answer 1, depth 1
@@ -271,7 +277,7 @@ func TestSessionErrors(t *testing.T) {
 		n    int
 		want string
 	}{
-		{Sessions{}, `{"a":1}`, 0, `sessions: line 1: record 0: the first record has the members ["a"]: want those of one of the formats weka (requests, block_size), `},
+		{Sessions{}, `{"a":1}`, 0, `sessions: line 1: record 0: the first record has the members ["a"]: want the members of one of the formats weka (requests, block_size), `},
 		{Sessions{}, `[1]`, 0, "sessions: line 1: record 0: the record is a JSON number: want an object"},
 		{Sessions{}, ``, 0, "sessions: the file is empty"},
 		{Sessions{}, `[]`, 0, "sessions: the file has no sessions"},
