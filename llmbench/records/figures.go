@@ -50,9 +50,8 @@ func (r *Run) samples(requests iter.Seq[*Request]) iter.Seq[*sample.Sample] {
 		var s sample.Sample
 		for q := range requests {
 			gaps, lags := s.Gaps[:0], s.Lags[:0]
-			s = q.sample()
-			s.From, s.Until, s.DeltaTokens = r.Head.WarmupFor, r.Head.until(), q.DeltaTokens
-			s.Gaps, s.Lags = slices.AppendSeq(gaps, q.Gaps()), slices.AppendSeq(lags, q.lags.all())
+			s = r.Head.sample(q, gaps)
+			s.Lags = slices.AppendSeq(lags, q.lags.all())
 			if !yield(&s) {
 				return
 			}
@@ -65,7 +64,14 @@ func (h *Head) Within(q *Request) float64 {
 	if h.Duration == 0 {
 		return 1
 	}
-	s := q.sample()
-	s.From, s.Until, s.DeltaTokens, s.Gaps = h.WarmupFor, h.until(), q.DeltaTokens, slices.Collect(q.Gaps())
+	s := h.sample(q, nil)
 	return s.Within()
+}
+
+// sample returns a request as a sample with its gaps, which are appended to gaps.
+func (h *Head) sample(q *Request, gaps []time.Duration) sample.Sample {
+	s := q.sample()
+	s.From, s.Until, s.DeltaTokens = h.WarmupFor, h.until(), q.DeltaTokens
+	s.Gaps = slices.AppendSeq(gaps, q.Gaps())
+	return s
 }
