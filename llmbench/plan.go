@@ -265,9 +265,9 @@ func (d digest) add(i int, p send.Post, r Request) {
 	if d.hash == nil {
 		return
 	}
-	fmt.Fprintf(d.hash, "%d %s %d %s %t %v\n", i, p.Path, len(p.Body), p.Body, p.Check != nil, p.Header) // fmt sorts the names
+	fmt.Fprintf(d.hash, "%d %s %d %s %t %v %q\n", i, p.Path, len(p.Body), p.Body, p.Check != nil, p.Header, r.Reply) // fmt sorts the names
 	for i, t := range r.Then {
-		fmt.Fprintf(d.hash, "%q %q %t %v %q %d %t %v %v %t\n", r.Reply, t.messages(), t.Whole, t.after(i+1), t.Reply, t.MaxTokens, t.FixedOutput, t.Think, t.Every, t.Check != nil)
+		fmt.Fprintf(d.hash, "%q %t %v %q %d %t %v %v %t\n", t.messages(), t.Whole, t.after(i+1), t.Reply, t.MaxTokens, t.FixedOutput, t.Think, t.Every, t.Check != nil)
 	}
 }
 
