@@ -2,7 +2,6 @@ package answer
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/columns"
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/compare"
@@ -42,8 +41,8 @@ func carries(s *systems.System, slo systems.SLO) (said string, r *results.Row) {
 		peak := r
 		r = knee
 		said = "Up to " + at(r) + each(r, " at ")
-		if alone := strings.TrimSuffix(strings.TrimSuffix(each(r, " gets "), " in all"), " each"); at(r) == "1 user" && alone != "" {
-			said = at(r) + alone
+		if speed, of := gets(r); at(r) == "1 user" && of != "" {
+			said = at(r) + " gets " + speed
 		}
 		said += moreGet(peak, knee)
 	case hasRoom(s, r) && each(r, "") != "":
@@ -94,18 +93,27 @@ func doubted(s *systems.System, r *results.Row, said string) string {
 // sentence must not say that each receives so much: they wait most of the time.
 const waits = 1.5
 
-// each says what a user at a load receives, or all users together if that is not known or in doubt, or if users wait most
-// of the time.
-func each(r *results.Row, before string) string {
+// gets returns what a user at a load receives, with of "each", or all users together, with of "in all", if that is not known or
+// in doubt, or if users wait most of the time. Both are "" if neither is known.
+func gets(r *results.Row) (speed, of string) {
 	v, unit, known := sound(r, columns.Throughput...)
-	speed, doubt, also := systems.UserSpeed(r)
-	if also && !doubt && !compare.Open(loadKey(r)) && !(known && speed*value(r) > waits*v) {
-		return before + human.Text(sample.UserRate, speed) + " each"
+	own, doubt, also := systems.UserSpeed(r)
+	if also && !doubt && !compare.Open(loadKey(r)) && !(known && own*value(r) > waits*v) {
+		return human.Text(sample.UserRate, own), "each"
 	}
 	if known {
-		return before + human.Text(unit, v) + " in all"
+		return human.Text(unit, v), "in all"
 	}
-	return ""
+	return "", ""
+}
+
+// each says what gets returns, after some words, or "".
+func each(r *results.Row, before string) string {
+	speed, of := gets(r)
+	if of == "" {
+		return ""
+	}
+	return before + speed + " " + of
 }
 
 func loadKey(r *results.Row) string {
@@ -120,8 +128,8 @@ func one(s *systems.System, r *results.Row) string {
 		return ""
 	}
 	text := human.Text(unit, v) + " in all"
-	if of := each(r, ""); strings.HasSuffix(of, " each") {
-		text = of + ", " + text
+	if speed, of := gets(r); of == "each" {
+		text = speed + " each, " + text
 	}
 	if ttft, unit, known := sound(r, columns.FirstToken...); known {
 		text += ", the first token after " + human.Text(unit, ttft)
