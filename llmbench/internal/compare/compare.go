@@ -91,8 +91,11 @@ func Of(key string, all []System, share float64) *Comparison {
 		c.Order = append(c.Order, o.index)
 		if adding(best, o.index) { // the question is what the one adds to the other, not which of the two is faster
 			c.Says = append(c.Says, said[best]+said[o.index])
-			if i == 0 {
-				c.Adds, c.Short = true, shortAdds(key, &all[map[bool]int{true: best, false: o.index}[said[best] != ""]])
+			if gateway := &all[o.index]; i == 0 {
+				if said[best] != "" {
+					gateway = &all[best]
+				}
+				c.Adds, c.Short = true, shortAdds(key, gateway)
 			}
 			continue
 		}
