@@ -63,8 +63,8 @@ func (r *Report) remarks(shown []*Row) (lines []string) {
 	return lines
 }
 
-// deciding returns the gated rows that decide the verdict, worst first, and at most mostDeciding. Rows of one side only,
-// which nothing is known of, are last.
+// deciding returns the gated rows that decide the verdict, worst first, and at most mostDeciding. Rows of one side only are
+// last, except if that is a problem.
 func (r *Report) deciding() (rows []*Row) {
 	for i := range r.Rows {
 		if row := &r.Rows[i]; row.gated() {
@@ -75,8 +75,14 @@ func (r *Report) deciding() (rows []*Row) {
 	if r.NoWorse {
 		rank[NoWorse] = 3
 	}
+	of := func(row *Row) int {
+		if slices.ContainsFunc(r.Problems, func(p Problem) bool { return !p.whole() && p.concerns(row) }) {
+			return rank[CannotJudge]
+		}
+		return rank[row.Verdict]
+	}
 	slices.SortStableFunc(rows, func(x, y *Row) int {
-		return cmp.Or(cmp.Compare(rank[x.Verdict], rank[y.Verdict]), cmp.Compare(y.excess(), x.excess()))
+		return cmp.Or(cmp.Compare(of(x), of(y)), cmp.Compare(y.excess(), x.excess()))
 	})
 	return rows[:min(len(rows), mostDeciding)]
 }

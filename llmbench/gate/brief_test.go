@@ -103,4 +103,7 @@ func TestBriefOrder(t *testing.T) {
 	assert.NilError(t, r.Text(&text))
 	assert.Assert(t, strings.Contains(text.String(), "\nfail-%, not gated\n"), "%s", &text)
 	assert.Assert(t, strings.Contains(text.String(), "1 row left out: no difference"), "%s", &text)
+
+	r = judge(t, units, run("BenchmarkA 1 100 req/s", "BenchmarkC 1 100 req/s"), run("BenchmarkA 1 100 req/s"), Options{})
+	assert.Equal(t, r.deciding()[0].Verdict, Removed) // it is why the files cannot be judged
 }

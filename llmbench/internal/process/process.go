@@ -59,7 +59,7 @@ type process struct {
 	told      []string        // what Tell has shown
 	shown     map[string]bool // benchmarks with a sample that tellRow has shown
 	loads     map[string]int  // the number of loads of benchmarks
-	expected  map[string]bool // benchmarks for which Expect was called
+	expected  map[string]bool // benchmarks and loads of which Expect has told
 	atEnd     []string        // texts that are printed after the results
 	speed     string          // speed of the last simulated server that was described
 	sent      prefix.Sent     // the openings of all prompts that were sent

@@ -48,17 +48,21 @@ func Loads(benchmark string, n int) {
 	p.loads[benchmark] = n
 }
 
-// Expect tells, before the first load of a benchmark, about how long all of its loads will take. The given load has a
-// number of requests, and one pass of it takes about the given time.
+// Expect tells, before the first sample of a load, about how long the load will take, and before the first load of a benchmark
+// also about how long all of its loads will take. The load has a number of requests, and one pass of it takes about the given time.
 func Expect(load string, requests int, pass time.Duration) {
 	p := current
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	benchmark := load[:max(0, strings.LastIndexByte(load, '/'))]
-	if p.expected[benchmark] {
+	if p.expected[load] {
 		return
 	}
-	p.expected[benchmark] = true
+	loads := p.loads[benchmark]
+	if p.expected[benchmark] {
+		loads = 1 // all of them are told
+	}
+	p.expected[load], p.expected[benchmark] = true, true
 	if passes, err := strconv.Atoi(strings.TrimSuffix(flag.Lookup("test.benchtime").Value.String(), "x")); err == nil {
 		pass *= time.Duration(passes)
 	}
@@ -66,7 +70,7 @@ func Expect(load string, requests int, pass time.Duration) {
 	if n, err := strconv.Atoi(flag.Lookup("test.count").Value.String()); err == nil {
 		count = n
 	}
-	if text := expectation(load, requests, pass, p.loads[benchmark], count); text != "" {
+	if text := expectation(load, requests, pass, loads, count); text != "" {
 		p.tell(text)
 	}
 }
@@ -86,9 +90,9 @@ func expectation(load string, requests int, one time.Duration, loads, count int)
 	text := fmt.Sprintf("%s: %s, about %s", screen.Short(load), numbers.Count(requests, "request"), about(one))
 	switch {
 	case loads > 1 && count > 1:
-		text += fmt.Sprintf("; all %d loads, %d times each, take about %s if the others take as long", loads, count, about(all))
+		text += fmt.Sprintf("; all %d loads, %d times each, take about %s, or longer where requests wait", loads, count, about(all))
 	case loads > 1:
-		text += fmt.Sprintf("; all %d loads take about %s if the others take as long", loads, about(all))
+		text += fmt.Sprintf("; all %d loads take about %s, or longer where requests wait", loads, about(all))
 	case count > 1:
 		text += fmt.Sprintf("; all %d samples take about %s", count, about(all))
 	}
