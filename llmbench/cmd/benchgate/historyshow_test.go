@@ -23,7 +23,7 @@ func TestHistoryShow(t *testing.T) {
 	}
 	status, stdout, stderr := benchgateHistory("", "show", "-dir", dir)
 	assert.Equal(t, status, 0, stderr)
-	assert.Assert(t, strings.HasPrefix(stdout, "1 change for the worse is open. Found in the last 7 days: 1 change for the worse, 1 new baseline.\n"), stdout)
+	assert.Assert(t, strings.HasPrefix(stdout, "1 change for the worse is open. Besides, found in the last 7 days: 1 new baseline.\n"), stdout)
 	assert.Assert(t, strings.Contains(stdout, "after commit c21 of 2026-01-21, in commit c22 of 2026-01-22 at the latest"), stdout)
 
 	out, atom := filepath.Join(t.TempDir(), "page.html"), filepath.Join(t.TempDir(), "feed.xml")

@@ -70,7 +70,7 @@ func (c *checker) conclude() {
 	if len(rest) > 0 {
 		r.Summary += ": " + strings.Join(rest, "; ")
 	}
-	if len(r.Known) > 0 {
+	if r.news = r.Summary; len(r.Known) > 0 {
 		r.Summary += "; still open: " + most(r.Known)
 	}
 }

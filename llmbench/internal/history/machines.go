@@ -170,10 +170,13 @@ func join(all []*checker) *Report {
 	slices.SortStableFunc(reports, func(a, b *Report) int {
 		return slices.Index(verdicts, a.Verdict) - slices.Index(verdicts, b.Verdict)
 	})
-	var parts []string
-	for _, r := range reports {
-		parts = append(parts, fmt.Sprintf("%s on machine %q%s", r.Verdict, r.Machine, strings.TrimPrefix(r.Summary, string(r.Verdict))))
+	of := func(r *Report, summary string) string {
+		return fmt.Sprintf("%s on machine %q%s", r.Verdict, r.Machine, strings.TrimPrefix(summary, string(r.Verdict)))
 	}
-	first.Verdict, first.Summary = reports[0].Verdict, strings.Join(parts, "; ")
+	var sums, news []string
+	for _, r := range reports {
+		sums, news = append(sums, of(r, r.Summary)), append(news, of(r, cmp.Or(r.news, r.Summary)))
+	}
+	first.Verdict, first.Summary, first.news = reports[0].Verdict, strings.Join(sums, "; "), strings.Join(news, "; ")
 	return first
 }

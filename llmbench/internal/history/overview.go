@@ -286,7 +286,7 @@ func (e event) sentence() string {
 	return fmt.Sprintf("%s: %s", e.kind, e.cause.text())
 }
 
-// headline says in two sentences how many changes are open, and what was found in the last week.
+// headline says in two sentences how many changes are open, and what else was found in the last week.
 func (o *Overview) headline() string {
 	open := "No change for the worse is open."
 	switch n := len(o.open); {
@@ -298,17 +298,15 @@ func (o *Overview) headline() string {
 	return open + " " + o.lastWeek()
 }
 
-// lastWeek says what was found in the last week, in one sentence.
+// lastWeek says what was found in the last week and is not open, in one sentence.
 func (o *Overview) lastWeek() string {
 	newest := slices.MaxFunc(o.ran, time.Time.Compare)
 	if o.now.Sub(newest) > week {
 		return fmt.Sprintf("No run in the last 7 days: the newest is of %s.", newest.UTC().Format(time.DateOnly))
 	}
 	counts := map[eventKind]int{}
-	for _, e := range o.events {
-		if o.isRecent(e.night) {
-			counts[e.kind]++
-		}
+	for _, e := range o.recent() {
+		counts[e.kind]++
 	}
 	var parts []string
 	for _, k := range []struct {
@@ -319,8 +317,13 @@ func (o *Overview) lastWeek() string {
 			parts = append(parts, numbers.Count(n, k.noun)+k.tail)
 		}
 	}
-	if len(parts) == 0 {
+	switch {
+	case len(parts) == 0 && slices.ContainsFunc(o.events, func(e event) bool { return o.isRecent(e.night) }):
+		return "Nothing else changed in the last 7 days."
+	case len(parts) == 0:
 		return "Nothing changed in the last 7 days."
+	case len(o.open) > 0:
+		return "Besides, found in the last 7 days: " + strings.Join(parts, ", ") + "."
 	}
 	return "Found in the last 7 days: " + strings.Join(parts, ", ") + "."
 }

@@ -200,7 +200,7 @@ func TestOverviewOfWrongClocks(t *testing.T) {
 	dated = inOrder(dated, dated[59].Time.AddDate(0, 0, 1))
 	o, err := p.reader.Overview(dated, defaults, time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC))
 	assert.NilError(t, err)
-	assert.Equal(t, o.headline(), "1 change for the worse is open. Found in the last 7 days: 1 change for the worse.")
+	assert.Equal(t, o.headline(), "1 change for the worse is open. Nothing else changed in the last 7 days.")
 }
 
 // TestOverviewOfOldRuns checks that the last week is the week before the present, in which nothing may have run.
@@ -208,7 +208,7 @@ func TestOverviewOfOldRuns(t *testing.T) {
 	p := changed()
 	runs := p.runs(t)
 	for days, want := range map[int]string{
-		3:  "Found in the last 7 days: 1 change for the worse.",
+		3:  "Nothing else changed in the last 7 days.",
 		6:  "Nothing changed in the last 7 days.", // the change was found on February 26
 		20: "No run in the last 7 days: the newest is of 2026-03-01.",
 	} {

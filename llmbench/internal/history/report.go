@@ -26,7 +26,8 @@ const (
 type Report struct {
 	Verdict Verdict   `json:"verdict"` // of this report and of Others: the most important one
 	Summary string    `json:"summary"` // one line, also about Others
-	Run     string    `json:"run"`     // file name of the judged run
+	news    string    // Summary without Known, if there are some
+	Run     string    `json:"run"` // file name of the judged run
 	Commit  string    `json:"commit"`
 	Time    time.Time `json:"commit_time"`
 	Machine string    `json:"machine,omitempty"`
