@@ -87,10 +87,13 @@ func part(r *results.Row, d *results.Doubt) string {
 	}
 }
 
+// maxAbout is the largest number of benchmarks that a warning names.
+const maxAbout = 3
+
 // named returns the first of the names, and the number of the others.
 func named(names []string) string {
-	text := strings.Join(names[:min(maxNamed, len(names))], "; ")
-	if n := len(names) - maxNamed; n > 0 {
+	text := strings.Join(names[:min(maxAbout, len(names))], "; ")
+	if n := len(names) - maxAbout; n > 0 {
 		text += fmt.Sprintf("; and %d more", n)
 	}
 	return text
