@@ -36,6 +36,9 @@ func Run(t *testing.T, start func(t testing.TB, upstreams []string) (url string)
 			}
 		})
 	}
+	if all := undeclared(results); all != "" {
+		t.Log(strings.TrimSpace(all))
+	}
 	for _, g := range k.o.stale(results) {
 		t.Errorf("Options.Gaps: %q no longer occurs: remove it", g)
 	}

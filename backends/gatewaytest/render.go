@@ -45,7 +45,8 @@ func (r *Report) Summary() string {
 	return s
 }
 
-// Text returns the report for a terminal: each finding that no gap declares, what was not checked, and the summary.
+// Text returns the report for a terminal: each finding that no gap declares, what was not checked, the gaps that would declare
+// all findings, and the summary.
 func (r *Report) Text() string {
 	var b strings.Builder
 	for _, c := range r.Results {
@@ -71,7 +72,7 @@ func (r *Report) Text() string {
 	for _, g := range r.Stale {
 		fmt.Fprintf(&b, "the gap %q no longer occurs: remove it\n", g)
 	}
-	return b.String() + r.Summary() + "\n"
+	return b.String() + undeclared(r.Results) + r.Summary() + "\n"
 }
 
 // Markdown returns the report as a table of findings, with those that gaps declare.

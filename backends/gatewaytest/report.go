@@ -2,6 +2,7 @@ package gatewaytest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -102,4 +103,21 @@ func (r *Report) Findings() (all []Finding) {
 		all = append(all, c.Findings...)
 	}
 	return all
+}
+
+// undeclared returns a line with the gaps that declare all findings that no gap declares. It returns "" if there are fewer than
+// two such findings, because each of them names its own gap.
+func undeclared(results []Result) string {
+	var gaps []string
+	for _, r := range results {
+		for _, f := range r.Findings {
+			if f.Gap == "" && f.Class != started && !slices.Contains(gaps, f.ID()) {
+				gaps = append(gaps, f.ID())
+			}
+		}
+	}
+	if len(gaps) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("all known gaps: gatewaytest.Options{Gaps: []string{\"%s\"}}\n", strings.Join(gaps, `", "`))
 }

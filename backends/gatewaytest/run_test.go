@@ -330,3 +330,12 @@ func TestSkippedFinding(t *testing.T) {
 	}
 	assert.Assert(t, strings.Contains(string(r.JUnit()), `failures="1" skipped="0"`), "%s", r.JUnit())
 }
+
+// TestKnownGaps checks that a report with several findings has one line that declares them all.
+func TestKnownGaps(t *testing.T) {
+	of := func(kind, rule, gap string) Finding { return Finding{Class: "end", Case: kind, Rule: rule, Gap: gap} }
+	r := &Report{Results: []Result{{Findings: []Finding{of("fin", "success", ""), of("fin", "success", ""), of("fin", "usage", "end/fin/usage")}}}}
+	assert.Assert(t, !strings.Contains(r.Text(), "all known gaps"), "%s", r.Text())
+	r.Results = append(r.Results, Result{Findings: []Finding{of("reset", "clean-end", "")}})
+	assert.Assert(t, strings.Contains(r.Text(), `all known gaps: gatewaytest.Options{Gaps: []string{"end/fin/success", "end/reset/clean-end"}}`), "%s", r.Text())
+}
