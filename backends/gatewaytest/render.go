@@ -34,13 +34,13 @@ func (r *Report) Summary() string {
 	checked, failed, skipped, declared := r.count()
 	s := fmt.Sprintf("%d of %d cases failed", failed, checked)
 	if declared > 0 {
-		s += fmt.Sprintf("; gaps declare %d findings", declared)
+		s += fmt.Sprintf("; findings that gaps declare: %d", declared)
 	}
 	if skipped > 0 {
-		s += fmt.Sprintf("; %d cases were not checked", skipped)
+		s += fmt.Sprintf("; cases not checked: %d", skipped)
 	}
 	if len(r.Stale) > 0 {
-		s += fmt.Sprintf("; %d gaps no longer occur", len(r.Stale))
+		s += fmt.Sprintf("; gaps that no longer occur: %d", len(r.Stale))
 	}
 	return s
 }
