@@ -20,11 +20,14 @@ func TestProviderFormats(t *testing.T) {
 		calling = `},"tools":[{"functionDeclarations":[{"name":"g"},{"name":"f","parametersJsonSchema":` + schema + `}]}],"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["f"]}}}`
 		tool    = `{"messages":[{"content":[{"text":"a prompt"}]}],"inferenceConfig":{"maxTokens":%d},"toolConfig":{"tools":[{"toolSpec":{"name":"g"}},{"toolSpec":{"name":"f","inputSchema":{"json":` + schema + `}}}],"toolChoice":{"tool":{"name":"f"}}}}`
 	)
+	protobuf := strings.NewReplacer("generationConfig", "generation_config", "maxOutputTokens", "max_output_tokens", "functionDeclarations", "function_declarations",
+		"parametersJsonSchema", "parameters_json_schema", "toolConfig", "tool_config", "functionCallingConfig", "function_calling_config", "allowedFunctionNames", "allowed_function_names")
 	for _, tt := range []struct {
 		name, stream, whole, lines, body string
 		want, cut                        string // cut is the output of a stream that the limit cuts off
 	}{
 		{"gemini call", geminiPath, "/v1/models/m:generateContent", "", gemini + calling, `f {"n":7,"ok":true}`, `{"n": 7, "ok":`},
+		{"gemini call, names of protobuf", geminiPath, "/v1/models/m:generateContent", "", protobuf.Replace(gemini + calling), `f {"n":7,"ok":true}`, `{"n": 7, "ok":`},
 		{"gemini schema", geminiPath, "/models/m:generateContent", "", gemini + `,"responseMimeType":"application/json","responseJsonSchema":` + schema + `}}`, `{"n": 7, "ok": true}`, `{"n": 7, "ok":`},
 		{"gemini OpenAPI schema", geminiPath, "/models/m:generateContent", "", gemini + `,"responseMimeType":"application/json","responseSchema":` + openAPI + `}}`, `{"n": 7, "ok": true}`, `{"n": 7, "ok":`},
 		{"converse call", "/model/m/converse-stream", "/model/m/converse", "messages", tool, `f {"n":7,"ok":true}`, `f {"n": 7, "ok":`},

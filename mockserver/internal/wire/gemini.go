@@ -1,10 +1,13 @@
 package wire
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/seed-2b9cec6d/llmbench/mockserver/internal/jsontext"
@@ -63,6 +66,7 @@ func (c geminiContent) count(in Input) int {
 }
 
 func decodeGemini(in Input) (Request, *Error) {
+	in.Body = geminiMembers.rename(in.Body)
 	var w struct {
 		System   *geminiContent  `json:"systemInstruction"`
 		Contents []geminiContent `json:"contents"`
@@ -86,6 +90,47 @@ func decodeGemini(in Input) (Request, *Error) {
 		r.Prompt += c.count(in)
 	}
 	return r.planned(limits{name: "maxOutputTokens", max: w.Config.MaxOutputTokens, stops: w.Config.StopSequences}, in, in.geminiScript, fail)
+}
+
+// A spelling has the members of an object that are objects or lists of objects, of which members have two spellings.
+type spelling map[string]spelling
+
+// geminiMembers are the members that decodeGemini and geminiScript read.
+var geminiMembers = spelling{"generationConfig": {}, "toolConfig": {"functionCallingConfig": {}}, "tools": {"functionDeclarations": {}}}
+
+// rename returns a JSON value in which members have names like maxOutputTokens. Google also accepts names like
+// max_output_tokens (https://protobuf.dev/programming-guides/json/). A value without such names is returned as it is, and so is
+// one that is not JSON.
+func (s spelling) rename(value json.RawMessage) json.RawMessage {
+	if s == nil || !bytes.ContainsRune(value, '_') {
+		return value
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(value, &list) == nil {
+		for i := range list {
+			list[i] = s.rename(list[i])
+		}
+		return jsontext.Marshal(list)
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(value, &members) != nil {
+		return value
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		first, rest, _ := strings.Cut(name, "_")
+		if first == "" {
+			continue
+		}
+		for part := range strings.SplitSeq(rest, "_") {
+			if part != "" {
+				first += strings.ToUpper(part[:1]) + part[1:]
+			}
+		}
+		member := s[first].rename(members[name])
+		delete(members, name)
+		members[first] = member
+	}
+	return jsontext.Marshal(members)
 }
 
 // googleKinds has the status code of Google's APIs for each status. The code for any other status is
