@@ -25,6 +25,16 @@ type recording struct {
 	block int           // number of tokens in a named block of a prompt
 	own   bool          // names of blocks mean nothing in other sessions
 	turns []recordedTurn
+	left  map[string]int // how often what was left out
+	again int            // number of sessions of the same name before it
+}
+
+// leave counts what was left out.
+func (r *recording) leave(what string) {
+	if r.left == nil {
+		r.left = map[string]int{}
+	}
+	r.left[what]++
 }
 
 // A recordedTurn is a request of a session. Its prompt is named blocks, or a conversation that grows.
@@ -71,14 +81,17 @@ type sessionRecords struct {
 }
 
 // sessionFormats lists every format. The first one that recognises a file reads it.
-var sessionFormats = []sessionFormat{wekaFormat, mooncakeFormat, dagFormat, multiTurnFormat, endpointsFormat, otelFormat, graphFormat, agenticFormat, chatsFormat, plainFormat}
+var sessionFormats = []sessionFormat{
+	wekaFormat, mooncakeFormat, dagFormat, multiTurnFormat, endpointsFormat, exgenticFormat, otelFormat, graphFormat, agenticFormat, chatsFormat,
+	aibrixFormat, tracelabFormat, trieFormat, plainFormat,
+}
 
 // A sessionReader reads a file of sessions.
 type sessionReader struct {
 	want    int // number of sessions that are needed; 0 means all
 	format  string
 	records sessionRecords
-	unknown map[string]int // how often each member comes that the format does not know
+	unknown map[string]int // how often each member comes that the format does not know, and what was left out
 }
 
 // read yields the sessions of a file, one at a time. Records that belong to sessions after the first want ones may be left out.
@@ -93,7 +106,7 @@ func (r *sessionReader) read(s *source) iter.Seq2[recording, error] {
 				return
 			}
 			for _, one := range all {
-				if err := one.check(); err != nil {
+				if err := r.check(&one); err != nil {
 					yield(recording{}, &lineError{Line: line(), Err: err})
 					return
 				}
@@ -108,7 +121,7 @@ func (r *sessionReader) read(s *source) iter.Seq2[recording, error] {
 		rest, err := r.records.end()
 		for _, one := range rest {
 			if err == nil {
-				err = one.check()
+				err = r.check(&one)
 			}
 			if err != nil || !yield(one, nil) {
 				break
@@ -158,8 +171,24 @@ func (r *sessionReader) recognise(v jsontext.Value) error {
 	return fmt.Errorf("the first record has the members %q: want the members of one of the formats %s", slices.Sorted(maps.Keys(first)), strings.Join(known, ", "))
 }
 
+// check returns an error if a turn of a session cannot be sent. It counts what was left out of the session.
+func (r *sessionReader) check(one *recording) error {
+	for what, n := range one.left {
+		r.unknown[what] += n
+	}
+	return one.check()
+}
+
+// mostTurns and mostWaits are the largest numbers of turns of a session, and of turns for which they wait together, where a short file can
+// have many.
+const (
+	mostTurns = 1 << 20
+	mostWaits = 1 << 22
+)
+
 // check returns an error if a turn of the session cannot be sent.
 func (r *recording) check() error {
+	waits := make([]int, len(r.turns)) // for each turn the last one that waits for it, from 1
 	if len(r.turns) == 0 {
 		return fmt.Errorf("session %q has no requests: want at least one", r.id)
 	}
@@ -167,10 +196,11 @@ func (r *recording) check() error {
 		if len(t.messages) == 0 && t.input == 0 {
 			return fmt.Errorf("session %q, turn %d has no input: want messages, or at least one token", r.id, i)
 		}
-		for k, before := range t.after {
-			if before < 0 || before >= i || slices.Contains(t.after[:k], before) {
-				return fmt.Errorf("session %q, turn %d waits for the turns %d: want different ones of those before it", r.id, i, t.after)
+		for _, before := range t.after {
+			if before < 0 || before >= i || waits[before] == i+1 {
+				return fmt.Errorf("session %q, turn %d waits for the turns %.99s: want different ones of those before it", r.id, i, fmt.Sprint(t.after))
 			}
+			waits[before] = i + 1
 		}
 		if most := (t.input + r.block - 1) / max(r.block, 1); t.hashed && len(t.blocks) > most {
 			return fmt.Errorf("session %q, turn %d has %d names of blocks for %d tokens: want at most %d, one for each %d tokens", r.id, i, len(t.blocks), t.input, most, r.block)
@@ -280,6 +310,12 @@ func numberWithin(d *jsontext.Decoder, most float64, want string) (float64, erro
 	return x, nil
 }
 
+// An ignored is a member that a format knows and that says nothing about what is sent.
+type ignored struct{}
+
+// UnmarshalJSONFrom skips the value.
+func (*ignored) UnmarshalJSONFrom(d *jsontext.Decoder) error { return d.SkipValue() }
+
 // A valueError is a value that is not allowed, and what is.
 type valueError struct{ got, want string }
 
@@ -338,40 +374,58 @@ func each[T any](session func(T) (recording, error)) func(*sessionReader) sessio
 }
 
 // grouped returns the reader of a format whose records are requests. The function key returns the session of a record; a record with
-// "" is a session of its own. Records of the first sessions that are needed are kept until the file ends.
+// "" is a session of its own. From the first named session on, sessions are kept until the file ends, in the order of their first records.
 func grouped[T any](key func(T) string, session func(id string, rows []T) (recording, error)) func(*sessionReader) sessionRecords {
+	type group struct {
+		id   string
+		rows []T
+		one  *recording // of a record without a name
+	}
 	return func(r *sessionReader) sessionRecords {
-		var order []string
-		rows := map[string][]T{}
+		begun := 0
+		var all []*group
+		named := map[string]*group{}
 		return sessionRecords{
 			add: func(v jsontext.Value) ([]recording, error) {
-				one, err := decoded[T](r, v)
+				row, err := decoded[T](r, v)
 				if err != nil {
 					return nil, err
 				}
-				id := key(one)
+				id := key(row)
+				if g := named[id]; g != nil {
+					g.rows = append(g.rows, row)
+					return nil, nil
+				}
+				if r.want > 0 && begun == r.want {
+					return nil, nil
+				}
+				begun++
+				g := &group{id: id, rows: []T{row}}
 				if id == "" {
-					s, err := session("", []T{one})
-					return []recording{s}, err
-				}
-				if _, known := rows[id]; !known {
-					if r.want > 0 && len(order) == r.want {
-						return nil, nil
+					one, err := session("", g.rows)
+					if err != nil || len(all) == 0 {
+						return []recording{one}, err
 					}
-					order = append(order, id)
+					g.one = &one
+				} else {
+					named[id] = g
 				}
-				rows[id] = append(rows[id], one)
+				all = append(all, g)
 				return nil, nil
 			},
-			end: func() (all []recording, err error) {
-				for _, id := range order {
-					s, err := session(id, rows[id])
-					if err != nil {
-						return nil, fmt.Errorf("session %q: %w", id, err)
+			end: func() ([]recording, error) {
+				var sessions []recording
+				for _, g := range all {
+					if g.one == nil {
+						one, err := session(g.id, g.rows)
+						if err != nil {
+							return nil, fmt.Errorf("session %q: %w", g.id, err)
+						}
+						g.one = &one
 					}
-					all = append(all, s)
+					sessions = append(sessions, *g.one)
 				}
-				return all, nil
+				return sessions, nil
 			},
 		}
 	}
@@ -385,13 +439,14 @@ type chatMessage struct {
 	ToolCalls  jsontext.Value `json:"tool_calls"`
 	ToolCallID string         `json:"tool_call_id"`
 	Name       string         `json:"name"`
+	Thoughts   *int           `json:"-"` // counts the parts with thoughts, which are left out; nil if they are an error
 	Extra      extra          `json:",embed"`
 }
 
 // message returns the message as a text. Calls of tools become JSON after the text, and results of tools messages of the user,
 // because only texts can be sent in a conversation.
 func (m chatMessage) message() (llmbench.Message, error) {
-	text, err := textOfContent(m.Content)
+	text, err := textOfContent(m.Content, m.Thoughts)
 	if err != nil {
 		return llmbench.Message{}, err
 	}
@@ -410,8 +465,9 @@ func (m chatMessage) message() (llmbench.Message, error) {
 	}
 }
 
-// textOfContent returns the text of a content, which is a string, null or a list of parts.
-func textOfContent(content jsontext.Value) (string, error) {
+// textOfContent returns the text of a content, which is a string, null or a list of parts. It leaves out parts with thoughts of a model and counts
+// them, or returns an error if thoughts is nil.
+func textOfContent(content jsontext.Value, thoughts *int) (string, error) {
 	switch {
 	case len(content) == 0 || content.Kind() == 'n':
 		return "", nil
@@ -434,11 +490,15 @@ func textOfContent(content jsontext.Value) (string, error) {
 	}
 	var text strings.Builder
 	for _, p := range parts {
+		if thoughts != nil && (p.Type == "thinking" || p.Type == "reasoning") {
+			*thoughts++
+			continue
+		}
 		switch p.Type {
 		case "text", "input_text", "output_text":
 			text.WriteString(p.Text)
 			if p.Text == "" {
-				inner, _ := textOfContent(p.Content)
+				inner, _ := textOfContent(p.Content, thoughts)
 				text.WriteString(inner)
 			}
 		case "tool_call_response":

@@ -13,7 +13,7 @@ import (
 
 // dagFormat is AIPerf's dag_jsonl (docs/benchmark-modes/dag.md in https://github.com/ai-dynamo/aiperf). A record is a conversation; a
 // session is a conversation that no other one starts, with all that it starts. A conversation in forks goes on with the history of its
-// parent, and nothing waits for it. One in spawns begins afresh, and the turn join_at of its parent, by default the next one, waits for it. The
+// parent, and nothing waits for it; unless it is in the background, its parent has no further turns. One in spawns begins afresh, and the turn join_at of its parent, by default the next one, waits for it. The
 // rounds of an orchestrator, which sends nothing itself, wait for each other and then for think_time_ms. All records are held in memory.
 var dagFormat = sessionFormat{
 	name: "dag_jsonl", wants: "session_id, turns with messages, or orchestrator",
@@ -157,7 +157,7 @@ func (g *dagFile) sessions() (all []recording, err error) {
 		if started[id] {
 			continue
 		}
-		p := &dagPlay{dagFile: g, recording: recording{id: id, at: -1}}
+		p := &dagPlay{dagFile: g, recording: recording{id: id, at: -1}, path: map[string]bool{}}
 		if _, err := p.conversation(id, nil, 0, false); err != nil {
 			return nil, fmt.Errorf("session %q: %w", id, err)
 		}
@@ -173,11 +173,12 @@ func (g *dagFile) sessions() (all []recording, err error) {
 type dagPlay struct {
 	*dagFile
 	recording recording
-	path      []string // the conversations that are being added, each started by the one before
+	path      map[string]bool // the conversations that are being added, each started by another one
+	waits     int             // number of turns for which turns wait together
 }
 
-// mostTurns is the largest number of turns of a session that conversations make together.
-const mostTurns = 1 << 20
+// mostDeep is the largest number of conversations that start each other.
+const mostDeep = 1000
 
 // conversation adds the turns of a conversation, of which the first waits for the turns in after and then for a delay, and goes on with the
 // conversation of the first one if inherits is true. It returns the turns for which those wait that wait for the conversation.
@@ -186,16 +187,18 @@ func (p *dagPlay) conversation(id string, after []int, delay time.Duration, inhe
 	switch {
 	case c == nil:
 		return nil, fmt.Errorf("there is no conversation %q, which is started: want its record", id)
-	case slices.Contains(p.path, id):
+	case p.path[id]:
 		return nil, fmt.Errorf("conversation %q starts itself", id)
+	case len(p.path) == mostDeep:
+		return nil, fmt.Errorf("conversation %q is started by a chain of %d others: want at most %d", id, mostDeep, mostDeep-1)
 	case len(p.recording.turns) > mostTurns:
 		return nil, fmt.Errorf("it has more than %d turns", mostTurns)
 	}
 	agent := ""
-	if p.path = append(p.path, id); len(p.path) > 1 {
+	if p.path[id] = true; len(p.path) > 1 {
 		agent = id
 	}
-	defer func() { p.path = p.path[:len(p.path)-1] }()
+	defer delete(p.path, id)
 	if c.Orchestrator {
 		if _, err := p.all(c.Before, after, delay); err != nil {
 			return nil, err
@@ -212,6 +215,9 @@ func (p *dagPlay) conversation(id string, after []int, delay time.Duration, inhe
 			one.after = slices.Clone(after)
 			one.delay += delay
 		}
+		if p.waits += len(one.after); p.waits > mostWaits {
+			return nil, fmt.Errorf("its turns wait for more than %d turns together", mostWaits)
+		}
 		last = []int{p.recording.add(one)}
 		if k == 0 {
 			if _, err := p.all(c.Before, after, delay); err != nil {
@@ -219,6 +225,9 @@ func (p *dagPlay) conversation(id string, after []int, delay time.Duration, inhe
 			}
 		}
 		for _, f := range t.Forks {
+			if !f.Background && k < len(c.Turns)-1 {
+				return nil, fmt.Errorf(`conversation %q, turn %d forks into %q, after which it ends, and is not the last turn: want "background": true`, id, k, f.Child)
+			}
 			if _, err := p.conversation(f.Child, last, 0, true); err != nil {
 				return nil, err
 			}

@@ -45,8 +45,12 @@ func (b *sessionBuilder) request(r *recording, copy int) (llmbench.Request, []in
 	if copy > 0 {
 		seed = seedOf(seed, fmt.Sprint("copy ", copy))
 	}
+	own := seedOf(seed, r.id)
+	if r.again > 0 {
+		own = seedOf(own, fmt.Sprint("session ", r.again))
+	}
 	s := &building{
-		sessionBuilder: b, of: r, seed: seedOf(seed, r.id), owners: map[uint64]int{},
+		sessionBuilder: b, of: r, seed: own, owners: map[uint64]int{},
 		salt: salter{salt: b.Salt, tok: b.Tokenizer}, prompts: make([]hashedPrompt, len(r.turns)), lengths: make([]int, len(r.turns)), depths: make([]int, len(r.turns)),
 		continued: make([]bool, len(r.turns)),
 	}

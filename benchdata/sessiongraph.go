@@ -1,8 +1,9 @@
 package benchdata
 
 import (
+	"container/heap"
 	"fmt"
-	"slices"
+	"sort"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -135,36 +136,58 @@ func (g conversationGraph) order() (order []int, err error) {
 		}
 		index[t.Node] = i
 	}
-	waits := make([]int, len(g.Turns))
-	next := make([][]int, len(g.Turns))
+	parents := make([][]int, len(g.Turns))
 	for i, t := range g.Turns {
 		for _, p := range t.Parents {
 			before, known := index[p.Node]
 			if !known {
 				return nil, fmt.Errorf(`"turns.%d.parents" has %.40q: want the node_id of a turn`, i, p.Node)
 			}
-			waits[i]++
-			next[before] = append(next[before], i)
+			parents[i] = append(parents[i], before)
 		}
 	}
-	var ready []int
-	for i, n := range waits {
-		if n == 0 {
-			ready = append(ready, i)
-		}
-	}
-	for len(ready) > 0 {
-		i := slices.Min(ready)
-		ready = slices.DeleteFunc(ready, func(k int) bool { return k == i })
-		order = append(order, i)
-		for _, k := range next[i] {
-			if waits[k]--; waits[k] == 0 {
-				ready = append(ready, k)
-			}
-		}
-	}
-	if len(order) < len(g.Turns) {
+	if order = inOrder(parents); len(order) < len(g.Turns) {
 		return nil, fmt.Errorf("%d turns wait for each other in a circle: want none", len(g.Turns)-len(order))
 	}
 	return order, nil
+}
+
+// inOrder returns the numbers of nodes in an order in which each comes after its parents; of those that may come next, the lowest one does. Nodes
+// that wait for each other in a circle, and those after them, are missing.
+func inOrder(parents [][]int) (order []int) {
+	waits := make([]int, len(parents))
+	next := make([][]int, len(parents))
+	ready := &lowest{}
+	for i, before := range parents {
+		if waits[i] = len(before); len(before) == 0 {
+			heap.Push(ready, i)
+		}
+		for _, p := range before {
+			next[p] = append(next[p], i)
+		}
+	}
+	for ready.Len() > 0 {
+		i := heap.Pop(ready).(int)
+		order = append(order, i)
+		for _, k := range next[i] {
+			if waits[k]--; waits[k] == 0 {
+				heap.Push(ready, k)
+			}
+		}
+	}
+	return order
+}
+
+// lowest is a container/heap with the lowest number on top.
+type lowest struct{ sort.IntSlice }
+
+// Push adds a number.
+func (h *lowest) Push(x any) { h.IntSlice = append(h.IntSlice, x.(int)) }
+
+// Pop removes the last number.
+func (h *lowest) Pop() any {
+	last := len(h.IntSlice) - 1
+	x := h.IntSlice[last]
+	h.IntSlice = h.IntSlice[:last]
+	return x
 }

@@ -103,8 +103,8 @@ type RecordedSessions struct {
 	ImpliedHits float64
 	// Cut is the number of pauses that were longer than Cap.
 	Cut int
-	// Unknown describes the members of records that the format does not know, and that were ignored: "a 3 times, requests[].b 20
-	// times". It is "" if there are none.
+	// Unknown describes the members of records that the format does not know, and that were ignored, and the records that were left out: "a 3
+	// times, requests[].b 20 times". It is "" if there are none.
 	Unknown string
 }
 
@@ -157,6 +157,11 @@ func (s Sessions) load(src *source, n int) (RecordedSessions, error) {
 	timed := !slices.ContainsFunc(all, func(r recording) bool { return r.at < 0 })
 	if timed {
 		slices.SortStableFunc(all, func(a, b recording) int { return cmp.Compare(a.at, b.at) })
+	}
+	named := map[string]int{}
+	for i := range all {
+		all[i].again = named[all[i].id]
+		named[all[i].id]++
 	}
 	b := newSessionBuilder(s)
 	for i := range cmp.Or(n, len(all)) {

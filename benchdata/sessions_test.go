@@ -156,6 +156,40 @@ session
 session
 0 whole user:1, 1 tokens, answer 2, depth 1
 `, 5, 9, 0, 0, "source 1 time"},
+	// 2 waits for 1, and is 1 s after its end. The others failed, have no tokens or no messages, or are tools.
+	"exgentic.jsonl": {`session
+0 whole system:2 user:2, 4 tokens, answer 9, reply 9, depth 1
+1 after [0] think 1s user:1, 14 tokens, answer 3, depth 2
+session
+0 whole user:1, 1 tokens, answer 2, depth 1
+`, 13, 19, 0, 0, "note 1 time, spans[] of calls that failed 1 time, spans[] of calls without tokens 1 time, " +
+		"spans[] of the operation chat without gen_ai.input.messages 1 time, spans[].attributes.gen_ai.input.messages[] thoughts 1 time, spans[].attributes.gen_ai.tool.definitions 1 time"},
+	// p1 ends at 1100, and f1 at 1600. f1 at 1500 comes after p1 by way of j, a, b2 and b; p2 and x at 2600 come after f1 by way of w, and x after p1 by way
+	// of a.
+	"aibrix.jsonl": {`session at 0s
+0 whole user:3, 3 tokens, answer 4, depth 1
+1 after [0] think 400ms whole user:4, 4 tokens, answer 5, depth 2
+2 after [1] think 1s whole user:2, 2 tokens, answer 6, depth 3
+3 after [0 1] think 1s whole user:1, 1 tokens, answer 1, depth 2
+session at 400ms
+0 whole user:7, 7 tokens, answer 2, depth 1
+`, 0, 17, 0, 0, "requests[].priority 1 time"},
+	// a has 2 whole blocks of 64 tokens at first, keeps both of 4, of which the third is the answer, and then one. It is sent at 0, 3 and 65 s, and
+	// ends at 2, 5 and 66 s.
+	"tracelab.jsonl": {`session
+0 whole user:130, 130 tokens, answer 10, depth 1
+1 after [0] think 1s whole user:128 assistant:64 user:68, 260 tokens, answer 2, depth 2
+2 after [1] think 10s whole user:70, 70 tokens, answer 1, depth 3
+session
+0 whole user:10, 10 tokens, answer 3, depth 1
+`, 128 + 64, 470, 0, 1, "note 1 time, rounds without a time 1 time, timing_events[].x 1 time"},
+	"trie.jsonl": {`session
+0 whole user:12, 12 tokens, answer 5, reply 5, depth 1
+1 after [0] think 250ms user:3, 20 tokens, answer 6, reply 6, depth 2
+2 after [1] think 10s user:1, 27 tokens, answer 7, depth 3
+session
+0 whole user:4, 4 tokens, answer 2, depth 1
+`, 17 + 26, 63, 0, 1, "task 1 time"},
 }
 
 // TestSessionFiles compares each file with what it means.
@@ -208,6 +242,11 @@ func TestSessionBlocks(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, commonWords(whole(r, 0), whole(others.Requests[0], 0)), 0)
 	}
+	// Blocks of a trace without names are kept as far as it says.
+	all, err = Sessions{Path: "testdata/sessions/tracelab.jsonl", Seed: 1}.Load(0)
+	assert.NilError(t, err)
+	assert.Equal(t, commonWords(whole(all.Requests[0], 0), whole(all.Requests[0], 1)), 128)
+	assert.Equal(t, commonWords(whole(all.Requests[0], 0), whole(all.Requests[0], 2)), 64)
 	// Names that all sessions share have the same text in each of them.
 	all, err = Sessions{Path: "testdata/sessions/mooncake.jsonl"}.Load(0)
 	assert.NilError(t, err)
@@ -220,6 +259,29 @@ func TestSessionDetails(t *testing.T) {
 		"results of tools in both spellings": {`{"spans": [{"name": "chat m", "start_time": "2026-02-25T10:00:00Z", "end_time": "2026-02-25T10:00:01Z", "attributes": {"gen_ai.usage.output_tokens": 2,
 			"gen_ai.input.messages": [{"role": "tool", "parts": [{"type": "tool_call_response", "id": "1", "response": "snow in Oslo"}]}, {"role": "tool", "parts": [{"type": "tool_call_response", "id": "2", "result": "rain now"}]}]}}]}`, `session
 0 whole user:3 user:2, 5 tokens, answer 2, depth 1
+`},
+		"a fork in the background": {`{"session_id": "a", "turns": [{"messages": [{"role": "user", "content": "b"}], "max_tokens": 1, "forks": [{"child": "c", "background": true}]}, {"messages": [{"role": "user", "content": "b b"}], "max_tokens": 2}]}
+			{"session_id": "c", "turns": [{"messages": [{"role": "user", "content": "c c c"}], "max_tokens": 3}]}`, `session
+0 whole user:1, 1 tokens, answer 1, reply 1, depth 1
+1 after [0] user:3, 5 tokens, answer 3, depth 2
+2 after [0] user:2, 4 tokens, answer 2, depth 2
+`},
+		"instructions for the system": {`{"spans": [{"name": "chat m", "start_time": "2026-02-25T10:00:00Z", "end_time": "2026-02-25T10:00:01Z", "attributes": {"gen_ai.usage.output_tokens": 2,
+			"gen_ai.system_instructions": "be brief now", "gen_ai.input.messages": [{"role": "user", "content": "hello"}]}}]}`, `session
+0 whole system:3 user:1, 4 tokens, answer 2, depth 1
+`},
+		"named and unnamed sessions in the order of the file": {`{"text_input": "1", "output_length": 1} {"session_id": "a", "text_input": "1 2", "output_length": 2} {"text_input": "1 2 3", "output_length": 3}
+			{"session_id": "b", "text_input": "1 2 3 4", "output_length": 4} {"session_id": "a", "text_input": "5", "output_length": 5} {"text_input": "1 2 3 4 5", "output_length": 6}`, `session
+0 whole user:1, 1 tokens, answer 1, depth 1
+session
+0 whole user:2, 2 tokens, answer 2, reply 2, depth 1
+1 after [0] user:1, 5 tokens, answer 5, depth 2
+session
+0 whole user:3, 3 tokens, answer 3, depth 1
+session
+0 whole user:4, 4 tokens, answer 4, depth 1
+session
+0 whole user:5, 5 tokens, answer 6, depth 1
 `},
 		"a message after a prompt of blocks": {`{"session": "a", "block": 4, "turns": [{"input": 6, "blocks": [1], "output": 5}, {"input": 3, "output": 1}]}`, `session
 0 whole user:6, 6 tokens, answer 5, reply 5, depth 1
@@ -252,6 +314,30 @@ func TestSessionDetails(t *testing.T) {
 		assert.NilError(t, err, name)
 		assert.Check(t, cmp.Equal(shapeOf(got), tt.shape), name)
 		assert.Check(t, cmp.Equal(got.Cut, 0), name)
+	}
+}
+
+// TestSessionsDiffer checks that sessions without a name, or with the same one, have different words.
+func TestSessionsDiffer(t *testing.T) {
+	for _, file := range []string{
+		`{"input_length": 20, "output_length": 1} {"input_length": 20, "output_length": 1}`,
+		`{"session": "a", "turns": [{"input": 20, "output": 1}]} {"session": "a", "turns": [{"input": 20, "output": 1}]}`,
+	} {
+		all, err := Sessions{Seed: 1}.Read(strings.NewReader(file), 0)
+		assert.NilError(t, err)
+		assert.Equal(t, commonWords(whole(all.Requests[0], 0), whole(all.Requests[1], 0)), 0, file)
+	}
+}
+
+// TestFirstSessions checks that the first sessions of a file are the same, however many are asked for.
+func TestFirstSessions(t *testing.T) {
+	const file = `{"text_input": "1", "output_length": 1} {"session_id": "a", "text_input": "1 2", "output_length": 2} {"text_input": "1 2 3", "output_length": 3} {"session_id": "a", "text_input": "5", "output_length": 5}`
+	all, err := Sessions{Seed: 1}.Read(strings.NewReader(file), 0)
+	assert.NilError(t, err)
+	for n := 1; n <= 3; n++ {
+		some, err := Sessions{Seed: 1}.Read(strings.NewReader(file), n)
+		assert.NilError(t, err)
+		assert.DeepEqual(t, some.Requests, all.Requests[:n])
 	}
 }
 
@@ -308,11 +394,20 @@ func TestSessionErrors(t *testing.T) {
 		{Sessions{}, `{"conversation_id": "a", "turn": 1, "role": "assistant", "content": "b"}`, 0, `sessions: session "a": turn 1: an answer follows no message: want a message of the user before it`},
 		{Sessions{}, `{"conversation_id": "a", "turn": 1, "role": "robot", "content": "b"}`, 0, `sessions: session "a": turn 1: "role" is "robot": want system, developer, user, assistant or tool`},
 		{Sessions{}, `{"spans": []}`, 0, `sessions: line 1: record 0: "spans" has no request of the operation chat with "gen_ai.input.messages"`},
-		{Sessions{}, `{"spans": [{"name": "chat a", "start_time": "now", "attributes": {"gen_ai.input.messages": "[]"}}]}`, 0, `sessions: line 1: record 0: "spans.0": "start_time" is "now": want a time like 2026-02-25T10:00:00.5Z`},
+		{Sessions{}, `{"spans": [{"name": "chat a", "start_time": "now", "attributes": {"gen_ai.input.messages": "[{\"role\": \"user\", \"content\": \"a\"}]"}}]}`, 0, `sessions: line 1: record 0: "spans.0": "start_time" is "now": want a time like 2026-02-25T10:00:00.5Z`},
 		{Sessions{}, `{"turns": [{"node_id": "a", "parents": [{"parent_node_id": "a"}]}]}`, 0, "sessions: line 1: record 0: 1 turns wait for each other in a circle: want none"},
 		{Sessions{}, `{"turns": [{"node_id": "a", "parents": [{"parent_node_id": "b"}]}]}`, 0, `sessions: line 1: record 0: "turns.0.parents" has "b": want the node_id of a turn`},
 		{Sessions{}, `{"turns": [{"node_id": "a"}, {"node_id": "b", "parents": [{"parent_node_id": "a", "history_context": "last"}]}]}`, 0, `sessions: line 1: record 0: "turns.1.parents" has the history_context "last": want full or new`},
 		{Sessions{}, `{"turns": [{"node_id": "a", "columns": {"text_column": 1}}]}`, 0, `sessions: line 1: record 0: "turns.0.columns.text_column" is 1: want a string, or an array of strings`},
+		{Sessions{}, `{"session_id": "a", "turns": [{"messages": [{"role": "user", "content": "b"}], "forks": ["c"]}, {"messages": [{"role": "user", "content": "b"}]}]} {"session_id": "c", "turns": [{"messages": [{"role": "user", "content": "b"}]}]}`, 0, `sessions: session "a": conversation "a", turn 0 forks into "c", after which it ends, and is not the last turn: want "background": true`},
+		{Sessions{}, `{"schema_version": "v2", "timestamp": 1, "requests": []}`, 0, `sessions: line 1: record 0: "schema_version" is "v2": want aibrix.agent-session.v1`},
+		{Sessions{}, `{"schema_version": "aibrix.agent-session.v1", "timestamp": 1, "requests": [{"session_id": "a", "agent": {"node_id": "b"}}], "events": [{"session_id": "a", "node_id": "b"}]}`, 0, `sessions: line 1: record 0: "events.0.node_id" is "b": want a name that no other node of session "a" has`},
+		{Sessions{}, `{"schema_version": "aibrix.agent-session.v1", "timestamp": 1, "requests": [{"session_id": "a", "agent": {"node_id": "b", "parent_ids": ["c"]}}]}`, 0, `sessions: session "a": node "b" has the parent "c": want the node_id of a node of the session`},
+		{Sessions{}, `{"schema_version": "aibrix.agent-session.v1", "timestamp": 1, "requests": [{"session_id": "a", "agent": {"node_id": "b", "parent_ids": ["b"]}}]}`, 0, `sessions: session "a": 1 nodes wait for each other in a circle: want none`},
+		{Sessions{}, `{"session_id": "a", "round_index": 0, "input_tokens_total": 3, "timing_events": [{"event_type": "text", "timestamp": "soon"}]}`, 0, `sessions: line 1: record 0: "timing_events.0.timestamp" is "soon": want a time like 2026-02-25T10:00:00.5Z, from 1970 to 2200`},
+		{Sessions{}, `{"session_id": "a", "round_index": 0, "input_tokens_total": 3}`, 0, `sessions: session "a" has no requests: want at least one`},
+		{Sessions{}, `{"input_prompt_length": 5, "num_turns": 2, "assistant_response_length": [1, 2], "tool_call_output_length": [1], "tool_call_latency": [0, 0]}`, 0, `sessions: line 1: record 0: "tool_call_output_length" has 1 numbers, and "num_turns" is 2: want one for each turn`},
+		{Sessions{}, `{"input_prompt_length": 5, "num_turns": 1, "assistant_response_length": [1], "tool_call_output_length": [1], "tool_call_latency": [-1]}`, 0, `sessions: line 1: record 0: "tool_call_latency.0" is -1: want a time from 0 to 1e+12`},
 		{Sessions{}, `{}`, -1, "sessions: -1 sessions: want at least 1, or 0 for all"},
 		{Sessions{Replies: "x"}, `{}`, 0, `sessions: field Replies is "x": want made-up, recorded or own`},
 		{Sessions{Cap: -1}, `{}`, 0, "sessions: field Cap is -1ns: want above 0, or 0 for 10s"},
@@ -325,6 +420,69 @@ func TestSessionErrors(t *testing.T) {
 	assert.NilError(t, os.WriteFile(path, []byte("\n{\"input_length\": 5, \"output_length\": 1}\n\n{\"input_length\": true}\n"), 0o666))
 	_, err := Sessions{Path: path}.Load(0)
 	assert.Error(t, err, `sessions `+path+`:4: record 1: "input_length" is true: want a whole number of tokens from 0 to 134217728`)
+}
+
+// wide returns files in which n turns are at the same place of a graph.
+var wide = map[string]func(n int) string{
+	"guidellm-graph": func(n int) string {
+		return `{"turns": [{"node_id": "a", "columns": {"prompt_tokens_count_column": 1, "output_tokens_count_column": 1}}` + numbered(n, `, {"node_id": %d, "parents": [{"parent_node_id": "a"}], "columns": {"prompt_tokens_count_column": 1, "output_tokens_count_column": 1}}`) + `]}`
+	},
+	"otel": func(n int) string {
+		return `{"spans": [{}` + numbered(n, `, {"name": "chat m", "start_time": "2026-02-25T10:00:00Z", "end_time": "2026-02-25T10:00:00Z", "attributes": {"gen_ai.input.messages": [{"role": "user", "content": %d}], "gen_ai.output.text": "yes"}}`) + `]}`
+	},
+	"dag_jsonl": func(n int) string {
+		return `{"session_id": "a", "orchestrator": true, "spawns": ["0"` + numbered(n-1, `, %d`) + `]}` + numbered(n, `{"session_id": %d, "turns": [{"messages": [{"role": "user", "content": "b"}], "max_tokens": 1}]}`)
+	},
+	"aibrix-agent-session": func(n int) string {
+		return `{"schema_version": "aibrix.agent-session.v1", "timestamp": 0, "requests": [{"session_id": "a", "prompt_length": 1, "output_length": 1, "agent": {"node_id": "a"}}` + numbered(n, `, {"session_id": "a", "prompt_length": 1, "output_length": 1, "agent": {"node_id": %d, "parent_ids": ["a"]}}`) + `]}`
+	},
+}
+
+// numbered returns a text n times, with numbers in quotation marks.
+func numbered(n int, text string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, strings.ReplaceAll(text, "%d", `"%[1]d"`), i)
+	}
+	return b.String()
+}
+
+// TestSessionLimits checks that files whose sessions would need much more time or memory than they are long are errors.
+func TestSessionLimits(t *testing.T) {
+	subagents := `{"block_size": 4, "requests": [{"type": "n", "in": 1}` + numbered(1025, `, {"type": "subagent", "agent_id": %d, "duration_ms": 1e9, "requests": [{"type": "n", "in": 1}]}`) + `]}`
+	inner := `{"block_size": 4, "requests": [{"type": "subagent", "requests": [{"type": "n", "in": 1, "api_time": 9}` + strings.Repeat(`, {"type": "n", "in": 1, "api_time": 9}`, 1024) + `]}]}`
+	chain := numbered(1001, `{"session_id": %d, "turns": [{"messages": [{"role": "user", "content": "b"}], "max_tokens": 1, "spawns": ["next"]}]}`)
+	for i := range 1001 {
+		chain = strings.Replace(chain, `"next"`, fmt.Sprintf(`"%d"`, i+1), 1)
+	}
+	for want, file := range map[string]string{
+		`sessions: line 1: record 0: "spans" has 16385 requests: want at most 16384`:                                                                   wide["otel"](mostCalls + 1),
+		`sessions: session "0": conversation "1000" is started by a chain of 1000 others: want at most 999`:                                            chain,
+		`sessions: session "a": its turns wait for more than 4194304 turns together`:                                                                   strings.Replace(wide["dag_jsonl"](2100), `"orchestrator"`, `"rounds": 2, "orchestrator"`, 1),
+		`sessions: line 1: record 0: "requests.1025" ends after the request before it, as do more than 1024 requests of sub-agents: want at most 1024`: subagents,
+		`sessions: line 1: record 0: "requests.0.requests.1024" begins while 1024 others of the sub-agent are in flight: want at most 1023`:            inner,
+	} {
+		_, err := Sessions{}.Read(strings.NewReader(file), 0)
+		assert.Error(t, err, want)
+	}
+}
+
+// BenchmarkWideSessions reads sessions in which many turns wait for one. The time for each turn should not grow with their number, except in
+// traces of otel, of which the number is limited.
+func BenchmarkWideSessions(b *testing.B) {
+	for format, file := range wide {
+		for _, n := range []int{1 << 11, 1 << 14} {
+			text := file(n)
+			b.Run(fmt.Sprintf("format=%s/turns=%d", format, n), func(b *testing.B) {
+				for b.Loop() {
+					got, err := Sessions{Output: 1}.Read(strings.NewReader(text), 0)
+					assert.NilError(b, err)
+					assert.Equal(b, got.Format, format)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/turn")
+			})
+		}
+	}
 }
 
 func TestOpenSessions(t *testing.T) {

@@ -66,6 +66,9 @@ type wekaRequest struct {
 // asynchronous is the status of a sub-agent for which the main agent does not wait.
 const asynchronous = "async_launched"
 
+// mostRunning is the largest number of requests of sub-agents of a session, and of requests of one sub-agent, that another request may have to wait for.
+const mostRunning = 1 << 10
+
 // A wekaTurn is a turn with its recorded times.
 type wekaTurn struct {
 	turn   int
@@ -96,6 +99,9 @@ func (t wekaTrace) session() (recording, error) {
 			}
 			if q.Status != asynchronous {
 				running = append(running, ends...)
+			}
+			if len(running) > mostRunning {
+				return r, fmt.Errorf("%q ends after the request before it, as do more than %d requests of sub-agents: want at most %d", where, mostRunning, mostRunning)
 			}
 			continue
 		}
@@ -154,7 +160,9 @@ func (t wekaTrace) subagent(r *recording, q wekaRequest, began *wekaTurn, where 
 		if best >= 0 {
 			ends = slices.Delete(ends, best, best+1)
 		}
-		ends = append(ends, one)
+		if ends = append(ends, one); len(ends) > mostRunning {
+			return nil, fmt.Errorf("%q begins while %d others of the sub-agent are in flight: want at most %d", where, mostRunning, mostRunning-1)
+		}
 	}
 	if q.DurationMS != nil {
 		for i := range ends {
