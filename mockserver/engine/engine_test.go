@@ -228,8 +228,11 @@ func TestPrefixCache(t *testing.T) {
 		{"all of it: the last block is computed again", []call{ask(0, 8, 1, 2), ask(100, 8, 1, 2)}, []int{0, 4}},
 		{"not before it is computed", []call{ask(0, 10, 1, 2), ask(1, 10, 1, 2)}, []int{0, 8}},
 		{"without names", []call{ask(0, 10), ask(100, 10)}, []int{0, 0}},
-		{"the longest unused goes first", []call{ask(0, 12, 1, 2, 3), ask(100, 12, 4, 5, 6), ask(200, 12, 1, 2, 3), ask(300, 16, 7, 8, 9, 10), ask(400, 12, 4, 5, 6), ask(500, 12, 1, 2, 3)},
-			[]int{0, 0, 8, 0, 4, 0}},
+		{"the longest unused goes first", []call{ask(0, 13, 1, 2, 3), ask(100, 13, 4, 5, 6), ask(200, 13, 1, 2, 3), ask(300, 12, 7, 8, 9), ask(400, 13, 4, 5, 6), ask(500, 13, 1, 2, 3)},
+			[]int{0, 0, 12, 0, 4, 4}},
+		// Request 2 leaves block 3 twice. Request 3 drops the older one and 6, 5 and 4.
+		{"a block that is computed again is there twice", []call{ask(0, 12, 1, 2, 3), ask(100, 12, 4, 5, 6), ask(200, 12, 1, 2, 3), ask(300, 16, 7, 8, 9, 10), ask(400, 12, 4, 5, 6)},
+			[]int{0, 0, 8, 0, 0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := run(t, p, tt.calls, true)

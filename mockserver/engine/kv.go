@@ -8,13 +8,16 @@ import (
 // A cache is the KV cache. It counts the blocks in use and knows which prompt prefixes are
 // cached. A block with a name holds a part of a prompt that other prompts can share. If no
 // sequence uses a named block, the block is idle. Idle blocks count as free: when room is
-// needed, the least recently used idle block is dropped first.
+// needed, blocks without a name are used first, and then the least recently used idle block is
+// dropped. This is what vLLM does since version 0.24 (free_blocks in vllm/v1/core/block_pool.py,
+// https://docs.vllm.ai/en/latest/design/prefix_caching/), except that vLLM names blocks
+// of output, too.
 type cache struct {
 	blockSize int // tokens in a block
 	total     int // number of blocks, math.MaxInt if there is no limit
 	watermark int // number of blocks that an admission must leave free
 	used      int // number of blocks that sequences use; a shared block counts once
-	named     map[uint64]*block
+	named     map[uint64]*block // the first of the blocks with a name
 	idle      block // head of the ring of idle blocks; idle.next is the least recently used
 	idleCount int
 	// residues[r] is the number of decoding sequences with (length - step count of the
@@ -23,10 +26,12 @@ type cache struct {
 	residues []int
 }
 
-// A block is a block of the KV cache that has a name.
+// A block is a block of the KV cache that has a name. Sequences that compute the same prompt at the same
+// time have a block each with the same name.
 type block struct {
 	name       uint64
 	users      int
+	twin       *block // the block that got the same name next
 	prev, next *block // neighbors in the ring of idle blocks; nil if the block is in use
 }
 
@@ -60,7 +65,17 @@ func (c *cache) take(n int) {
 func (c *cache) forget(b *block) {
 	b.unlink()
 	c.idleCount--
-	delete(c.named, b.name)
+	switch first := c.named[b.name]; {
+	case first != b:
+		for first.twin != b {
+			first = first.twin
+		}
+		first.twin = b.twin
+	case b.twin != nil:
+		c.named[b.name] = b.twin
+	default:
+		delete(c.named, b.name)
+	}
 }
 
 // unlink takes an idle block out of the ring.
@@ -117,11 +132,15 @@ func (c *cache) nameBlocks(held []*block, names []uint64) []*block {
 		return held
 	}
 	for _, name := range names[len(held):] {
-		if c.named[name] != nil {
-			break // another sequence has already named its copy of this block and the rest
-		}
 		b := &block{name: name, users: 1}
-		c.named[name] = b
+		if last := c.named[name]; last == nil {
+			c.named[name] = b
+		} else {
+			for last.twin != nil {
+				last = last.twin
+			}
+			last.twin = b
+		}
 		held = append(held, b)
 	}
 	return held
