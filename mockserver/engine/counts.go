@@ -8,7 +8,7 @@ type Counts struct {
 	Generated int // tokens of output
 	Preempted int // preemptions
 	Queried   int // tokens looked up in the prefix cache, if there is one
-	Hit       int // tokens found in the prefix cache
+	Hit       int // tokens found in the prefix cache, or offloaded
 
 	// Drafts is the number of drafts that the steps have verified: one for each sequence in a
 	// step, or 0 without [Profile.Draft]. Drafted is the number of tokens in these drafts.

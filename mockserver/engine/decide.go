@@ -44,11 +44,13 @@ func (e *Engine) decide() {
 // beginPrefill starts the prefill of the parts. If withStep is true, a decode step runs at the
 // same time.
 func (e *Engine) beginPrefill(parts []part, withStep bool) {
-	n := 0
+	n, loads := 0, 0
 	for _, p := range parts {
 		n += p.tokens
+		loads += p.s.loads
+		p.s.loads = 0
 	}
-	micros := e.p.prefillTime(n)
+	micros := e.p.prefillTime(n) + e.p.LoadPerBlock*float64(loads)
 	if withStep {
 		micros += e.p.stepTime(len(e.decoding), e.batchTokens)
 	}
@@ -186,7 +188,7 @@ func (e *Engine) admissible(s *Sequence) bool {
 		return false
 	}
 	hits := e.hits(s)
-	need := e.kv.blocksFor(s.length()+1) - hits + e.kv.countIdle(s.Job.Prefix, hits)
+	need := e.kv.blocksFor(s.length()+1) - hits + e.kv.countFree(s.Job.Prefix, hits)
 	spare := e.kv.watermark
 	switch {
 	case len(e.decoding)+len(e.filling) == 0:
@@ -197,7 +199,7 @@ func (e *Engine) admissible(s *Sequence) bool {
 	return need <= e.kv.free()-spare
 }
 
-// hits returns how many blocks of a sequence's prefix come from the cache. If the cache has
+// hits returns how many blocks of a sequence's prefix come from the cache or are offloaded. If the cache has
 // the whole prompt, the last block does not count: the prefill must compute at least one
 // token to get the next token.
 func (e *Engine) hits(s *Sequence) int {
@@ -211,7 +213,7 @@ func (e *Engine) hits(s *Sequence) int {
 // begin admits a sequence and gives it its blocks.
 func (e *Engine) begin(s *Sequence) {
 	hits := e.hits(s)
-	s.blocks = e.kv.share(s.blocks, s.Job.Prefix[:hits])
+	s.blocks, s.loads = e.kv.share(s.blocks, s.Job.Prefix[:hits])
 	e.kv.take(e.kv.blocksFor(s.length()+1) - hits)
 	s.Cached = hits * e.kv.blockSize
 	s.prefillTokens, s.prefilled = s.length()-s.Cached, 0

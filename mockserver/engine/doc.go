@@ -31,7 +31,8 @@
 //     prompt and its output so far prefilled again.
 //   - With PrefixCache, full blocks of prompts stay in the KV cache after use. When room
 //     is needed, the least recently used block is dropped first. If a prompt begins with
-//     cached blocks, only the rest of the prompt is prefilled.
+//     cached blocks, only the rest of the prompt is prefilled. With OffloadBlocks, dropped blocks go to
+//     a second cache, from which they are loaded.
 //   - With Draft, each step yields for each sequence the drafted tokens before the first
 //     rejected one, and one token more.
 //

@@ -264,6 +264,39 @@ func TestPrefixCache(t *testing.T) {
 	}
 }
 
+// Blocks that are dropped are loaded again. Request 1 needs 7 of the 8 blocks, so that 3 and 2 are dropped.
+func TestOffload(t *testing.T) {
+	p := round
+	p.PrefixCache, p.BlockTokens, p.KVBlocks, p.OffloadBlocks, p.LoadPerBlock = true, 4, 8, 2, 500
+	e, err := New(p, Watcher{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tt := range []struct {
+		job    Job
+		cached int
+		took   float64
+	}{
+		{Job{Prompt: 13, Prefix: []uint64{1, 2, 3}}, 0, 5 + 13},
+		{Job{Prompt: 25, Prefix: []uint64{4, 5, 6, 7, 8, 9}}, 0, 5 + 25},
+		{Job{Prompt: 13, Prefix: []uint64{1, 2, 3}}, 12, 5 + 1 + 2*0.5},
+		{Job{Prompt: 13, Prefix: []uint64{1, 2, 3}}, 12, 5 + 1},
+	} {
+		tt.job.Output = 1
+		s, err := e.Submit(at(float64(i)*100), tt.job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Advance(at(float64(i)*100 + 90)); s.Cached != tt.cached || s.First-s.Admitted != at(tt.took) {
+			t.Errorf("request %d: %d tokens from the caches and a prefill of %v, want %d and %v", i, s.Cached, s.First-s.Admitted, tt.cached, at(tt.took))
+		}
+	}
+	e.ResetPrefixCache()
+	if s, err := e.Submit(at(500), Job{Prompt: 13, Prefix: []uint64{1, 2, 3}, Output: 1}); err != nil || s.Cached != 0 {
+		t.Errorf("%d tokens from empty caches, %v", s.Cached, err)
+	}
+}
+
 func TestDrawOutput(t *testing.T) {
 	p := Profile{MaxBatch: 1, Seed: 3, Output: Lengths{{0, 10}, {0.5, 20}, {1, 60}}}
 	if got := p.Output.Mean(); got != 27.5 {

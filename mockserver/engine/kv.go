@@ -13,13 +13,14 @@ import (
 // https://docs.vllm.ai/en/latest/design/prefix_caching/), except that vLLM names blocks
 // of output, too.
 type cache struct {
-	blockSize int // tokens in a block
-	total     int // number of blocks, math.MaxInt if there is no limit
-	watermark int // number of blocks that an admission must leave free
-	used      int // number of blocks that sequences use; a shared block counts once
+	blockSize int               // tokens in a block
+	total     int               // number of blocks, math.MaxInt if there is no limit
+	watermark int               // number of blocks that an admission must leave free
+	used      int               // number of blocks that sequences use; a shared block counts once
 	named     map[uint64]*block // the first of the blocks with a name
-	idle      block // head of the ring of idle blocks; idle.next is the least recently used
+	idle      block             // head of the ring of idle blocks; idle.next is the least recently used
 	idleCount int
+	offloaded tier
 	// residues[r] is the number of decoding sequences with (length - step count of the
 	// engine) mod blockSize = r. These numbers determine how many blocks the sequences need
 	// in the next m steps.
@@ -41,7 +42,7 @@ func newCache(p *Profile) cache {
 		c.total = math.MaxInt
 	}
 	if p.PrefixCache {
-		c.named = map[uint64]*block{}
+		c.named, c.offloaded = map[uint64]*block{}, tier{size: p.OffloadBlocks, named: map[uint64]*block{}}
 	}
 	c.residues = make([]int, c.blockSize)
 	return c
@@ -75,6 +76,41 @@ func (c *cache) forget(b *block) {
 		c.named[b.name] = b.twin
 	default:
 		delete(c.named, b.name)
+		c.offloaded.put(b.name)
+	}
+}
+
+// push puts a block at the end of the ring with this head.
+func (head *block) push(b *block) {
+	if head.next == nil {
+		head.next, head.prev = head, head
+	}
+	b.prev, b.next = head.prev, head
+	b.prev.next, head.prev = b, b
+}
+
+// A tier has the blocks that were dropped last, outside of the KV cache. A block that is loaded from it stays there.
+type tier struct {
+	size  int
+	named map[uint64]*block
+	ring  block // ring.next is the least recently used
+}
+
+// put puts a block into the tier, or marks one that is there as used.
+func (t *tier) put(name uint64) {
+	b := t.named[name]
+	switch {
+	case t.size == 0:
+		return
+	case b != nil:
+		b.unlink()
+	default:
+		b = &block{name: name}
+		t.named[name] = b
+	}
+	if t.ring.push(b); len(t.named) > t.size {
+		delete(t.named, t.ring.next.name)
+		t.ring.next.unlink()
 	}
 }
 
@@ -84,45 +120,74 @@ func (b *block) unlink() {
 	b.prev, b.next = nil, nil
 }
 
-// match returns how many of the names at the beginning of the list are in the cache.
+// match returns how many of the names at the beginning of the list are in the cache or offloaded.
 func (c *cache) match(names []uint64) int {
 	if c.named == nil {
 		return 0
 	}
 	for i, name := range names {
-		if c.named[name] == nil {
+		if c.named[name] == nil && c.offloaded.named[name] == nil {
 			return i
 		}
 	}
 	return len(names)
 }
 
-// share gives a sequence the cached blocks with these names, which must be in the cache.
-// It appends them to held, the blocks that the sequence already has.
-func (c *cache) share(held []*block, names []uint64) []*block {
+// share gives a sequence the blocks with these names, which must be in the cache or offloaded. It appends them to held, the blocks
+// that the sequence already has, and returns the number of those that were loaded.
+func (c *cache) share(held []*block, names []uint64) (all []*block, loaded int) {
+	first := len(held)
 	for _, name := range names {
 		b := c.named[name]
+		held = append(held, b)
+		if b == nil {
+			c.offloaded.put(name)
+			loaded++
+			continue
+		}
 		if b.users == 0 {
 			b.unlink()
 			c.idleCount--
 			c.take(1)
 		}
 		b.users++
-		held = append(held, b)
 	}
-	return held
+	if loaded == 0 {
+		return held, 0
+	}
+	c.take(loaded)
+	for i, name := range names {
+		if held[first+i] == nil {
+			held[first+i] = c.name(name)
+		}
+	}
+	return held, loaded
 }
 
-// countIdle returns how many of the blocks with the first n names are idle. Idle blocks
-// count as free, so a sequence that uses one reduces the number of free blocks.
-func (c *cache) countIdle(names []uint64, n int) int {
+// countFree returns how many free blocks a sequence needs for the first n of the names, which are in the cache or offloaded: for the
+// idle blocks, which count as free, and for those that are offloaded.
+func (c *cache) countFree(names []uint64, n int) int {
 	count := 0
 	for _, name := range names[:n] {
-		if c.named[name].users == 0 {
+		if b := c.named[name]; b == nil || b.users == 0 {
 			count++
 		}
 	}
 	return count
+}
+
+// name returns a block in use with a name.
+func (c *cache) name(name uint64) *block {
+	b := &block{name: name, users: 1}
+	if last := c.named[name]; last == nil {
+		c.named[name] = b
+	} else {
+		for last.twin != nil {
+			last = last.twin
+		}
+		last.twin = b
+	}
+	return b
 }
 
 // nameBlocks names the blocks of a prompt that has been computed. held are the sequence's
@@ -132,16 +197,7 @@ func (c *cache) nameBlocks(held []*block, names []uint64) []*block {
 		return held
 	}
 	for _, name := range names[len(held):] {
-		b := &block{name: name, users: 1}
-		if last := c.named[name]; last == nil {
-			c.named[name] = b
-		} else {
-			for last.twin != nil {
-				last = last.twin
-			}
-			last.twin = b
-		}
-		held = append(held, b)
+		held = append(held, c.name(name))
 	}
 	return held
 }
@@ -157,20 +213,17 @@ func (c *cache) release(held []*block, total int) {
 			continue
 		}
 		c.used--
-		if c.idle.next == nil {
-			c.idle.next, c.idle.prev = &c.idle, &c.idle
-		}
-		b.prev, b.next = c.idle.prev, &c.idle
-		b.prev.next, c.idle.prev = b, b
+		c.idle.push(b)
 		c.idleCount++
 	}
 }
 
-// reset drops all idle blocks.
+// reset drops all idle blocks, and those that are offloaded.
 func (c *cache) reset() {
 	for c.idleCount > 0 {
 		c.forget(c.idle.next)
 	}
+	c.offloaded = tier{size: c.offloaded.size, named: map[uint64]*block{}}
 }
 
 // residue returns the index in residues for a sequence, given its length and the engine's

@@ -16,13 +16,17 @@ type pool struct {
 	users []int            // of each block
 	free  []int            // blocks
 	named map[uint64][]int // blocks, in the order of naming
+
+	most      int      // number of blocks in the second cache
+	loads     int      // number of blocks that were loaded from it
+	offloaded []uint64 // the least recently used first
 }
 
 // A held has what the pool gave a sequence.
 type held struct{ blocks []int }
 
-func newPool(blocks, size int) *pool {
-	p := &pool{size: size, names: make([]uint64, blocks), users: make([]int, blocks), named: map[uint64][]int{}}
+func newPool(blocks, size, most int) *pool {
+	p := &pool{size: size, most: most, names: make([]uint64, blocks), users: make([]int, blocks), named: map[uint64][]int{}}
 	for b := range blocks {
 		p.free = append(p.free, b)
 	}
@@ -32,31 +36,60 @@ func newPool(blocks, size int) *pool {
 // grow gives a sequence blocks for n tokens.
 func (p *pool) grow(h *held, n int) {
 	for len(h.blocks)*p.size < n {
-		b := p.free[0]
-		p.free = p.free[1:]
-		if name := p.names[b]; name != 0 {
-			p.named[name] = slices.DeleteFunc(p.named[name], func(other int) bool { return other == b })
-			p.names[b] = 0
-		}
-		p.users[b]++
-		h.blocks = append(h.blocks, b)
+		h.blocks = append(h.blocks, p.get())
 	}
 }
 
-// admit gives a sequence the blocks of its prompt and of one token, and returns how many tokens are in the cache.
+// get returns a free block, which is then in use.
+func (p *pool) get() int {
+	b := p.free[0]
+	p.free = p.free[1:]
+	if name := p.names[b]; name != 0 {
+		p.named[name] = slices.DeleteFunc(p.named[name], func(other int) bool { return other == b })
+		p.names[b] = 0
+		if len(p.named[name]) == 0 {
+			p.offload(name)
+		}
+	}
+	p.users[b]++
+	return b
+}
+
+// offload puts a name at the end of the second cache.
+func (p *pool) offload(name uint64) {
+	p.offloaded = append(slices.DeleteFunc(p.offloaded, func(other uint64) bool { return other == name }), name)
+	p.offloaded = p.offloaded[max(0, len(p.offloaded)-p.most):]
+}
+
+// admit gives a sequence the blocks of its prompt and of one token, and returns how many tokens are in a cache.
 func (p *pool) admit(h *held, j Job) int {
 	for _, name := range j.Prefix {
-		if len(p.named[name]) == 0 || (len(h.blocks)+1)*p.size == j.Prompt {
+		if len(p.named[name]) == 0 && !slices.Contains(p.offloaded, name) || (len(h.blocks)+1)*p.size == j.Prompt {
 			break
 		}
-		b := p.named[name][0]
-		if p.users[b] == 0 {
-			p.free = slices.DeleteFunc(p.free, func(other int) bool { return other == b })
+		b := -1 // offloaded
+		if len(p.named[name]) > 0 {
+			b = p.named[name][0]
+			if p.users[b] == 0 {
+				p.free = slices.DeleteFunc(p.free, func(other int) bool { return other == b })
+			}
+			p.users[b]++
 		}
-		p.users[b]++
 		h.blocks = append(h.blocks, b)
 	}
 	cached := len(h.blocks) * p.size
+	for i, b := range h.blocks {
+		if b < 0 {
+			p.offload(j.Prefix[i])
+		}
+	}
+	for i, b := range h.blocks {
+		if b < 0 {
+			h.blocks[i] = p.get()
+			p.loads++
+		}
+	}
+	p.name(h, j.Prefix[:len(h.blocks)])
 	p.grow(h, j.Prompt+1)
 	return cached
 }
@@ -142,11 +175,12 @@ func sessionCalls(r *rand.Rand, size, n int) []call {
 // TestCacheIsLRU compares what the prefix cache has for each of random prompts, at random sizes and with several sequences at a time, with vLLM's
 // cache.
 func TestCacheIsLRU(t *testing.T) {
-	hits, evicted := 0, 0
+	hits, evicted, loaded := 0, 0, 0
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		p := randomProfile(r)
 		p.PrefixCache, p.MaxBatch, p.MaxQueue, p.MaxContext, p.Watermark = true, 1+r.IntN(4), 0, 0, 0
+		p.OffloadBlocks = r.IntN(2) * r.IntN(60)
 		p.Step++ // above 0, so that time passes
 		calls := sessionCalls(r, p.Block(), 80)
 		most := 0
@@ -154,7 +188,7 @@ func TestCacheIsLRU(t *testing.T) {
 			most = max(most, (c.job.Prompt+c.job.Output)/p.Block()+1)
 		}
 		p.KVBlocks = p.MaxBatch*most + r.IntN(4*most) // so that none is preempted
-		reference := newPool(p.KVBlocks, p.Block())
+		reference := newPool(p.KVBlocks, p.Block(), p.OffloadBlocks)
 		e, err := New(p, reference.watch(func(s *Sequence, cached int) {
 			if s.Cached != cached {
 				t.Errorf("seed %d, %d blocks of %d: the prompt %d of %d tokens has %d in the cache, want %d", seed, p.KVBlocks, p.Block(), s.Job.Prefix, s.Job.Prompt, s.Cached, cached)
@@ -182,12 +216,13 @@ func TestCacheIsLRU(t *testing.T) {
 				distinct[name] = true
 			}
 		}
+		loaded += reference.loads
 		evicted += max(0, len(distinct)-p.KVBlocks)
 		if t.Failed() {
 			return
 		}
 	}
-	if hits < 100_000 || evicted < 1000 {
-		t.Errorf("%d tokens were in the cache and at least %d blocks dropped, want 100000 and 1000 or more", hits, evicted)
+	if hits < 100_000 || evicted < 1000 || loaded < 1000 {
+		t.Errorf("%d tokens were in the cache, at least %d blocks dropped and %d loaded, want 100000, 1000 and 1000 or more", hits, evicted, loaded)
 	}
 }

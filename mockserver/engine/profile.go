@@ -56,6 +56,12 @@ type Profile struct {
 	// PrefixCache keeps the blocks of prompts, so that later prompts with the same
 	// beginning can use them; see [Job.Prefix].
 	PrefixCache bool `json:"prefix_cache,omitzero"`
+	// OffloadBlocks is the size, in blocks, of a second cache (memory of the host), which needs PrefixCache and KVBlocks. Blocks that
+	// the prefix cache drops go there, and the least recently used one is dropped. A prompt that begins with offloaded
+	// blocks has them loaded, which adds LoadPerBlock for each of them to its prefill. They stay in the second cache, and
+	// count as found in the prefix cache.
+	OffloadBlocks int     `json:"offload_blocks,omitzero"`
+	LoadPerBlock  float64 `json:"load_per_block_us,omitzero"`
 	// Zombies makes the server compute a request to its end even if its client has hung
 	// up.
 	Zombies bool `json:"zombies,omitzero"`
@@ -105,7 +111,7 @@ func (p Profile) Validate() error {
 	}{
 		{"step_us", p.Step}, {"step_per_seq_us", p.StepPerSeq}, {"step_per_kv_token_us", p.StepPerKVToken},
 		{"step_per_seq_above_knee_us", p.StepPerSeqAboveKnee},
-		{"prefill_us", p.Prefill}, {"prefill_per_token_us", p.PrefillPerToken},
+		{"prefill_us", p.Prefill}, {"prefill_per_token_us", p.PrefillPerToken}, {"load_per_block_us", p.LoadPerBlock},
 	} {
 		if !(f.value >= 0 && f.value <= maxMicros) { // NaN is neither
 			return fmt.Errorf("%s: %v: want 0 to %g microseconds", f.name, f.value, maxMicros)
@@ -122,7 +128,7 @@ func (p Profile) Validate() error {
 		{"prefill_gap", p.PrefillGap, 0, maxCount},
 		{"max_queue", p.MaxQueue, 0, maxCount}, {"max_context", p.MaxContext, 0, maxCount},
 		{"kv_blocks", p.KVBlocks, 0, maxCount}, {"block_tokens", p.BlockTokens, 0, maxBlock},
-		{"draft", p.Draft, 0, maxDraft},
+		{"draft", p.Draft, 0, maxDraft}, {"offload_blocks", p.OffloadBlocks, 0, maxCount},
 	} {
 		if f.value < f.least || f.value > f.most {
 			return fmt.Errorf("%s: %d: want %d to %d", f.name, f.value, f.least, f.most)
@@ -131,6 +137,8 @@ func (p Profile) Validate() error {
 	switch {
 	case p.PrefillGap > 0 && p.PrefillChunk > 0:
 		return fmt.Errorf("prefill_gap: %d and prefill_chunk: %d are both set: want only one", p.PrefillGap, p.PrefillChunk)
+	case p.OffloadBlocks > 0 && !(p.PrefixCache && p.KVBlocks > 0):
+		return fmt.Errorf("offload_blocks: %d without prefix_cache and kv_blocks: want both", p.OffloadBlocks)
 	case !(p.Watermark >= 0 && p.Watermark < 1):
 		return fmt.Errorf("watermark: %v: want 0 to below 1", p.Watermark)
 	case !(p.AcceptRate >= 0 && p.AcceptRate <= 1):

@@ -31,6 +31,9 @@ func randomProfile(r *rand.Rand) Profile {
 	if r.IntN(3) == 0 {
 		p.Draft, p.AcceptRate = 1+r.IntN(5), r.Float64()
 	}
+	if p.PrefixCache && p.KVBlocks > 0 {
+		p.OffloadBlocks, p.LoadPerBlock = maybe(40), float64(maybe(500))
+	}
 	return p
 }
 

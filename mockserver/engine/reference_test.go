@@ -277,7 +277,7 @@ func TestAgreesWithTheReference(t *testing.T) {
 	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		p := randomProfile(r)
-		p.PrefixCache, p.Draft = false, 0
+		p.PrefixCache, p.OffloadBlocks, p.Draft = false, 0, 0
 		p.StepPerKVToken = math.Round(p.StepPerKVToken) // a whole number, so that times need no rounding
 		p.Step++                                        // above 0, so that steps end at different times
 		calls := randomCalls(r, p, 40)

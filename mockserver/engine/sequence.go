@@ -47,7 +47,7 @@ type Sequence struct {
 	// first time, First is when its first token came, and End is when it ended. A time is -1
 	// as long as the event has not happened.
 	Arrived, Admitted, First, End time.Duration
-	// Cached is how many tokens of the prompt were in the prefix cache at the last
+	// Cached is how many tokens of the prompt were in the prefix cache or offloaded at the last
 	// admission. Preempted is how often the sequence has been preempted.
 	Cached, Preempted int
 	// Drafts is zero without [Profile.Draft].
@@ -64,6 +64,7 @@ type Sequence struct {
 
 	prefillTokens, prefilled int      // number of tokens to compute in the prefill, and number computed so far
 	blocks                   []*block // the named blocks that the sequence uses
+	loads                    int      // number of these that the next prefill loads
 	cancelled                bool     // Cancel has been called
 }
 
