@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
@@ -206,6 +207,65 @@ func TestSessionFiles(t *testing.T) {
 	}
 	for _, f := range sessionFormats {
 		assert.Assert(t, seen[f.name], "no file of the format %s", f.name)
+	}
+}
+
+// plainOf returns a session in llmbench's own format, which has no time from one send to the next.
+func plainOf(r recording) plainSession {
+	p := plainSession{Session: r.id, Block: tokenCount(r.block), Shared: !r.own}
+	if r.at >= 0 {
+		at := span(r.at.Seconds())
+		p.At = &at
+	}
+	for _, t := range r.turns {
+		q := plainTurn{Agent: t.agent, After: append([]int{}, t.after...), Delay: span(t.delay.Seconds()), Input: tokenCount(t.input), Whole: t.whole, Output: tokenCount(max(t.output, t.usual)), Reply: t.reply}
+		if t.hashed {
+			q.Blocks = append([]uint64{}, t.blocks...)
+		}
+		for _, m := range t.messages {
+			content, _ := json.Marshal(m.Content)
+			q.Messages = append(q.Messages, chatMessage{Role: m.Role, Content: content})
+		}
+		if t.messages != nil {
+			q.Input = 0
+		}
+		p.Turns = append(p.Turns, q)
+	}
+	return p
+}
+
+// TestSessionRoundTrips writes the sessions of each file in llmbench's own format, and compares what is read from it.
+func TestSessionRoundTrips(t *testing.T) {
+	for file := range sessionFiles {
+		text, err := os.ReadFile(filepath.Join("testdata/sessions", file))
+		assert.NilError(t, err)
+		want, err := Sessions{Seed: 1}.Read(bytes.NewReader(text), 0)
+		assert.NilError(t, err)
+		src, err := newSource(bytes.NewReader(text))
+		assert.NilError(t, err)
+		var plain bytes.Buffer
+		skipped := false
+		for r, err := range (&sessionReader{}).read(src) {
+			assert.NilError(t, err)
+			for _, turn := range r.turns {
+				skipped = skipped || turn.every > 0 || turn.thought != ""
+			}
+			line, err := json.Marshal(plainOf(r), json.OmitZeroStructFields(true))
+			assert.NilError(t, err)
+			if r.id == "" { // omitted
+				line = append([]byte(`{"session": "", `), line[1:]...)
+			}
+			plain.Write(append(line, '\n'))
+		}
+		if skipped {
+			assert.Assert(t, file == "mooncake.jsonl" || file == "multiturn.jsonl" || file == "endpoints.jsonl", file)
+			continue
+		}
+		got, err := Sessions{Seed: 1}.Read(&plain, 0)
+		assert.NilError(t, err, file)
+		assert.Equal(t, got.Format, "plain")
+		assert.Check(t, cmp.DeepEqual(got.Requests, want.Requests), file)
+		assert.Check(t, cmp.DeepEqual([]any{got.Depths, got.At, got.ImpliedHits, got.Agents, got.Cut}, []any{want.Depths, want.At, want.ImpliedHits, want.Agents, want.Cut}), file)
 	}
 }
 
