@@ -131,6 +131,12 @@ func (c *costs) FiguresOf(samples iter.Seq[*sample.Sample]) map[string]float64 {
 	return figures
 }
 
+// Footprint returns what the programs have used and occupy now.
+func (c *costs) Footprint() (cpu time.Duration, memory int64, err error) {
+	u, err := c.of.usage()
+	return u.CPU, u.Memory, err
+}
+
 // observe finds out where the counters of the server and of a gateway are, and whether the server's prefix cache can be
 // emptied.
 func (s *started) observe(ctx context.Context) (metrics.Source, error) {

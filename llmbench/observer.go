@@ -3,6 +3,7 @@ package llmbench
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/sample"
 )
@@ -34,4 +35,13 @@ type CountersObserver interface {
 	// Counters returns the values of counters before and after the last pass, by name. It is called after each call
 	// of After, and returns nil if the values are unknown.
 	Counters() map[string][2]float64
+}
+
+// A FootprintObserver is an [Observer] that also knows what the server's processes occupy at an instant.
+type FootprintObserver interface {
+	Observer
+	// Footprint returns the CPU time of the server's processes since their start, and their resident memory in bytes. It
+	// may be called at any time, by any goroutine. An error that wraps [errors.ErrUnsupported] says that this system does
+	// not tell.
+	Footprint() (cpu time.Duration, memory int64, err error)
 }

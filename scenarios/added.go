@@ -21,7 +21,7 @@ type latency struct {
 
 // addedLatencies are the latencies to which a gateway may add something.
 var addedLatencies = []latency{
-	{"ttft", false, (*sample.Sample).TTFT, func(_ *sample.Sample, e logEntry) (time.Duration, bool) { return e.Tokens[0] - e.reached(), true }},
+	{"ttft", false, (*sample.Sample).TTFT, func(_ *sample.Sample, e logEntry) (time.Duration, bool) { return e.firstToken(), true }},
 	{"itl", false, meanGap, func(s *sample.Sample, e logEntry) (time.Duration, bool) {
 		n := len(e.Tokens)
 		if n != s.Deltas {

@@ -67,15 +67,16 @@ var catalogue = []Scenario{
 	{Name: "Trace", measure: trace, reads: slices.Concat(failing, []string{"LLMBENCH_DATASET", "LLMBENCH_REQUESTS", "LLMBENCH_SLO"}), fits: fitsTrace},
 }
 
-// Two scenarios are not in the catalogue, because one has two targets, and the other one starts servers.
+// Three scenarios are not in the catalogue, because two have two targets, and one starts servers.
 var (
+	gatewayLoad     = Scenario{Name: "Gateway", reads: slices.Concat(prompts, []string{"LLMBENCH_CONCURRENCY"})}
 	gatewayOverhead = Scenario{Name: "GatewayOverhead", reads: slices.Concat(users, prompts)}
 	coldStart       = Scenario{Name: "ColdStart"}
 )
 
 // everyScenario returns all scenarios, sorted by name.
 func everyScenario() []Scenario {
-	all := append(slices.Clone(catalogue), gatewayOverhead, coldStart)
+	all := append(slices.Clone(catalogue), gatewayLoad, gatewayOverhead, coldStart)
 	slices.SortFunc(all, func(a, b Scenario) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
@@ -87,7 +88,8 @@ var unrepeatable = map[string]string{
 }
 
 // Scenarios returns the catalogue in alphabetical order: all scenarios that measure a target. [ColdStart]
-// and [Options.GatewayOverhead] are not included, because one starts servers and the other has two targets.
+// and [Options.Gateway] and [Options.GatewayOverhead] are not included, because one starts servers and the others have two
+// targets.
 func Scenarios() []Scenario { return slices.Clone(catalogue) }
 
 // scenario returns the scenario called name, which must exist.

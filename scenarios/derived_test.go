@@ -36,7 +36,7 @@ var withoutClock = regexp.MustCompile(`^(` + strings.Join([]string{
 	// the client's delays themselves
 	`client-err-%`, `p99-lag-ns`, `p(50|99)-turn-late-ms`, `(mean|p\d\d)-read-lag-ns`, `(p50|p99|max)-(ttft|itl|wire|user)-err-ns`,
 	// verdicts in which the bounds of the figures are considered
-	`slo-.+`, `knee-concurrency`, `warm-cache`,
+	`slo-.+`, `knee-concurrency`, `warm-cache`, `tail-.+`, `max-streams`,
 	// seconds of a start
 	`start-to-(ready|first-token)-ns`,
 }, "|") + `)$`)

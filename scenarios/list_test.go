@@ -79,21 +79,29 @@ func BenchmarkRouting(b *testing.B) {
 	}
 }
 
+// BenchmarkGateway measures what the gateway that the environment names carries in front of the server at LLMBENCH_DIRECT.
+// Without LLMBENCH_DIRECT, it measures a reverse proxy in this process in front of the server that the environment names.
+func BenchmarkGateway(b *testing.B) { inFront(b, gatewayLoad, withPacedStreams, Options.gatewayNamed) }
+
 // BenchmarkGatewayOverhead measures what the gateway that the environment names adds to the server at
 // LLMBENCH_DIRECT. Without LLMBENCH_DIRECT, it measures what a reverse proxy in this process adds to the server that
 // the environment names.
-func BenchmarkGatewayOverhead(b *testing.B) {
+func BenchmarkGatewayOverhead(b *testing.B) { inFront(b, gatewayOverhead, nil, Options.addedBy) }
+
+// inFront runs a scenario that has a server and a gateway in front of it as its targets.
+func inFront(b *testing.B, sc Scenario, adapt func(*mockserver.Config), measure func(o Options, b *testing.B, direct, through llmbench.Target, name string)) {
 	cfg, servers := environment(b)
-	if _, err := gatewayOverhead.config(); err != nil {
+	if _, err := sc.config(); err != nil {
 		b.Fatal(err)
 	}
 	for _, backend := range servers {
 		b.Run("backend="+llmbench.NameValue(backend.Name), func(b *testing.B) {
 			if cfg.Direct != "" {
-				behindGateway(b, cfg, backend)
+				direct, through := behindGateway(b, cfg, backend)
+				b.Run(modelName(cfg, through.Model), func(b *testing.B) { measure(Options{}, b, direct, through, "gateway") })
 				return
 			}
-			direct := start(b, backend, nil)
+			direct := start(b, backend, adapt)
 			b.Run(modelName(cfg, direct.Model), func(b *testing.B) {
 				if !strings.HasPrefix(direct.URL, "http://") {
 					harness.Skip(b, "the reverse proxy needs a server with an http URL")
@@ -111,16 +119,16 @@ func BenchmarkGatewayOverhead(b *testing.B) {
 				through := direct
 				through.URL, through.Observe, through.ObserveGateway, through.Truth = front.URL, nil, nil, nil
 				if cfg.URL != "" {
-					harness.Note(b, "GatewayOverhead measures a reverse proxy of its own in front of LLMBENCH_URL; LLMBENCH_DIRECT=http://server measures the gateway at LLMBENCH_URL")
+					harness.Note(b, sc.Name+" measures a reverse proxy of its own in front of LLMBENCH_URL; LLMBENCH_DIRECT=http://server measures the gateway at LLMBENCH_URL")
 				}
-				Options{Simulated: isMock(backend)}.addedBy(b, direct, through, "reference-proxy")
+				measure(Options{Simulated: isMock(backend)}, b, direct, through, "reference-proxy")
 			})
 		})
 	}
 }
 
-// behindGateway measures a gateway, and the server at LLMBENCH_DIRECT. Counters and caches are the server's.
-func behindGateway(b *testing.B, cfg backends.Config, gateway backends.Named) {
+// behindGateway starts or finds a gateway, and the server at LLMBENCH_DIRECT. Counters and caches are the server's.
+func behindGateway(b *testing.B, cfg backends.Config, gateway backends.Named) (direct, through llmbench.Target) {
 	if u, runs := gateway.Backend.(backends.URL); runs {
 		u.MetricsURLs, u.NoMetrics, u.ResetCache = nil, true, false
 		gateway.Backend = u
@@ -129,11 +137,8 @@ func behindGateway(b *testing.B, cfg backends.Config, gateway backends.Named) {
 		p.MetricsURLs = nil
 		gateway.Backend = p
 	}
-	direct := backends.Behind(cfg).Start(b)
-	through := gateway.Start(b)
-	b.Run(modelName(cfg, through.Model), func(b *testing.B) {
-		Options{}.GatewayOverhead(b, direct, through)
-	})
+	direct = backends.Behind(cfg).Start(b)
+	return direct, gateway.Start(b)
 }
 
 // BenchmarkColdStart needs a server that the benchmark can start: in a container, or as a program of this machine.
@@ -360,6 +365,13 @@ func withFullQueue(c *mockserver.Config) {
 
 // withReasoning makes the simulated server send reasoning before each answer.
 func withReasoning(c *mockserver.Config) { c.Shape.Reasoning = "reasoning_content" }
+
+// withPacedStreams replaces the default server by one whose streams are as slow as a reader.
+func withPacedStreams(c *mockserver.Config) {
+	if reflect.DeepEqual(*c, mockserver.Default()) {
+		*c = mockserver.Config{TTFT: 5 * time.Millisecond, PerToken: 20 * time.Millisecond}
+	}
+}
 
 // withEightSlots replaces the default server, which has no limit, by a server that is fully used
 // before the client is.

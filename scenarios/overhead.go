@@ -44,20 +44,7 @@ func (o Options) GatewayOverhead(b *testing.B, direct, gateway llmbench.Target) 
 // addedBy is GatewayOverhead for a gateway with the given name.
 func (o Options) addedBy(b *testing.B, direct, gateway llmbench.Target, name string) {
 	b.Helper()
-	harness.Watch(b)
-	o.Simulated = o.Simulated || direct.Simulated
-	o, c, _, err := gatewayOverhead.resolve(o)
-	tell(b, c.notes)
-	if errors.Is(err, ErrNothing) {
-		harness.Skip(b, err.Error())
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	s := connect(b, o, c, direct, gatewayOverhead.asksLengths(o, nil), true).knowingShares()
-	harness.Tell("measuring, by turns with it, the " + name + " before it: " + gateway.URL)
-	through := s
-	through.target = gateway
+	s, through := gatewayOverhead.pair(b, o, direct, gateway, name)
 	_, through, _ = through.prompted(pick(s, 512, 64), pick(s, 128, 32))
 	workload, s, draw := s.prompted(pick(s, 512, 64), pick(s, 128, 32))
 	for _, stream := range []bool{true, false} {
@@ -75,6 +62,27 @@ func (o Options) addedBy(b *testing.B, direct, gateway llmbench.Target, name str
 			}
 		})
 	}
+}
+
+// pair returns the server, and the gateway in front of it, with the options completed for a scenario that has both as its
+// targets. It skips or ends b if nothing can be measured.
+func (sc Scenario) pair(b *testing.B, o Options, direct, gateway llmbench.Target, name string) (s, through server) {
+	b.Helper()
+	harness.Watch(b)
+	o.Simulated = o.Simulated || direct.Simulated
+	o, c, _, err := sc.resolve(o)
+	tell(b, c.notes)
+	if errors.Is(err, ErrNothing) {
+		harness.Skip(b, err.Error())
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	s = connect(b, o, c, direct, sc.asksLengths(o, nil), true).knowingShares()
+	harness.Tell("measuring, by turns with it, the " + name + " before it: " + gateway.URL)
+	through = s
+	through.target = gateway
+	return s, through
 }
 
 // A comparison compares the requests through a gateway with direct ones, each time that Arms asks for figures.

@@ -30,21 +30,38 @@ type logEntry struct {
 // when the server began to handle it: the server's wait for a CPU is then a part of what a gateway seems to add.
 func (e logEntry) reached() time.Duration { return cmp.Or(e.Received, e.Accepted) }
 
+// firstToken returns the time from when the request reached the server to the first token.
+func (e logEntry) firstToken() time.Duration { return e.Tokens[0] - e.reached() }
+
 // A serverLog holds the entries of answers that are complete, by the X-Request-Id of their requests. If a gateway sent a
 // request several times, the entry is of the last complete answer.
 type serverLog map[string]logEntry
 
-// readLog reads the log of a simulated server. It returns nil without an error if the server has none, as real servers.
-func readLog(ctx context.Context, t llmbench.Target) (serverLog, error) {
+// askLog sends a request for the log of a simulated server.
+func askLog(ctx context.Context, t llmbench.Target, method string) (*http.Response, error) {
 	base, client, err := t.Client()
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/mock/log", nil)
+	req, err := http.NewRequestWithContext(ctx, method, base+"/mock/log", nil)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := client.Do(req)
+	return client.Do(req)
+}
+
+// emptyLog removes what the log of a simulated server has, so that reading it takes less time.
+func emptyLog(ctx context.Context, t llmbench.Target) error {
+	resp, err := askLog(ctx, t, http.MethodDelete)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// readLog reads the log of a simulated server. It returns nil without an error if the server has none, as real servers.
+func readLog(ctx context.Context, t llmbench.Target) (serverLog, error) {
+	resp, err := askLog(ctx, t, http.MethodGet)
 	if err != nil {
 		return nil, err
 	}

@@ -2,10 +2,8 @@ package gatewaytest
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/backends/internal/program"
@@ -84,23 +82,3 @@ func (k *kit) watch() (grown func() (int64, error)) {
 
 // megabytes writes a number of bytes.
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }
-
-// A trend is by how much something grows with each request.
-type trend struct{ slope, low, high float64 }
-
-// theilSen returns the trend of ys over xs: the median of the slopes between any two points, and the interval in which it
-// lies with a probability of 99 % (P. K. Sen, https://doi.org/10.1080/01621459.1968.10480934). Single points that are far
-// off, as after a collection of garbage, have little influence. There must be at least eight points.
-func theilSen(xs, ys []float64) trend {
-	var slopes []float64
-	for i := range xs {
-		for j := range i {
-			slopes = append(slopes, (ys[i]-ys[j])/(xs[i]-xs[j]))
-		}
-	}
-	slices.Sort(slopes)
-	const z = 2.576 // of the normal distribution, for 99 %
-	n, m := float64(len(xs)), len(slopes)
-	away := int(z * math.Sqrt(n*(n-1)*(2*n+5)/18) / 2)
-	return trend{(slopes[(m-1)/2] + slopes[m/2]) / 2, slopes[max((m-1)/2-away, 0)], slopes[min(m/2+away, m-1)]}
-}

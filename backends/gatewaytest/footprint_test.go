@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"math"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path"
@@ -16,30 +14,6 @@ import (
 
 	"gotest.tools/v3/assert"
 )
-
-// TestTheilSen checks that the interval has the true slope, also with points that are far off.
-func TestTheilSen(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	for _, slope := range []float64{0, 1, 1024} {
-		missed := 0
-		for range 1000 {
-			var xs, ys []float64
-			for i := range leakBlocks {
-				xs = append(xs, float64(i*100))
-				ys = append(ys, 1e6+slope*xs[i]+random.NormFloat64()*1e4)
-			}
-			ys[5] += 1e9
-			got := theilSen(xs, ys)
-			assert.Assert(t, got.low <= got.slope && got.slope <= got.high)
-			assert.Assert(t, math.Abs(got.slope-slope) < 60, "%v: %v", slope, got)
-			if slope < got.low || slope > got.high {
-				missed++
-			}
-		}
-		assert.Assert(t, missed < 20, "%v: the interval missed the slope %d times of 1000", slope, missed) // 99 % hold it
-	}
-	assert.Equal(t, theilSen([]float64{1, 2, 3, 4, 5, 6, 7, 8}, make([]float64, 8)), trend{})
-}
 
 // childFault is the variable that makes the test's program a reference gateway with a fault. Its upstreams are the lines of
 // its standard input, and it ends with its standard input.

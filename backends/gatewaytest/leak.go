@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-2b9cec6d/llmbench/llmbench/robust"
 	"github.com/seed-2b9cec6d/llmbench/mockserver"
 	"github.com/seed-2b9cec6d/llmbench/mockserver/fault"
 )
@@ -74,7 +75,7 @@ func leaks(k *kit, c testCase) (r Result) {
 // A growth is by how much a gateway grows with each request.
 type growth struct {
 	requests                 int
-	bytes, goroutines, files trend
+	bytes, goroutines, files robust.Trend
 	least                    float64 // bytes a request that count as a leak
 }
 
@@ -94,7 +95,7 @@ func (k *kit) grows(p plan, size int, limit time.Duration) (g growth, err error)
 		xs = append(xs, float64(g.requests))
 		bytes, goroutines, files = append(bytes, float64(f.Bytes)), append(goroutines, float64(f.Goroutines)), append(files, float64(f.Files))
 	}
-	g.bytes, g.goroutines, g.files = theilSen(xs, bytes), theilSen(xs, goroutines), theilSen(xs, files)
+	g.bytes, g.goroutines, g.files = robust.TrendOf(xs, bytes), robust.TrendOf(xs, goroutines), robust.TrendOf(xs, files)
 	return g, nil
 }
 
@@ -117,15 +118,15 @@ func (k *kit) block(p plan, n int, limit time.Duration) int {
 
 // findings returns what the gateway leaves behind.
 func (g growth) findings() (all []Finding) {
-	if t := g.bytes; t.low > g.least {
-		all = append(all, Finding{Rule: "memory", Says: fmt.Sprintf("each request leaves %.0f bytes behind in the gateway (%.0f to %.0f, from %d requests)", t.slope, t.low, t.high, g.requests)})
+	if t := g.bytes; t.Low > g.least {
+		all = append(all, Finding{Rule: "memory", Says: fmt.Sprintf("each request leaves %.0f bytes behind in the gateway (%.0f to %.0f, from %d requests)", t.Slope, t.Low, t.High, g.requests)})
 	}
 	for _, c := range []struct {
 		rule, what string
-		trend
+		robust.Trend
 	}{{"goroutines", "goroutines", g.goroutines}, {"files", "open files or connections", g.files}} {
-		if c.low > leastCount {
-			all = append(all, Finding{Rule: c.rule, Says: fmt.Sprintf("each request leaves %.2f %s behind in the gateway (%.2f to %.2f, from %d requests)", c.slope, c.what, c.low, c.high, g.requests)})
+		if c.Low > leastCount {
+			all = append(all, Finding{Rule: c.rule, Says: fmt.Sprintf("each request leaves %.2f %s behind in the gateway (%.2f to %.2f, from %d requests)", c.Slope, c.what, c.Low, c.High, g.requests)})
 		}
 	}
 	return all
@@ -133,5 +134,5 @@ func (g growth) findings() (all []Finding) {
 
 // facts returns the figures.
 func (g growth) facts() []string {
-	return []string{fmt.Sprintf("the gateway grew by %.0f bytes a request (%.0f to %.0f, from %d requests)", g.bytes.slope, g.bytes.low, g.bytes.high, g.requests)}
+	return []string{fmt.Sprintf("the gateway grew by %.0f bytes a request (%.0f to %.0f, from %d requests)", g.bytes.Slope, g.bytes.Low, g.bytes.High, g.requests)}
 }

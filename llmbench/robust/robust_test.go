@@ -2,6 +2,7 @@ package robust
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -25,4 +26,28 @@ func TestSpread(t *testing.T) {
 		assert.Equal(t, Median(tt.xs), tt.median)
 		assert.DeepEqual(t, tt.xs, before)
 	}
+}
+
+// TestTrend checks that the interval has the true slope, also with points that are far off.
+func TestTrend(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, slope := range []float64{0, 1, 1024} {
+		missed := 0
+		for range 1000 {
+			var xs, ys []float64
+			for i := range 16 {
+				xs = append(xs, float64(i*100))
+				ys = append(ys, 1e6+slope*xs[i]+random.NormFloat64()*1e4)
+			}
+			ys[5] += 1e9
+			got := TrendOf(xs, ys)
+			assert.Assert(t, got.Low <= got.Slope && got.Slope <= got.High)
+			assert.Assert(t, math.Abs(got.Slope-slope) < 60, "%v: %v", slope, got)
+			if slope < got.Low || slope > got.High {
+				missed++
+			}
+		}
+		assert.Assert(t, missed < 20, "%v: the interval missed the slope %d times of 1000", slope, missed) // 99 % hold it
+	}
+	assert.Equal(t, TrendOf([]float64{1, 2, 3, 4, 5, 6, 7, 8}, make([]float64, 8)), Trend{})
 }
