@@ -164,8 +164,7 @@ func (g *gatewayRun) costs(b *testing.B) {
 			return &occupancy{FootprintObserver: footprintOf(g.target), idle: idle, streams: n, every: 50 * time.Millisecond, recover: pick(g.server, 30*time.Second, 10*time.Second)}
 		}
 		b.Run(fmt.Sprintf("streams=%d", n), func(b *testing.B) {
-			l := s.fresh(b, g.open(n), n, 0, g.long())
-			s.run(b, l)
+			s.run(b, s.fresh(b, g.open(n), n, 0, g.long()))
 		})
 	}
 	g.growth(b)
@@ -185,7 +184,7 @@ func (g *gatewayRun) growth(b *testing.B) {
 		var t robust.Trend
 		for more := harness.Loop(b); more(); {
 			var err error
-			if t, err = growth(harness.Context(b), b.Name(), g.target, g.bounded(llmbench.Load{Concurrency: 32}), g.drawPrompts(64, 1), size, g.footprint); err != nil {
+			if t, err = growth(harness.Context(b), b.Name(), g.target, g.bounded(llmbench.Load{Concurrency: 32}), repeated(g.drawPrompts(64, 1)), size, g.footprint); err != nil {
 				judged(b, err)
 			}
 		}

@@ -43,8 +43,8 @@ type tailPass struct {
 	late           float64         // milliseconds: by how much the client sent requests late, p99
 	behind         bool            // completions did not keep up with arrivals
 	unsure         error           // why the client's delays are unknown; nil if they are known
-	withheld       map[string]error
-	perCore        float64 // requests per second of the gateway's CPU time; 0 if unknown
+	bursts         error           // that answers came in bursts, or may have text that was not read; or nil
+	perCore        float64         // requests per second of the gateway's CPU time; 0 if unknown
 }
 
 // tailUnit is the p99 of what is added. It is not reported as a result; see keptShare.
@@ -149,9 +149,9 @@ func (t *tail) measure(ctx context.Context, name string, target llmbench.Target,
 	before := t.cpu()
 	result, bounds, err := t.send(ctx, fmt.Sprintf("%s/at=%.4g", name, at), target, l)
 	p = &tailPass{}
-	switch spoilt := errors.Is(err, llmbench.ErrBursts) || errors.Is(err, llmbench.ErrUnread); {
-	case spoilt:
-		return nil, errors.Join(fmt.Errorf("%w: %w", search.ErrCannotJudge, err), result.Close())
+	switch {
+	case errors.Is(err, llmbench.ErrBursts) || errors.Is(err, llmbench.ErrUnread):
+		p.bursts = err
 	case errors.Is(err, llmbench.ErrClientBound) && bounds == nil:
 		p.unsure = err
 	case err != nil && !errors.Is(err, llmbench.ErrClientBound):
@@ -175,9 +175,6 @@ func (t *tail) measure(ctx context.Context, name string, target llmbench.Target,
 	if b, known := bounds[tailUnit.Name]; known {
 		p.low, p.high = b.Low, b.High
 	}
-	if r, ok := result.(*llmbench.Result); ok {
-		p.withheld = r.Withheld
-	}
 	if l.Arrivals != nil {
 		p.behind = !keepsUp(samples, t.lone, false)
 		var late []time.Duration
@@ -189,41 +186,56 @@ func (t *tail) measure(ctx context.Context, name string, target llmbench.Target,
 	return p, result.Err()
 }
 
-// keeps reports whether a pass keeps a bound, in milliseconds. An error says why the client leaves that open.
+// keeps reports whether a pass keeps a bound, in milliseconds. An error says why the client, or bursts of answers, leave that
+// open. The time by which the client sent requests late may have made them wait for each other.
 func (p *tailPass) keeps(bound float64) (bool, error) {
 	switch {
 	case p.unsure != nil:
 		return false, p.unsure
 	case !p.behind && p.high <= bound:
-		return true, nil
-	case p.late > bound/5:
-		return false, fmt.Errorf("the client sent requests %.3g ms late (p99)", p.late)
-	case !p.behind && p.low <= bound:
-		return false, fmt.Errorf("the client's own delays decide: the gateway adds between %.3g and %.3g ms", p.low, p.high)
+		return p.bursts == nil, p.bursts
+	case p.late > bound || !p.behind && p.low-p.late <= bound:
+		return false, fmt.Errorf("the client's own delays decide: the gateway adds between %.3g and %.3g ms, and the client sent requests %.3g ms late (p99)", p.low, p.high, p.late)
 	}
 	return false, nil
+}
+
+// clear reports whether a pass is so far from a bound that another pass would hardly be on its other side.
+func (p *tailPass) clear(bound float64) bool {
+	return p.behind || p.p99 < 0.7*bound || p.p99 > 1.5*bound
+}
+
+// decides reports whether a load keeps a bound, by one pass if that is clear, and otherwise by two that agree. The argument
+// used counts the passes that the bound has used.
+func (t *tail) decides(ctx context.Context, name string, at, bound float64, used map[float64]int) (bool, error) {
+	var open error
+	votes := map[bool]int{}
+	for range attempts {
+		p, err := t.through(ctx, name, at, used[at])
+		if err != nil {
+			return false, err
+		}
+		used[at]++
+		met, why := p.keeps(bound)
+		if why != nil {
+			open = why
+			continue
+		}
+		if votes[met]++; votes[met] == 2 || p.clear(bound) {
+			return met, nil
+		}
+	}
+	if open == nil {
+		open = errors.New("passes differ")
+	}
+	return false, fmt.Errorf("%w: at %.4g, in %d passes: %w", search.ErrCannotJudge, at, attempts, open)
 }
 
 // highest searches for the highest load at which what the gateway adds is within a bound, in milliseconds. The error wraps
 // search.ErrCannotJudge if the client or the server may be the limit.
 func (t *tail) highest(ctx context.Context, name string, h search.Highest, bound float64) (search.Interval, error) {
 	used := map[float64]int{}
-	found, err := h.Find(func(at float64) (bool, error) {
-		var open error
-		for range attempts {
-			p, err := t.through(ctx, name, at, used[at])
-			if err != nil {
-				return false, err
-			}
-			used[at]++
-			met, why := p.keeps(bound)
-			if why == nil {
-				return met, nil
-			}
-			open = why
-		}
-		return false, fmt.Errorf("%w: at %.4g, in %d passes: %w", search.ErrCannotJudge, at, attempts, open)
-	})
+	found, err := h.Find(func(at float64) (bool, error) { return t.decides(ctx, name, at, bound, used) })
 	if err != nil {
 		return found, err
 	}

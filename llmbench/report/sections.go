@@ -33,7 +33,7 @@ func (r *Report) folded(id, title string, groups []*systems.Group, of func(one [
 func overLoad(groups []*systems.Group, slo func(*systems.Group) systems.SLO) []*pictures.Picture {
 	var all []*pictures.Picture
 	for _, g := range groups {
-		all = append(all, pictures.Sweep(g), pictures.Multiples(g), pictures.Frontier(g, slo(g)), pictures.Prices(g, slo(g)))
+		all = append(all, pictures.Carried(g), pictures.Sweep(g), pictures.Multiples(g), pictures.Frontier(g, slo(g)), pictures.Prices(g, slo(g)))
 	}
 	return present(all)
 }

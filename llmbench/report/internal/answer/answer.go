@@ -23,6 +23,7 @@ func Of(d *results.Data, groups []*systems.Group, verdict *gate.Report, slo func
 	a := of(d, groups, verdict, slo)
 	if verdict == nil && sameSystem(d.Rows) {
 		a.found(d.Rows)
+		a.carried(d.Rows)
 	}
 	return a
 }
