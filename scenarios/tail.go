@@ -194,10 +194,10 @@ func (p *tailPass) keeps(bound float64) (bool, error) {
 		return false, p.unsure
 	case !p.behind && p.high <= bound:
 		return p.bursts == nil, p.bursts
-	case p.late > bound || !p.behind && p.low-p.late <= bound:
-		return false, fmt.Errorf("the client's own delays decide: the gateway adds between %.3g and %.3g ms, and the client sent requests %.3g ms late (p99)", p.low, p.high, p.late)
+	case p.low-p.late > bound, p.behind && p.late <= bound:
+		return false, nil
 	}
-	return false, nil
+	return false, fmt.Errorf("the client's own delays decide: the gateway adds between %.3g and %.3g ms, and the client sent requests %.3g ms late (p99)", p.low, p.high, p.late)
 }
 
 // clear reports whether a pass is so far from a bound that another pass would hardly be on its other side.

@@ -1,7 +1,6 @@
 package pictures
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/report/internal/chart"
@@ -28,9 +27,7 @@ func Carried(g *systems.Group) *Picture {
 			continue
 		}
 		p.Table.Add(count(bound), Figure(r, scale, "tail-req/s"), Figure(r, scale, "tail-missed-req/s"))
-		point := chart.At(rate.Mid, bound)
-		point.Label = fmt.Sprintf("%g ms", bound)
-		kept.Points = append(kept.Points, point)
+		kept.Points = append(kept.Points, chart.At(rate.Mid, bound))
 		series = append(series, &chart.Series{Look: chart.Look{Color: chart.Soft, Dash: chart.Dotted}, Bare: true, Name: "bounds", Points: []chart.Point{chart.At(0, bound), chart.At(rate.Mid, bound)}})
 	}
 	if len(kept.Points) == 0 {
