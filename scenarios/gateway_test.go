@@ -173,6 +173,8 @@ func TestKeeps(t *testing.T) {
 		{"beyond", tailPass{low: 10.1, p99: 11, high: 11}, false, ""},
 		{"the client may have added what is too much", tailPass{low: 9.9, p99: 11, high: 11, late: 0.5}, false, open + "between 9.9 and 11 ms, and the client sent requests 0.5 ms late (p99)"},
 		{"the client may hide what is too much", tailPass{low: 8, p99: 9.9, high: 10.1}, false, open + "between 8 and 10.1 ms, and the client sent requests 0 ms late (p99)"},
+		{"the client changes little, within", tailPass{low: 9.6, p99: 9.9, high: 10.2, late: 0.3}, true, ""},
+		{"the client changes little, beyond", tailPass{low: 9.9, p99: 10.1, high: 10.3, late: 0.3}, false, ""},
 		{"failed requests", tailPass{low: inf, p99: inf, high: inf}, false, ""},
 		{"within, but ever more requests wait", tailPass{low: 8, p99: 9, high: 9, behind: true}, false, ""},
 		{"ever more requests wait, for the client", tailPass{low: 15, p99: 15, high: 16, behind: true, late: 11}, false, open + "between 15 and 16 ms, and the client sent requests 11 ms late (p99)"},

@@ -187,14 +187,16 @@ func (t *tail) measure(ctx context.Context, name string, target llmbench.Target,
 }
 
 // keeps reports whether a pass keeps a bound, in milliseconds. An error says why the client, or bursts of answers, leave that
-// open. The time by which the client sent requests late may have made them wait for each other.
+// open. The time by which the client sent requests late may have made them wait for each other. What the client may have
+// changed is ignored if it is at most a tenth of the bound.
 func (p *tailPass) keeps(bound float64) (bool, error) {
+	known := !(p.high-p.low+p.late > bound/10) // also if both are infinite
 	switch {
 	case p.unsure != nil:
 		return false, p.unsure
-	case !p.behind && p.high <= bound:
+	case !p.behind && (p.high <= bound || known && p.p99 <= bound):
 		return p.bursts == nil, p.bursts
-	case p.low-p.late > bound, p.behind && p.late <= bound:
+	case known, p.low-p.late > bound, p.behind && p.late <= bound:
 		return false, nil
 	}
 	return false, fmt.Errorf("the client's own delays decide: the gateway adds between %.3g and %.3g ms, and the client sent requests %.3g ms late (p99)", p.low, p.high, p.late)
