@@ -110,6 +110,9 @@ func (o *occupancy) leastWithin(ctx context.Context, limit time.Duration) (least
 
 // figures returns the figures of the streams. They begin within the first sixth of the pass, and end in the last one.
 func (o *occupancy) figures(after int64) (map[string]float64, error) {
+	if len(o.readings) == 0 {
+		return nil, fmt.Errorf("the gateway's memory could not be read while %d streams were open", o.streams)
+	}
 	first, last := o.readings[0].at, o.readings[len(o.readings)-1].at
 	span := last.Sub(first)
 	steady := slices.DeleteFunc(slices.Clone(o.readings), func(r reading) bool {
