@@ -125,7 +125,7 @@ func (g *gatewayRun) tails(b *testing.B) {
 	}
 }
 
-// bracket returns a search between the highest of the rates that kept a bound and the next one that missed it.
+// bracket returns a search between the highest of the rates that clearly kept a bound and the next one that clearly missed it.
 func (t *tail) bracket(rates []float64, bound float64) search.Highest {
 	last := rates[len(rates)-1]
 	h := search.Highest{From: rates[0], To: last}
@@ -133,8 +133,9 @@ func (t *tail) bracket(rates []float64, bound float64) search.Highest {
 		if len(t.passes[rate]) == 0 {
 			continue
 		}
-		switch met, open := t.passes[rate][0].keeps(bound); {
-		case open != nil:
+		first := t.passes[rate][0]
+		switch met, open := first.keeps(bound); {
+		case open != nil || !first.clear(bound):
 		case met:
 			h.From, h.To = rate, last
 		case rate > h.From:
