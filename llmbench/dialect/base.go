@@ -38,6 +38,7 @@ type baseParser struct {
 	others    int    // number of top-level members that are not part of an answer
 	isError   bool   // the document is an error, whose text may be in errorText
 	errorLike bool   // the document is an error if none of its members is part of an answer
+	noReason  bool   // the document has a finish reason such as null
 	errorText []byte // a text at the top level that may be the message of an error
 	errorCode int    // an HTTP status of an error at the top level, or 0
 

@@ -26,8 +26,8 @@ type Delta struct {
 	// answer.
 	Finish string
 	// UnknownFinish reports that the answer ended, but with a finish reason that the dialect does not
-	// document, or, if it was not streamed, without one although the dialect has finish reasons. Finish does
-	// then not show that the answer is complete.
+	// document, or without one although the dialect has finish reasons, if the end marker says so or the
+	// answer was not streamed. Finish does then not show that the answer is complete.
 	UnknownFinish bool
 	// Unread is the name of a member that the dialect does not know and that may have text, such as
 	// "delta.thoughts". It is empty if the member came together with text that was read, or after the end of

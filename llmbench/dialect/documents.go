@@ -108,7 +108,7 @@ func (p *baseParser) documents(text []byte, d *Delta) error {
 // beginDocument prepares for the document that begins at input[from].
 func (p *baseParser) beginDocument(from int) {
 	p.start, p.from = p.d.mark(), from
-	p.endsHere, p.members, p.others = false, 0, 0
+	p.endsHere, p.noReason, p.members, p.others = false, false, 0, 0
 	p.isError, p.errorLike, p.errorText, p.errorCode, p.timingsJSON = false, false, p.errorText[:0], 0, p.timingsJSON[:0]
 	p.unknown = p.unknown[:0]
 	p.steps.begin()

@@ -127,6 +127,7 @@ func (p *baseParser) reasonWord() string {
 	case !isWord(v):
 		switch string(v) {
 		case "null", `""`, "false", "0", "{}", "[]":
+			p.noReason = true
 			return ""
 		}
 		return string(v)
@@ -134,6 +135,7 @@ func (p *baseParser) reasonWord() string {
 	if reason := word(v); !isPending(reason) {
 		return reason
 	}
+	p.noReason = true
 	return ""
 }
 
@@ -144,7 +146,9 @@ func (p *baseParser) endWith(reason string) {
 	}
 }
 
-// markDone records that the current document is the dialect's end marker.
+// markDone records that the current document is the dialect's end marker. If the document says that there is no finish
+// reason, nothing shows that the answer is complete. Some versions of servers have no member for the reason.
 func (p *baseParser) markDone() {
+	p.d.UnknownFinish = p.d.UnknownFinish || p.noReason && p.d.Finish == ""
 	p.d.Done, p.finished, p.endsHere, p.doneSeen = true, true, true, true
 }

@@ -171,8 +171,8 @@ type Sample struct {
 	// has no such field (https://www.w3.org/TR/trace-context/#trace-id).
 	TraceID string
 	Finish  string // the server's finish reason
-	// UnknownFinish says that the dialect does not document the finish reason, or that an answer that was not
-	// streamed has none although the dialect has finish reasons. The reason then does not show that the answer
+	// UnknownFinish says that the dialect does not document the finish reason, or that the answer has none although
+	// the dialect has finish reasons: its end marker says so, or it was not streamed. The reason then does not show that the answer
 	// is complete.
 	UnknownFinish bool
 	// Server is what the server measured on its own clock; zero if the server reported nothing. Only

@@ -199,7 +199,7 @@ func (r *reader) addEvent(st *stream, s *sample.Sample, e *sse.Event) (alive boo
 	alive = r.alive(st, s, d, e)
 	addEventInstants(s, d, at, lag)
 	r.size.add(d)
-	if d.Finish != "" {
+	if d.Finish != "" || d.UnknownFinish {
 		s.Finish, s.UnknownFinish = d.Finish, d.UnknownFinish
 	}
 	if s.UnreadLast = d.Unread != "" || s.UnreadLast && d.Chunks == 0; s.Unread == "" {

@@ -65,6 +65,10 @@ func TestUnknownFinish(t *testing.T) {
 		w, p = newTestWorker(t, roundTrip(func(*http.Request) (*http.Response, error) { return finishing(true, reason, 2), nil }), Options{Stream: true})
 		assert.ErrorContains(t, w.Do(t.Context(), p, 0, false).Err, "[DONE] came before the finish reason")
 	}
+	// So does one of an end marker that has no reason.
+	stopped := "data: {\"content\":\"hi\"}\n\n" + `data: {"content":"","stop":true,"stop_type":"none","tokens_predicted":2}` + "\n\n"
+	lw, lp := newDialectWorker(t, dialect.LlamaCPP{}, answerer(stopped), Options{Stream: true})
+	assert.ErrorContains(t, lw.Do(t.Context(), lp, 0, false).Err, "the answer has no finish reason, and the answer has 2 output tokens; the request asked for exactly 4")
 	// A tokenizer counts the tokens only after the end of the request.
 	bored := content + `data: {"choices":[{"delta":{},"finish_reason":"bored"}]}` + "\n\n" + done // two bytes of text
 	w, p := newTestWorker(t, answerer(bored), Options{Stream: true, Tokenizer: byBytes{}})
