@@ -159,7 +159,8 @@ func unitKind(fields []string) Kind {
 		return Torn
 	case settings == len(fields)-1 && (settings > 0 || unitLike(unit)):
 		return Unit
-	case slices.ContainsFunc(fields[1:], isSetting), unitLike(unit) && slices.ContainsFunc(settingKeys, func(key string) bool { return strings.HasPrefix(key, fields[1]) }):
+	case slices.ContainsFunc(fields[1:], func(f string) bool { return sets(f, settingKeys) || unitLike(unit) && sets(f, wordKeys) }),
+		unitLike(unit) && slices.ContainsFunc(allKeys, func(key string) bool { return strings.HasPrefix(key, fields[1]) }):
 		return Torn
 	}
 	return Other // such as "Unit tests passed"
@@ -168,13 +169,18 @@ func unitKind(fields []string) Kind {
 // unitLike reports whether a word looks like a unit and not like a word of a sentence.
 func unitLike(s string) bool { return strings.ContainsAny(s, "/%") || strings.HasSuffix(s, "-ns") }
 
-// settingKeys are the keys that Unit lines of benchstat or benchgate have.
-var settingKeys = []string{"better", "gate", "same", "of", "apart", "pairs", "assume"}
+// The keys that Unit lines of benchstat or benchgate have. Logs have settings such as max=5, too, so that wordKeys count
+// only behind a unit that is unitLike.
+var (
+	settingKeys = []string{"better", "gate", "same", "of", "apart", "pairs", "assume"}
+	wordKeys    = []string{"max", "min", "withheld", "says"}
+	allKeys     = slices.Concat(settingKeys, wordKeys)
+)
 
-// isSetting reports whether a field sets one of settingKeys.
-func isSetting(field string) bool {
+// sets reports whether a field sets one of keys.
+func sets(field string, keys []string) bool {
 	key, _, ok := strings.Cut(field, "=")
-	return ok && slices.Contains(settingKeys, key)
+	return ok && slices.Contains(keys, key)
 }
 
 // isName reports whether a field is the name of a benchmark, with the prefix "Benchmark".
@@ -260,17 +266,20 @@ func holdsFigures(line string) bool {
 }
 
 // unitInside matches a Unit line behind other text. Text in quotes is about such a line.
-var unitInside = regexp.MustCompile("(?:^|[^\"'`])Unit[ \t]+\\S+(?:[ \t]+\\S+)*?[ \t]+(?:better|gate|same|of|apart|pairs|assume)=\\S")
+var unitInside = regexp.MustCompile("(?:^|[^\"'`])Unit[ \t]+(?:" +
+	`\S+(?:[ \t]+\S+)*?[ \t]+(?:` + strings.Join(settingKeys, "|") + `)=\S|` +
+	`\S*(?:[/%]\S*|-ns)(?:[ \t]+\S+)*?[ \t]+(?:` + strings.Join(wordKeys, "|") + `)=\S)`)
 
-// comment matches a comment. A line of a program that numbers its lines, such as "#12 3.4 text", is no comment.
-var comment = regexp.MustCompile(`^\s*#(?:\D|$)`)
+// comment matches a comment. A line of a program that numbers its lines, such as "#12 3.4 text", and a progress bar of
+// several # are no comments.
+var comment = regexp.MustCompile(`^\s*#(?:[^\d#]|$)`)
 
 // settings matches settings of a Unit line whose beginning is missing or torn.
-var settings = regexp.MustCompile(`^[^"'\x60]*better=(?:higher|lower)\s+(?:gate|same|of|apart)=|^\s*(?:\S*=\S+\s+)*(?:better=(?:higher|lower)|gate=[0-9.]+(?:%|pp))\s*$`)
+var settings = regexp.MustCompile(`^[^"'\x60]*better=(?:higher|lower)\s+(?:gate|same|of|apart|max|min|withheld)=|^\s*(?:\S*=\S+\s+)*(?:better=(?:higher|lower)|gate=[0-9.]+(?:%|pp))\s*$`)
 
 // holdsUnit reports whether a Unit line or its settings stand anywhere in a line that is no comment.
 func holdsUnit(line string) bool {
-	return strings.Contains(line, "=") && slices.ContainsFunc(settingKeys, func(key string) bool { return strings.Contains(line, key+"=") }) &&
+	return strings.Contains(line, "=") && slices.ContainsFunc(allKeys, func(key string) bool { return strings.Contains(line, key+"=") }) &&
 		!comment.MatchString(line) && (unitInside.MatchString(line) || settings.MatchString(line))
 }
 

@@ -66,6 +66,8 @@ func TestKindOf(t *testing.T) {
 			"#12 3.4 Unit ns/op gate=5%", "Unit ns/op bet",
 			"syncing... Unit p50-ttft-ns better=lower gate=5%", "done.Unit ns/op gate=5%", "\x1b[1mUnit ns/op gate=5%\x1b[0m", " Unit ns/op gate=5%",
 			"2026-11-28T10:00:00Z Unit ns/op gate=5%", "bench-1  | Unit out-tok/req same=2%", "Unit ns/op gate 5%", "Unit ns/op gate=5% done",
+			"12:00 Unit p99-ttft-ns max=2ms", "done.Unit req/s better=higher min=50", "Unit p99-ttft-ns wait max=2ms", "Unit p99-ttft-ns ma", "log Unit bursts-% withheld=server says=x",
+			"nit p99-ttft-ns better=lower max=2ms", "######## 100.0%Unit p50-ttft-ns better=lower gate=5%", "####Unit ns/op gate=5%",
 			"Unit x better=higher gate = 5%", "Unit ns/op gate=5%\x1b[0m", "note: Unit ns/op gate=5%", "Unit ns/op gate", "Unit ns/op=5%",
 		}},
 		{Other, []string{
@@ -80,6 +82,7 @@ func TestKindOf(t *testing.T) {
 			"BenchmarkX-8: 100 iterations", "Benchmarks 1 2 s", "benchmarkX 1 2 s", "running BenchmarkX 3 times", "running BenchmarkX-8 with 100 requests", "ran BenchmarkX for 3 s",
 			"3 files", "12 3.4", "took 12.3 s", "worker 3 20.5 req/s", "slot 0: 100 tokens, 12.3 tok/s", "loaded 12 of 30 shards", "memcpy: 8192 bytes 12.5 ns/op", "3\t5\tfile.go", "12\t./folder",
 			"2026/11/28 10:00:00 listening on 127.0.0.1:8080", "INFO:     127.0.0.1:5000 - \"POST /v1 HTTP/1.1\" 200 OK", "100", "1 2 3",
+			"Unit tests took min=1ms max=2ms", "[1] Unit web.service started, max=512", "worker 3: Unit a min=1", "retry max=5 min=1",
 			"Unit tests passed", "Unit", "Units: 5", "# Unit ns/op gate=5%", "want a line such as \"Unit ns/op gate=5%\"", "the unit ns/op has gate=5%", "Unity 5", "Unit tests in a=b passed",
 		}},
 	} {
