@@ -209,7 +209,7 @@ func TestHistoryClocks(t *testing.T) {
 func TestHistoryCommits(t *testing.T) {
 	t.Run("two machines measure the same commit", func(t *testing.T) {
 		h := newNightly(t)
-		h.healthy(40, "a", "b")
+		h.healthy(42, "a", "b")
 		alarm := 0
 		for i := range 10 {
 			commit := fmt.Sprintf("%03x%037x", 0xf00+i, i)

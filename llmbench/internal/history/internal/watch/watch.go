@@ -239,12 +239,15 @@ func (c common) of(tr *track, x float64) float64 {
 func (w *Watch) shared(values []Value) (c common, ok bool) {
 	var ds []distance
 	for _, v := range values {
-		if b := w.of(v.Series).base(0); b.n >= 3 {
+		if b := w.of(v.Series).base(0); b.n >= first {
 			ds = append(ds, b.distance(v.X))
 		}
 	}
 	if len(ds) < Sharers {
 		return c, false
+	}
+	if len(w.machine.xs) == 0 {
+		w.backfill()
 	}
 	slices.SortFunc(ds, func(a, b distance) int { return cmp.Compare(a.d, b.d) })
 	var precision float64
@@ -260,6 +263,31 @@ func (w *Watch) shared(values []Value) (c common, ok bool) {
 		c.taken, c.lasts, c.whole = c.raw, c.raw, true
 	}
 	return c, true
+}
+
+// first is the number of nights that a series needs before its distance from them counts for the shared part.
+const first = 3
+
+// backfill adds the shared parts of the nights before the first one that has a shared part. Without them the shared part
+// would have no baseline yet when the series have theirs. A value is nearer to the mean of values to which it belongs
+// than a later value is, by the factor that backfill corrects.
+func (w *Watch) backfill() {
+	for night := range w.night {
+		var ds []distance
+		for _, tr := range w.series {
+			if i := slices.Index(tr.nights, night); i >= 0 && len(tr.xs) >= first {
+				b := tr.base(0)
+				d := b.distance(tr.xs[i])
+				n := float64(b.n)
+				d.d *= math.Sqrt((n + 1) / (n - 1))
+				ds = append(ds, d)
+			}
+		}
+		if len(ds) >= Sharers {
+			slices.SortFunc(ds, func(a, b distance) int { return cmp.Compare(a.d, b.d) })
+			w.machine.add(night, weighted(ds, 0.5))
+		}
+	}
 }
 
 // sharedByReruns returns the part that the reruns share: for the first rerun of each series, for the second one, and

@@ -167,6 +167,35 @@ func TestAllSeries(t *testing.T) {
 	}
 }
 
+// TestAllSeriesOfYoungBaseline checks that a night in which all series are worse is told as soon as series are judged,
+// and that reruns confirm it.
+func TestAllSeriesOfYoungBaseline(t *testing.T) {
+	const series = 10
+	for before := fewest; before <= 12; before++ {
+		for _, size := range []float64{0.1, 0.3, 0.5} {
+			rng := rand.New(rand.NewPCG(uint64(before), 8))
+			w := New(Options{Nights: 100, Min: 0.01})
+			night := func(level float64, reruns int) Result {
+				values := make([]Value, series)
+				for i := range values {
+					values[i] = Value{Series: i, X: level + 0.01*rng.NormFloat64()}
+					for range reruns {
+						values[i].Reruns = append(values[i].Reruns, level+0.01*rng.NormFloat64())
+					}
+				}
+				return w.Night(values)
+			}
+			for range before {
+				assert.Equal(t, len(night(0, 0).Findings), 0)
+			}
+			asked := w.clone()
+			assert.Equal(t, shared(t, night(size, 0)).Kind, SlowOnce, "%d nights before, %v", before, size)
+			w = asked
+			assert.Equal(t, shared(t, night(size, 6)).Kind, Worse, "%d nights before, %v", before, size)
+		}
+	}
+}
+
 // shared returns the finding about all series, which must be the only finding.
 func shared(t *testing.T, r Result) Finding {
 	t.Helper()
