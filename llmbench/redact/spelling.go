@@ -72,6 +72,10 @@ func (m *matcher) branch(j, i int) int {
 		return end
 	}
 	read(m.text[i:], levels, func(char string, n int) {
+		if j > 0 && (char == "\n" || char == "\r") { // the end of a line, as in JSON
+			rest := m.text[i+n:]
+			end = max(end, m.from(j, len(m.text)-len(strings.TrimLeft(rest, indentation))))
+		}
 		if (n > 1 || char[0] != c) && strings.HasPrefix(m.form[j:], char) {
 			end = max(end, m.from(j+len(char), i+n))
 		}
@@ -92,8 +96,11 @@ func lineEnd(text string) int {
 	if !found {
 		return 0
 	}
-	return len(text) - len(strings.TrimLeft(rest, " \t#|>"))
+	return len(text) - len(strings.TrimLeft(rest, indentation))
 }
+
+// indentation has the characters with which a continued line may begin.
+const indentation = " \t#|>"
 
 // read calls yield with each way to read the beginning of text as one character that is escaped at most the
 // given number of times. The argument n is the number of bytes that the character has in text.

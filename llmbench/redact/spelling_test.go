@@ -114,7 +114,7 @@ func isASCII(text string) bool {
 func TestLines(t *testing.T) {
 	const secret = "sk-PlantedSecret/39"
 	s := New([]string{secret})
-	for _, end := range []string{"\n", "\r\n", "\n        ", "\n# "} {
+	for _, end := range []string{"\n", "\r\n", "\n        ", "\n# ", `\n`, `\r\n    `, `\\n`, `\u000a`, "&#10;", "%0D%0A"} {
 		for cut := 1; cut < len(secret); cut++ {
 			assert.Equal(t, s.Remove("key: "+secret[:cut]+end+secret[cut:]+"."), "key: [redacted].")
 			assert.Equal(t, s.RemoveAfter("key: "+secret[:cut]+end, secret[cut:]+"."), "[redacted].")

@@ -24,6 +24,8 @@ var (
 	fieldValue = regexp.MustCompile(`^[A-Za-z][\w-]*[ \t]+[^\s"']+`)
 	// token matches a word that may be a random text.
 	token = regexp.MustCompile(`[A-Za-z0-9_+/=.-]+`)
+	// run matches letters and digits.
+	run = regexp.MustCompile(`[A-Za-z0-9]+`)
 	// reference matches what stands for a value: a variable of a shell, or a placeholder such as {port}.
 	reference = regexp.MustCompile(`^["']?(?:\$\w*|\$?\{\w+\})["']?$`)
 )
@@ -104,8 +106,10 @@ func redactText(text string) (redacted string, secrets []string) {
 		at = end
 	}
 	for _, at := range token.FindAllStringIndex(text, -1) {
-		if isRandom(text[at[0]:at[1]]) && !slices.ContainsFunc(spans, func(s [2]int) bool { return at[0] < s[1] && s[0] < at[1] }) {
-			found(at[0], at[1])
+		from, to := randomPart(text[at[0]:at[1]])
+		if from, to = at[0]+from, at[0]+to; from < to && !slices.ContainsFunc(spans, func(s [2]int) bool { return at[0] < s[1] && s[0] < at[1] }) {
+			found(at[0]+strings.LastIndexByte(text[at[0]:from], '=')+1, at[1]) // without the name in NAME=value
+			secrets = append(secrets, text[from:to])                           // a program may use it without the path or the prefix before it
 		}
 	}
 	slices.SortFunc(spans, func(a, b [2]int) int { return a[0] - b[0] })
@@ -125,11 +129,12 @@ func redactText(text string) (redacted string, secrets []string) {
 // leastRandom is the minimum length in bytes of a random text.
 const leastRandom = 16
 
-// isRandom reports whether a word looks like a random text: it has a run of letters and digits in which the
-// kind (lower case, upper case, digit) changes at two in five characters. Hexadecimal digits are not random in this
-// sense, because they are usually digests or commits.
-func isRandom(word string) bool {
-	for run := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune("_+/=.-", r) }) {
+// randomPart returns where a random text is in a word: a run of letters and digits in which the kind (lower case, upper
+// case, digit) changes at two in five characters. If there is none, from and to are equal. Hexadecimal digits are not
+// random in this sense, because they are usually digests or commits.
+func randomPart(word string) (from, to int) {
+	for _, at := range run.FindAllStringIndex(word, -1) {
+		run := word[at[0]:at[1]]
 		changes, lower, upper := 0, false, false
 		for i := range len(run) {
 			kind := kindOf(run[i])
@@ -139,10 +144,10 @@ func isRandom(word string) bool {
 			}
 		}
 		if len(run) >= leastRandom && lower && upper && changes*5 >= len(run)*2 {
-			return true
+			return at[0], at[1]
 		}
 	}
-	return false
+	return 0, 0
 }
 
 // kindOf returns 'a' for a lower-case letter, 'A' for an upper-case one, and '0' for a digit.

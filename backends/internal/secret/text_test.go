@@ -43,6 +43,8 @@ func TestText(t *testing.T) {
 		{`--token-budget 2048 KEY_FILE=/root/keys/key-2026-11-28.pem --tokenizer-name Qwen2.5-7B-Instruct-GPTQ`, `--token-budget 2048 KEY_FILE=/root/keys/key-2026-11-28.pem --tokenizer-name Qwen2.5-7B-Instruct-GPTQ`, ""},
 		{`PGPASSWORD=planted1 MYSQL_PWD=planted2 x`, `PGPASSWORD=[secret] MYSQL_PWD=[secret] x`, "planted1|planted2"},
 		{`--unknown sk-proj-a9XkQ2pLm7RtZ4vB8nWc`, `--unknown [secret]`, "sk-proj-a9XkQ2pLm7RtZ4vB8nWc"},
+		{`SOME_VALUE=a9XkQ2pLm7RtZ4vB8nWc exec server`, `SOME_VALUE=[secret] exec server`, "a9XkQ2pLm7RtZ4vB8nWc"},
+		{`server --opt=mode=a9XkQ2pLm7RtZ4vB8nWc== /run/b8YjR3qMn6SuW5xC7mVd/sock`, `server --opt=mode=[secret] [secret]`, "a9XkQ2pLm7RtZ4vB8nWc|a9XkQ2pLm7RtZ4vB8nWc==|b8YjR3qMn6SuW5xC7mVd"},
 		{`--api-key $OPENAI_API_KEY --hf-token "${HF_TOKEN}" --other-token {token}`, `--api-key $OPENAI_API_KEY --hf-token "${HF_TOKEN}" --other-token {token}`, ""},
 		{`-np 8 --seed 0 -m /models/Qwen2.5-7B-Instruct-Q4_K_M.gguf`, `-np 8 --seed 0 -m /models/Qwen2.5-7B-Instruct-Q4_K_M.gguf`, ""},
 		{`--revision 4f2ef36c1f848dfe1e70b69c937b122342c0a1b`, `--revision 4f2ef36c1f848dfe1e70b69c937b122342c0a1b`, ""},
