@@ -92,13 +92,13 @@ func BenchmarkCheck(b *testing.B) {
 }
 
 func TestNothing(t *testing.T) {
-	p := project{nights: 40, rows: 4, noise: 0.02}
+	p := project{nights: 40, rows: 4, noise: 0.018}
 	r := p.check(t)
 	assert.Equal(t, r.Verdict, Nothing)
 	assert.Equal(t, r.Summary, "nothing: 12 series in line with what came before")
 
 	// A change slightly larger than Detectable is found within a week.
-	p = project{nights: 47, rows: 4, noise: 0.02, step: slower(40, 1.3*r.Detectable, 1)}
+	p = project{nights: 47, rows: 4, noise: 0.018, step: slower(40, 1.3*r.Detectable, 1)}
 	night, _ := firstAlarm(t, &p)
 	assert.Assert(t, night >= 40, "night %d", night)
 }
@@ -266,7 +266,7 @@ func TestRerunsOfASlowNight(t *testing.T) {
 	assert.Equal(t, still.Verdict, Alarm)
 	assert.Equal(t, still.Causes[0].Moves[0].Benchmark, "")
 	assert.Equal(t, len(still.Cleared), 1)
-	assert.Equal(t, again(1, 1.08).Summary, "cannot judge: all series of the machine worse by about 8.0%, to be rerun") // nothing says whether the machine has recovered
+	assert.Equal(t, again(1, 1.08).Summary, "cannot judge: all series of the machine worse by about 8.1%, to be rerun") // nothing says whether the machine has recovered
 }
 
 func TestWhatMustBeEqualBeginsANewBaseline(t *testing.T) {

@@ -5,7 +5,8 @@
 // median of the series' distances from their baselines. It is watched as a series of its own, so that a slow
 // machine can be told apart from a slow version. If this part is out of line, reruns of several series tell whether
 // it still is. That may be a slow night or a change of all series. It counts as a change if the machine had no other
-// slow night among the last Options.Nights nights. If most series change at once and others stay where they are, the change
+// slow night among the last Options.Nights nights. After a change of all series the new level has no baseline for some
+// nights: a night that is out of line by what the series share is told then, too, and five in a row are a change. If most series change at once and others stay where they are, the change
 // is not subtracted from these.
 //
 // The baseline of a series is its last 60 nights without outliers. It does not reach back beyond the series'

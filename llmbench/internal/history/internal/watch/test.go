@@ -58,7 +58,7 @@ func (t test) look(tr *track, reruns []float64) (Finding, bool) {
 		return Finding{}, false
 	}
 	tr.suspects = suspects + 1
-	inRow := tr.suspects >= enough && !t.undecided
+	inRow := tr.suspects >= enough
 	alone, low, high := interval(b, last-b.mean, 1)
 	if inRow && len(reruns) == 0 {
 		return t.finding(tr, +1, alone), true

@@ -105,7 +105,7 @@ func (w *Watch) Night(values []Value) Result {
 	w.usual = (float64(w.apart) + 1) / (float64(w.seen) + 2)
 	if ok {
 		r.Slow = shared.whole && len(again) == 0
-		if f, ok := w.lookAtAll(t, shared.raw, again); ok {
+		if f, ok := w.lookAtAll(t, shared, again); ok {
 			f.Shared, f.P = true, f.P*float64(w.family)
 			r.Findings = append(r.Findings, f)
 		}
@@ -158,9 +158,12 @@ func (w *Watch) Detectable(series int) (atOnce, inSeven float64) {
 // lookAtAll judges the part that all series share. Reruns in the same night cannot tell a slow night from a change,
 // so they confirm a change only if no other night among the last Options.Nights was slow: slow nights then raise
 // at most one false alarm in that number of nights. Otherwise later nights decide.
-func (w *Watch) lookAtAll(t test, raw float64, again []float64) (Finding, bool) {
+func (w *Watch) lookAtAll(t test, c common, again []float64) (Finding, bool) {
 	tr := w.machine
-	tr.add(w.night, raw)
+	if c.whole && c.raw-c.level > t.min && tr.base(0).n < fewest {
+		return w.lookAtYoung(t, c, again), true
+	}
+	tr.add(w.night, c.raw)
 	before := w.slow
 	if before == w.night-1 {
 		before = w.slowed
@@ -178,6 +181,29 @@ func (w *Watch) lookAtAll(t test, raw float64, again []float64) (Finding, bool) 
 		w.slow, w.slowed = w.night, before
 	}
 	return f, true
+}
+
+// lookAtYoung judges a night that is out of line for all series if the part that they share has no baseline, as after it
+// has changed. Such a night is told, because it was taken out of the series. It is no part of the next baseline, unless
+// reruns disagree or it is one of enough in a row.
+func (w *Watch) lookAtYoung(t test, c common, again []float64) Finding {
+	tr := w.machine
+	size := c.raw - c.level
+	f := Finding{Kind: SlowOnce, Size: size, Low: size - 2*c.sd, High: size + 2*c.sd, P: math.Erfc(size/c.sd/math.Sqrt2) / 2,
+		First: w.night, Last: w.night, before: base{n: max(1, tr.base(0).n), mean: c.level, sd: c.sd}}
+	tr.suspects++
+	switch all := robust.Median(append([]float64{c.raw}, again...)); {
+	case len(again) > 0 && all-c.level < size/2:
+		f.Kind, tr.suspects = Cleared, 0
+		tr.add(w.night, all)
+	case tr.suspects >= enough:
+		f.Kind, f.First = Worse, w.night-enough+1
+		tr.add(w.night, all)
+		tr.restart(len(tr.xs) - 1)
+	case len(again) == 0:
+		f.Reruns = 1
+	}
+	return f
 }
 
 // Gone reports whether the level before a finding is back, within the noise. It looks at the given series, which is
@@ -209,6 +235,8 @@ type common struct {
 	taken float64 // the part of raw that is subtracted from each series
 	lasts float64 // the part of taken that is no variation of one night
 	whole bool    // all of raw is taken, because three quarters of the series agree
+	level float64 // the shared part of the last week
+	sd    float64 // standard deviation of raw around the level, by chance and by the machine's usual variation
 }
 
 // of returns what is subtracted from the value x of a series. If most series change at once, the others may stay as they
@@ -256,10 +284,10 @@ func (w *Watch) shared(values []Value) (c common, ok bool) {
 	}
 	chance := math.Pi / 2 / precision // variance that chance alone gives the median
 	level, varies := w.machine.level(chance)
-	c.raw = weighted(ds, 0.5)
+	c.raw, c.level, c.sd = weighted(ds, 0.5), level, math.Sqrt(chance+varies)
 	c.taken, c.lasts = level+(c.raw-level)*varies/(varies+chance), level
 	agree := weighted(ds, 0.25) > level || weighted(ds, 0.75) < level
-	if agree && math.Abs(c.raw-level) > 4*math.Sqrt(chance+varies) {
+	if agree && math.Abs(c.raw-level) > 4*c.sd {
 		c.taken, c.lasts, c.whole = c.raw, c.raw, true
 	}
 	return c, true

@@ -196,6 +196,43 @@ func TestAllSeriesOfYoungBaseline(t *testing.T) {
 	}
 }
 
+// TestAllSeriesAgain checks that a second change of all series is told in the nights after the first one, whose level has
+// no baseline yet, and that it is found in at most five nights.
+func TestAllSeriesAgain(t *testing.T) {
+	for after := range 9 {
+		rng := rand.New(rand.NewPCG(uint64(after), 9))
+		w := New(Options{Nights: 100, Min: 0.01})
+		night := func(level float64, reruns int) Result {
+			values := make([]Value, 10)
+			for i := range values {
+				values[i] = Value{Series: i, X: level + 0.01*rng.NormFloat64()}
+				for range reruns {
+					values[i].Reruns = append(values[i].Reruns, level+0.01*rng.NormFloat64())
+				}
+			}
+			return w.Night(values)
+		}
+		for range 14 {
+			night(0, 0)
+		}
+		assert.Equal(t, shared(t, night(0.3, 6)).Kind, Worse)
+		for range after {
+			assert.Equal(t, len(night(0.3, 0).Findings), 0)
+		}
+		for nights := 1; ; nights++ {
+			found := night(0.6, 0).Findings
+			assert.Assert(t, len(found) > 0 && nights <= enough, "night %d, %d after the first change", nights, after)
+			f := found[0]
+			assert.Assert(t, f.Shared && math.Abs(f.Size-0.3) < 0.02, "%+v", f)
+			if f.Kind == Worse {
+				break
+			}
+			assert.Equal(t, f.Kind, SlowOnce)
+		}
+		assert.Equal(t, len(night(0.6, 0).Findings), 0)
+	}
+}
+
 // shared returns the finding about all series, which must be the only finding.
 func shared(t *testing.T, r Result) Finding {
 	t.Helper()
