@@ -2,7 +2,10 @@ package llmbench
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/seed-2b9cec6d/llmbench/llmbench/internal/judge"
@@ -50,6 +53,24 @@ func (r *run) judgeCache(ctx context.Context, metrics map[string]float64) (notes
 	return judge.CacheNotes(c, metrics)
 }
 
+// toleratedHits is the largest difference between the hit rates that should be equal, in percentage points, that is not told.
+const toleratedHits = 5
+
+// tellHits tells if the prefix hits of sessions that their prompts imply, that answers state and that the server's metrics have differ.
+func (r *run) tellHits(metrics map[string]float64) {
+	var texts, units []string
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, of := range [...]struct{ unit, by string }{{"implied-hit-%", "the prompts"}, {sample.CachedShare, "the usage of answers"}, {sample.ServerHitShare, "the server's metrics"}} {
+		if v, known := metrics[of.unit]; known {
+			texts, units = append(texts, fmt.Sprintf("%.1f %% by %s (%s)", v, of.by, of.unit)), append(units, of.unit)
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	if len(units) > 1 && high-low > toleratedHits && r.prompts.sessions {
+		r.tell(records.Note{Kind: records.NoteServer, Units: units}, "prefix hits differ: %s. Fewer than the prompts imply: the cache is too small for the sessions at once, or a router sends a session to several servers, or a chat template or a limit on what is cached changes the beginning of prompts. The metrics count all requests of the pass, with its warm-up", strings.Join(texts, ", "))
+	}
+}
+
 // controlCache sends up to n pairs of requests: one of the given requests again, and a new request with the
 // same words in another order. The given requests are chosen at even distances. If there are fewer than n,
 // some are sent more than once. The seed determines the random choices. controlCache stops when ctx ends,
@@ -61,7 +82,7 @@ func controlCache(ctx context.Context, c *send.Client, t Target, l *Load, reques
 	w.Prefix = "-cache"
 	for i := range n {
 		again := requests.at(i * requests.n / n)
-		again.Then, again.Check = nil, nil
+		again.Then, again.Skip, again.Check = nil, 0, nil
 		again.MaxTokens = min(again.MaxTokens, controlOutput)
 		both := []Request{again, again.shuffled(r)}
 		var took [2]time.Duration

@@ -223,10 +223,11 @@ func TestParts(t *testing.T) {
 // requests gives the same clients.
 func TestLeaveForTime(t *testing.T) {
 	c := Cancel{Share: 0.3, Deltas: 10, Seed: 5}
+	two := Request{Then: make([]Turn, 1)}
 	left := 0
 	for i := range 10000 {
-		leave := c.leave(i, 2)
-		assert.Equal(t, leave, c.leave(i, 2))
+		leave := c.leave(i, two)
+		assert.Equal(t, leave, c.leave(i, two))
 		if leave.Deltas > 0 {
 			left++
 			assert.Assert(t, leave.Deltas <= 10 && leave.Turn < 2)

@@ -26,10 +26,10 @@ type group struct {
 }
 
 // withGroups returns l with the units of its models, classes and stages, and with Figures that compute them. The other figures of
-// the load get no samples of a warm-up that is part of a pass. The argument own is the target's model, to which requests
+// the load get only samples that count, unless the load says otherwise. The argument own is the target's model, to which requests
 // belong that name none.
 func (l Load) withGroups(own string) (Load, error) {
-	if figures := l.Figures; figures != nil && l.WarmupFor > 0 {
+	if figures := l.Figures; figures != nil && l.Duration > 0 && !l.WholePass {
 		l.Figures = func(samples iter.Seq[*sample.Sample]) map[string]float64 { return figures(sample.Measured(samples)) }
 	}
 	models, err := l.models(own)

@@ -53,8 +53,18 @@ type Load struct {
 	// warm-up there are as many users as at the beginning of the Duration. Its requests come from the same sequence. They
 	// have samples, for which [sample.Sample.IsWarmup] is true, and count for no latency, length, share or number of
 	// requests. Rates count what came within the Duration, whenever it was asked for (see [sample.Sample.Within]).
-	// Figures gets no samples of the warm-up. MaxFail and the server's own counters are about all requests of the pass.
+	// Figures gets no samples of the warm-up, unless WholePass is set. MaxFail and the server's own counters are about all requests of the pass.
 	WarmupFor time.Duration
+	// CutSessions says that sessions end with the Duration: turns that are due later are not sent. Their outcome is [sample.Left], with
+	// the end of the Duration as their t0. Without it, a session that has begun is sent to its end. In both cases, only turns whose t0
+	// is within the Duration count for latencies and shares (see [sample.Sample.Counts]).
+	CutSessions bool
+	// LeastCoverage, if not 0, is the least coverage of a closed loop with a Duration: the time for which users have a session or a request,
+	// from its first t0 to its last end, within the Duration, divided by the Duration of all users and passes. Below it the load was
+	// not the one that was asked for, so that rates and latencies are withheld: the result has the unit idle-% instead.
+	LeastCoverage float64
+	// WholePass says that Figures gets all samples of a pass with a Duration, also those that do not count; see [sample.Sample.Counts].
+	WholePass bool
 
 	// Exactly one of Concurrency, Users and Arrivals must be set.
 	//
@@ -151,7 +161,7 @@ type Load struct {
 	// Withheld, if not nil, is called with the units that are not reported, and the reason. The reason is
 	// [ErrClientBound] for units that the client distorted, in order from the most distorted. The reason is
 	// [ErrBursts] for units that mean nothing because answers came in bursts, and [ErrUnread] for units that
-	// mean nothing because answers may have text that was not read. Withheld is called at most
+	// mean nothing because answers may have text that was not read, and [ErrIdle] for units of a load whose users had no sessions. Withheld is called at most
 	// once for each reason, and only with at least one unit. If the caller computes other metrics from the
 	// same instants, these metrics are equally wrong; see also [Derive].
 	Withheld func(units []string, why error)
@@ -228,6 +238,10 @@ func (l Load) check() (Load, error) {
 		return l, fmt.Errorf("load: client bound %q: want fail, withhold or report", l.ClientBound)
 	case l.checkUnits() != nil:
 		return l, fmt.Errorf("load: %w", l.checkUnits())
+	case !(l.LeastCoverage >= 0 && l.LeastCoverage <= 1) || l.LeastCoverage > 0 && (l.Duration == 0 || len(l.Users)+len(l.Classes) > 0):
+		return l, fmt.Errorf("load: least coverage %v: want a number in [0,1], with a Duration and a Concurrency", l.LeastCoverage)
+	case l.CutSessions && l.Duration == 0:
+		return l, errors.New("load: CutSessions without a Duration: want both")
 	case l.Cancel.check(!l.NoStream) != nil:
 		return l, fmt.Errorf("load: %w", l.Cancel.check(!l.NoStream))
 	case l.NoStream && l.SLO.NeedsStream():

@@ -178,29 +178,56 @@ func (m *measurement) warmUp(ctx context.Context) (pace time.Duration, err error
 	if len(m.load.Warmup) == 0 {
 		return 0, nil
 	}
-	pl, err := newPlan(&m.load, m.target, varied(m.load.Warmup))
+	err = m.aside(ctx, "warm-up", varied(m.load.Warmup), func(samples iter.Seq[*sample.Sample]) {
+		pace, m.warm = medianGap(samples), medianE2E(samples)
+	})
+	return pace, err
+}
+
+// prime sends what the server should have in its prefix cache when the pass begins; see [Request].Skip.
+func (m *measurement) prime(ctx context.Context, number int, pl *plan) error {
+	var primers []Request
+	for _, c := range pl.loops() {
+		for i := range c.source.n {
+			if r := c.source.at(i); r.Skip > 0 {
+				primers = append(primers, r.primer())
+			}
+		}
+	}
+	if len(primers) == 0 {
+		return nil
+	}
+	if err := m.aside(ctx, fmt.Sprintf("beginnings of sessions of pass %d", number), primers, func(iter.Seq[*sample.Sample]) {}); err != nil {
+		return fmt.Errorf("the beginnings of sessions: %w", err)
+	}
+	return nil
+}
+
+// aside sends requests that are not measured. It passes their samples to use.
+func (m *measurement) aside(ctx context.Context, what string, requests []Request, use func(iter.Seq[*sample.Sample])) error {
+	pl, err := newPlan(&m.load, m.target, requests)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	process.Sent(m.target.Where(), pl.openings)
 	m.target.countAside(pl.samples, "completions of warm-ups")
 	samples := store.New(store.Bound, m.cfg.Out)
 	defer samples.Close()
-	r, err := m.send(ctx, "warm-up", pl, outlet{samples: samples})
+	r, err := m.send(ctx, what, pl, outlet{samples: samples})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if ctx.Err() != nil {
-		return 0, fmt.Errorf("%w: %s", context.Cause(ctx), judge.Interrupted(r.samples))
+		return fmt.Errorf("%w: %s", context.Cause(ctx), judge.Interrupted(r.samples))
 	}
-	pace, m.warm = medianGap(r.samples), medianE2E(r.samples)
+	use(r.samples)
 	if err := samples.Err(); err != nil { // not all samples can be read
-		return 0, err
+		return err
 	}
 	if text := cmp.Or(judge.MixedUp(r.samples), judge.TooManyFailed(r.samples, m.load.tolerated())); text != "" {
 		err = errors.New(text)
 	}
-	return pace, process.Agreed(m.party, err)
+	return process.Agreed(m.party, err)
 }
 
 // medianGap returns the median gap between deltas of the samples, or 0 if there are no gaps.

@@ -92,7 +92,7 @@ func timedPlan(l *Load, t Target, requests []Request, more func(part int) ([]Req
 	pl.build = func(i int) send.Post {
 		d.forget(i)
 		r := d.at(i)
-		return pl.post(i, r, l.Cancel.leave(i, 1+len(r.Then)))
+		return pl.post(i, r, l.Cancel.leave(i, r))
 	}
 	return pl, nil
 }
@@ -134,15 +134,15 @@ func (pl *plan) sent(n int) int {
 	return min(n, pl.source.n)
 }
 
-// leave draws whether the client of the request with index i leaves, and when. The request has the given number of turns.
+// leave draws whether the client of the request with index i leaves, and when.
 // Unlike in [planLeaves], the share of the clients that leave is only about c.Share, because the number of requests is
 // unknown.
-func (c Cancel) leave(i, turns int) send.Leave {
+func (c Cancel) leave(i int, of Request) send.Leave {
 	r := rand.New(rand.NewPCG(c.Seed, 0x6c6566742d656172+uint64(i+1)*0x9e3779b97f4a7c15))
 	if r.Float64() >= c.Share {
 		return send.Leave{}
 	}
-	return c.draw(r, turns)
+	return c.draw(r, of)
 }
 
 // expectedRequests returns about how many requests a pass sends in a time if each takes as long as took, twice as many to

@@ -103,6 +103,9 @@ func (m *measurement) single(ctx context.Context, name string, pl *plan) error {
 	if err := m.prepare(ctx, m.bound != BoundReported); err != nil {
 		return err
 	}
+	if err := m.prime(ctx, 0, pl); err != nil {
+		return err
+	}
 	m.anyFail = true
 	var r passResult
 	err := m.hooked(ctx, name, 0, func() (err error) {

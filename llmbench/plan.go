@@ -101,7 +101,7 @@ func planOf(l *Load, t Target, requests source) (*plan, error) {
 	pl.build = func(i int) send.Post { return pl.post(i, requests.at(i), leaves[i]) }
 	pl.unsent = func(i int) send.Post {
 		r := requests.at(i)
-		return send.Post{Request: i, Model: r.Model, Turns: turns(r.Then)}
+		return send.Post{Request: i, Turn: r.Skip, Model: r.Model, Turns: turns(r.Then)}
 	}
 	return pl, nil
 }
@@ -119,9 +119,9 @@ func (pl *plan) take(n int, digest digest) error {
 			pl.turns = slices.Repeat([]int{1}, i)
 		}
 		if pl.turns != nil {
-			pl.turns = append(pl.turns, 1+len(r.Then))
+			pl.turns = append(pl.turns, r.samples())
 		}
-		pl.samples += 1 + len(r.Then)
+		pl.samples += r.samples()
 		pl.width = max(pl.width, r.width())
 		digest.add(i, p, r)
 		pl.addOpenings(r)
@@ -140,6 +140,7 @@ func (pl *plan) addOpenings(r Request) {
 			all = append(all, all[t.after(i + 1)[0]])
 		}
 	}
+	all = all[r.Skip:]
 	pl.openings = append(pl.openings, all[:min(len(all), maxOpenings-len(pl.openings))]...)
 }
 
@@ -199,6 +200,8 @@ func (pl *plan) pass(part shard.Part, l *Load) *send.Pass {
 		For:        pl.duration,
 		MaxFail:    l.MaxFail,
 		MaxShed:    l.MaxShed,
+
+		CutSessions: l.CutSessions && pl.duration > 0,
 	}
 	for i, c := range pl.loops() {
 		if pl.classes == nil {
@@ -265,7 +268,7 @@ func (d digest) add(i int, p send.Post, r Request) {
 	if d.hash == nil {
 		return
 	}
-	fmt.Fprintf(d.hash, "%d %s %d %s %t %v %q\n", i, p.Path, len(p.Body), p.Body, p.Check != nil, p.Header, r.Reply) // fmt sorts the names
+	fmt.Fprintf(d.hash, "%d %d %s %d %s %t %v %q\n", i, r.Skip, p.Path, len(p.Body), p.Body, p.Check != nil, p.Header, r.Reply) // fmt sorts the names
 	for i, t := range r.Then {
 		fmt.Fprintf(d.hash, "%q %t %v %q %d %t %v %v %t\n", t.messages(), t.Whole, t.after(i+1), t.Reply, t.MaxTokens, t.FixedOutput, t.Think, t.Every, t.Check != nil)
 	}
@@ -284,6 +287,11 @@ func (d digest) sum(leaves map[int]send.Leave) string {
 
 // newPost returns the post that sends r.
 func newPost(l *Load, t Target, r Request) (send.Post, error) {
+	if r.Skip > 0 {
+		p, err := newPost(l, t, r.turn(r.Skip, noReply))
+		p.Turn = r.Skip
+		return withTurns(p, l, t, r), err
+	}
 	if len(r.Then) > 0 {
 		r.Messages = r.conversation()
 	}
@@ -314,11 +322,16 @@ func newPost(l *Load, t Target, r Request) (send.Post, error) {
 		_, members := mergepatch.Hide(r.Body, env.IsSecret)
 		p.Header, p.Secrets = r.Header, redact.New(append(credentials(r.Header), members...))
 	}
+	return withTurns(p, l, t, r), err
+}
+
+// withTurns returns the post of the first turn of r that is sent with the further turns of r.
+func withTurns(p send.Post, l *Load, t Target, r Request) send.Post {
 	if len(r.Then) > 0 {
 		p.Turns = turns(r.Then)
 		p.Next = func(i int, replyTo func(int) string) (send.Post, error) { return newPost(l, t, r.turn(i, replyTo)) }
 	}
-	return p, err
+	return p
 }
 
 // withoutStream is a patch for the body of a request that is not streamed. Target.Body may set options of streams, with
@@ -347,6 +360,9 @@ func checkRequest(l *Load, t Target, r Request) (send.Post, error) {
 		if err := turn.check(l, t, r, i+1); err != nil {
 			return send.Post{}, fmt.Errorf("turn %d: %w", i+1, err)
 		}
+	}
+	if err := r.checkSkip(); err != nil {
+		return send.Post{}, err
 	}
 	return newPost(l, t, r)
 }
@@ -415,14 +431,14 @@ func planLeaves(c Cancel, requests source) map[int]send.Leave {
 	r := rand.New(rand.NewPCG(c.Seed, 0x6c6566742d656172))
 	n := int(math.Round(c.Share * float64(requests.n)))
 	for _, i := range r.Perm(requests.n)[:n] {
-		leaves[i] = c.draw(r, 1+len(requests.at(i).Then))
+		leaves[i] = c.draw(r, requests.at(i))
 	}
 	return leaves
 }
 
-// draw draws when the client of a request with the given number of turns leaves.
-func (c Cancel) draw(r *rand.Rand, turns int) send.Leave {
-	l := send.Leave{Turn: r.IntN(turns)}
+// draw draws when the client of a request leaves.
+func (c Cancel) draw(r *rand.Rand, of Request) send.Leave {
+	l := send.Leave{Turn: of.Skip + r.IntN(of.samples())}
 	if c.Deltas > 0 {
 		l.Deltas = 1 + r.IntN(c.Deltas)
 	} else {

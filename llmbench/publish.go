@@ -74,11 +74,15 @@ func (r *run) publish(ctx context.Context) error {
 	if r.cfg.Price > 0 {
 		if million, ok := price.Million(r.cfg.Price, metrics[sample.OutputRate]); ok { // without a rate, or with a withheld one, there is none
 			metrics[sample.TokenPrice] = million
+			if tokens, known := metrics[sample.SessionOutput]; known {
+				metrics[sample.SessionPrice] = million * tokens / 1e6
+			}
 		}
 	}
 	if text := f.Recorded.Describe(r.target.RecordHeader, metrics); text != "" {
 		r.tell(records.Note{Kind: records.NoteServer}, "%s", text)
 	}
+	r.tellHits(metrics)
 	r.report(f.Summary)
 	byDesign := r.load.MeasuresCache || r.prompts.sessions || judge.OnlyCommon(measured, r.load.CommonTokens)
 	for _, n := range slices.Concat(r.wrongAnswers(metrics), f.Notes(), cache, f.PauseNotes(r.all(), r.estimate.Latest())) {
@@ -164,6 +168,9 @@ func (r *run) report(s sample.Summary) {
 // If the server is part of this process, its own metrics are shown beside the measured ones. The note about
 // the client is then only in the records and in the log with -v.
 func (r *run) tellVerdict(v verdict) {
+	if v.idle != "" {
+		r.note(records.Note{Kind: records.NoteDuration, Doubt: true, Units: r.end.Idle, Text: v.idle})
+	}
 	if v.unread != "" {
 		r.note(records.Note{Kind: records.NoteUnread, Doubt: true, Units: v.Unread, Text: v.unread})
 	}
@@ -218,7 +225,7 @@ func (r *run) entry(v verdict, measured map[string]float64) *screen.Entry {
 	e := &screen.Entry{Benchmark: r.name, Figures: r.withoutFamilies(v), Doubted: v.client.Units(), Notes: r.notes, Settings: r.target.config()}
 	for _, w := range v.Withheld {
 		for _, unit := range w.Units {
-			one := screen.Withheld{Unit: unit, Unread: w.Why == judge.ByUnread, Parts: len(w.Of) > 0 || v.client.Computed(unit)}
+			one := screen.Withheld{Unit: unit, Unread: w.Why == judge.ByUnread, Idle: w.Why == judge.ByIdle, Parts: len(w.Of) > 0 || v.client.Computed(unit)}
 			if w.Why == judge.ByClient && !one.Parts {
 				one.Value, one.Most = measured[unit], v.client.Most(unit)
 				one.Capped = one.Most >= distortion.MaxShare

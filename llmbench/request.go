@@ -2,6 +2,7 @@ package llmbench
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -74,6 +75,12 @@ type Request struct {
 	Then []Turn
 	// Reply, if not empty, stands for the server's reply in the conversations of further turns; see [Turn].
 	Reply string
+	// Skip is the number of turns at the beginning of the session that are not sent, so that a pass can begin in the midst of it: from 0
+	// to the number of turns in Then. The session begins with turn Skip. Of the other turns, those that wait only for turns that are not
+	// sent are due their Think after the begin of the session. A turn that continues a conversation of turns that are not sent must find a
+	// Reply to each of them. Before the pass, what the server would have in its prefix cache is sent: the prompts of the turns that are not
+	// sent, in order, with one token as the answer to each, without those that a later one of them continues. These requests are not measured.
+	Skip int
 }
 
 // A Turn is a further request of a session. It is sent after the replies to the turns in After: the turn before it, unless After
@@ -110,6 +117,52 @@ func (t Turn) after(i int) []int {
 	return t.After
 }
 
+// samples returns the number of samples of r: one for each turn that is sent.
+func (r Request) samples() int { return 1 + len(r.Then) - r.Skip }
+
+// reply returns the Reply of a turn.
+func (r Request) reply(turn int) string {
+	if turn == 0 {
+		return r.Reply
+	}
+	return r.Then[turn-1].Reply
+}
+
+// noReply is a function for turns whose conversations need no reply of the server.
+func noReply(int) string { return "" }
+
+// checkSkip returns an error if the session of r cannot begin with turn r.Skip.
+func (r Request) checkSkip() error {
+	if r.Skip < 0 || r.Skip > len(r.Then) {
+		return fmt.Errorf("the first %d turns are not sent: want from 0 to %d", r.Skip, len(r.Then))
+	}
+	for i := max(1, r.Skip); i <= len(r.Then); i++ {
+		for k := i; k > 0 && !r.Then[k-1].Whole; {
+			if k = r.Then[k-1].after(k)[0]; k < r.Skip && r.reply(k) == "" {
+				return fmt.Errorf("the first %d turns are not sent, and turn %d continues turn %d, which has no Reply: want one", r.Skip, i, k)
+			}
+		}
+	}
+	return nil
+}
+
+// primer returns a request that sends what a server has in its prefix cache when the session of r begins with turn r.Skip.
+func (r Request) primer() Request {
+	continued := make([]bool, r.Skip)
+	for i := 1; i < r.Skip; i++ {
+		if t := r.Then[i-1]; !t.Whole {
+			continued[t.after(i)[0]] = true
+		}
+	}
+	var all []Turn
+	for i := range r.Skip {
+		if !continued[i] {
+			all = append(all, Turn{Messages: r.upTo(i, noReply), Whole: true, MaxTokens: 1, FixedOutput: true})
+		}
+	}
+	return Request{Messages: all[0].Messages, Model: r.Model, Header: r.Header, Body: r.Body, MaxTokens: 1, FixedOutput: true, Then: all[1:]}
+}
+
 // messages returns the turn's own messages.
 func (t Turn) messages() []Message {
 	if len(t.Messages) > 0 {
@@ -140,10 +193,7 @@ func (r Request) upTo(i int, replyTo func(turn int) string) []Message {
 		return slices.Clip(t.messages())
 	}
 	before := t.after(i)[0]
-	reply := r.Reply
-	if before > 0 {
-		reply = r.Then[before-1].Reply
-	}
+	reply := r.reply(before)
 	if reply == "" {
 		reply = replyTo(before)
 	}

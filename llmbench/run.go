@@ -232,6 +232,9 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 			return err
 		}
 	}
+	if err := r.prime(ctx, number, pl); err != nil {
+		return err
+	}
 	if err := cmp.Or(r.server.before(ctx), r.gateway.before(ctx)); err != nil {
 		return fmt.Errorf("before it: %w", err)
 	}

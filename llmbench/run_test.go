@@ -84,6 +84,7 @@ func init() { // as the initializer of helpers, this would be an initialization 
 		"TwoSeconds":     helperTwoSeconds,
 		"TwoUnits":       helperTwoUnits,
 		"UnknownFinish":  helperUnknownFinish,
+		"Idle":           helperIdle,
 		"Unread":         helperUnread,
 		"Unready":        helperUnready,
 		"Withheld":       helperWithheld,

@@ -111,6 +111,19 @@ func helperShards(b *testing.B) {
 			writeFound(b, "figures-"+name, figures)
 		})
 	}
+	if os.Getenv("TEST_LOADS") == "agents" {
+		b.Run("agents", func(b *testing.B) {
+			result := Run(b, target, Load{Fresh: func(pass int) ([]Request, error) { return agents(pass, 0), nil }, More: func(pass, part int) ([]Request, error) { return agents(pass, part), nil },
+				Concurrency: 7, Duration: time.Second, WarmupFor: 200 * ms, CutSessions: true, LeastCoverage: 0.9})
+			var all []sentTurn
+			for s := range result.All() {
+				all = append(all, sentTurn{s.Pass, s.Request, s.Turn, s.Shard, s.Outcome})
+			}
+			text, err := json.Marshal(all)
+			assert.NilError(b, err)
+			writeFound(b, "turns", text)
+		})
+	}
 	if os.Getenv("TEST_LOADS") == "mixed" {
 		b.Run("mixed", func(b *testing.B) {
 			l := mixed(time.Second)
@@ -387,6 +400,102 @@ func TestShardsForTime(t *testing.T) {
 		checkFigures(t, filepath.Join(all[0].out, "figures-"+name), run, rows)
 		_, staged := rows[0].Value("stage2-output-tok/s")
 		assert.Equal(t, staged, name == "staged")
+	}
+}
+
+// A sentTurn is a turn of a session of the load agents of helperShards.
+type sentTurn struct {
+	Pass, Request, Turn, Shard int
+	Outcome                    sample.Outcome
+}
+
+// agents returns 14 sessions of agents, which name their pass and their number in each message. The first seven of a pass begin in their midst.
+func agents(pass, part int) []Request {
+	all := make([]Request, 14)
+	for i := range all {
+		r := replying()
+		name := fmt.Sprintf("pass %d session %d.", pass, part*len(all)+i)
+		r.Prompt = name + " turn 0."
+		for k := range r.Then {
+			t := &r.Then[k]
+			t.Messages, t.Prompt, t.Think = []Message{{Role: "user", Content: fmt.Sprintf("%s turn %d.", name, k+1)}}, "", t.Think/10
+		}
+		if part == 0 && i < 7 {
+			r.Skip = i % 6
+		}
+		all[i] = r
+	}
+	return all
+}
+
+// TestShardsOfAgents checks that three processes send the sessions of agents as one process does: each turn of each session of each process once, from the turn in which the
+// session begins, and before each pass what the server should have in its cache.
+func TestShardsOfAgents(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
+	t.Parallel()
+	server := newBodyServer(t)
+	last := regexp.MustCompile(`pass (\d+) session (\d+)\. turn (\d+)\.[^.]*$`)
+	for _, count := range []int{1, 3} {
+		all := startShards(t, count, server.URL, "agents", func(i int, p *shardProcess) { p.Args = append(p.Args, "-test.benchtime=2x") })
+		checkCodes(t, all, make([]int, count)...)
+		text, err := os.ReadFile(filepath.Join(all[0].out, "turns"))
+		assert.NilError(t, err)
+		var samples []sentTurn
+		assert.NilError(t, json.Unmarshal(text, &samples))
+		sent := map[string]int{} // how often the server got a turn
+		for _, body := range server.take() {
+			found := last.FindStringSubmatch(body)
+			assert.Assert(t, found != nil, body)
+			sent[strings.Join(found[1:], " ")]++
+		}
+		turns := map[[2]int][]bool{} // by pass and session
+		owner := map[[2]int]int{}
+		primed := map[string]bool{}
+		for _, q := range samples {
+			id := [2]int{q.Pass, q.Request}
+			if turns[id] == nil {
+				turns[id] = make([]bool, 6)
+				owner[id] = q.Shard
+			}
+			assert.Assert(t, !turns[id][q.Turn] && owner[id] == q.Shard, "%+v", q)
+			turns[id][q.Turn] = true
+			name := fmt.Sprintf("%d %d %d", q.Pass, q.Request, q.Turn)
+			if q.Outcome == sample.Left { // the time was over
+				assert.Equal(t, sent[name], 0, name)
+			} else {
+				assert.Assert(t, q.Outcome == sample.OK && sent[name] == 1, "%s: %d, %+v", name, sent[name], q)
+			}
+			delete(sent, name)
+		}
+		for pass := range 2 {
+			n := 0
+			for turns[[2]int{pass, n}] != nil {
+				skip := 0
+				if n < 7 {
+					skip = n % 6
+				}
+				for k, has := range turns[[2]int{pass, n}] {
+					assert.Equal(t, has, k >= skip, "pass %d, session %d, turn %d", pass, n, k)
+				}
+				assert.Equal(t, owner[[2]int{pass, n}], n%7%count)
+				n++
+			}
+			assert.Assert(t, n >= 7, "%d", n)
+			for i := range 7 { // of the turns that were not sent, turn 3 continues turn 1, and turn 5 is never among them
+				for k := range i % 6 {
+					if k != 1 || i%6 <= 3 {
+						primed[fmt.Sprintf("%d %d %d", pass, i, k)] = true
+					}
+				}
+			}
+		}
+		for name, n := range sent {
+			assert.Assert(t, primed[name] && n == 1, "%s was sent %d times", name, n)
+			delete(primed, name)
+		}
+		assert.Equal(t, len(primed), 0, "%v", primed)
 	}
 }
 

@@ -25,21 +25,29 @@ var ErrBursts = errors.New("answers come in bursts")
 // may have text before or between the text that was read.
 var ErrUnread = errors.New("answers may have text that was not read")
 
+// ErrIdle is the reason why metrics are withheld if the users of a load had no session for too long; see [Load].LeastCoverage.
+var ErrIdle = errors.New("users had no sessions for a part of the time")
+
 // A verdict holds the metrics of a measurement that are left, and the reasons why others were withheld.
 type verdict struct {
 	*judge.Figures
 	bursts   string            // describes how answers came in bursts; "" if they did not
 	parts    string            // describes metrics that are computed from metrics that other results withhold; "" if there are none
 	together []string          // units of ITLs and TPOTs that are omitted because they are 0
+	idle     string            // describes for how long users had no session; "" if they always had one
 	unread   string            // describes text that may not have been read; "" if there is none
 	client   distortion.Report // says how much the client distorted metrics
 }
 
-// judge removes metrics that mean nothing because text may not have been read. Unless the load wants them to be
+// judge removes metrics of a load that was not the one that was asked for, and metrics that mean nothing because text may not have been
+// read. Unless the load wants them to be
 // reported, judge also removes metrics that mean nothing because of bursts, and metrics that the client distorted too
 // much. It writes the removed units to the end of the records, and passes them to Load.Withheld.
 func (m *measurement) judge(metrics map[string]float64, f judge.Facts) (v verdict, err error) {
 	v.Figures = &judge.Figures{Metrics: metrics, Units: m.load.units(), Shown: m.shown, Reported: m.bound == BoundReported}
+	if l := &m.load; l.LeastCoverage > 0 {
+		v.idle = v.JudgeIdle(judge.Coverage(m.all(), l.Concurrency, m.prompts.passes, l.Duration), l.LeastCoverage)
+	}
 	v.unread = v.JudgeUnread(f.Unread, m.load.SLO)
 	if !m.target.Simulated { // nothing is between the client and a server in this process
 		v.bursts = v.JudgeBursts(f.Bursts, m.load.SLO, judge.Unbuffered(m.client.Between()))
@@ -60,7 +68,7 @@ func (m *measurement) judge(metrics map[string]float64, f judge.Facts) (v verdic
 	v.together = v.JudgeGaps(f.Together)
 	m.end.Bounds = v.Bounds
 	for _, w := range v.Withheld {
-		to := map[judge.Reason]*[]string{judge.ByClient: &m.end.Withheld, judge.ByBursts: &m.end.Buffered, judge.ByUnread: &m.end.Unread}[w.Why]
+		to := map[judge.Reason]*[]string{judge.ByClient: &m.end.Withheld, judge.ByBursts: &m.end.Buffered, judge.ByUnread: &m.end.Unread, judge.ByIdle: &m.end.Idle}[w.Why]
 		*to = append(*to, w.Units...)
 	}
 	m.tellWithheld(v.Withheld)
@@ -120,7 +128,7 @@ func shareOf(why error) float64 {
 var reasons = []struct {
 	why judge.Reason
 	err error
-}{{judge.ByUnread, ErrUnread}, {judge.ByBursts, ErrBursts}, {judge.ByClient, ErrClientBound}}
+}{{judge.ByIdle, ErrIdle}, {judge.ByUnread, ErrUnread}, {judge.ByBursts, ErrBursts}, {judge.ByClient, ErrClientBound}}
 
 // distortion estimates how much this process distorted the metrics, except for the hidden units. If several
 // processes measure together, each estimates how much it distorted the metrics of its own requests, and the

@@ -20,6 +20,7 @@ type End struct {
 	Withheld []string `json:"withheld,omitempty"` // units that were not reported: the client distorted them
 	Buffered []string `json:"buffered,omitempty"` // units that were not reported: something buffered the streams, so that answers came in bursts
 	Unread   []string `json:"unread,omitempty"`   // units that were not reported: answers have members that may have text, but are not read
+	Idle     []string `json:"idle,omitempty"`     // units that were not reported: users had no sessions for a part of the time
 	// Bounds has, by unit, the interval in which the true value of each metric lies that the client's
 	// delays can change. It includes metrics that were withheld. It is nil if the client's delays are
 	// unknown, and in files of older releases.
@@ -157,12 +158,12 @@ func (r *Run) Failed() string {
 }
 
 // Withheld returns the units that the benchmark did not report: the client distorted them, or they have no
-// meaning because answers came in bursts or have text that was not read.
+// meaning because answers came in bursts or have text that was not read, or because users had no sessions.
 func (r *Run) Withheld() []string {
 	if r.End == nil {
 		return nil
 	}
-	return slices.Concat(r.End.Withheld, r.End.Buffered, r.End.Unread)
+	return slices.Concat(r.End.Withheld, r.End.Buffered, r.End.Unread, r.End.Idle)
 }
 
 // WhyWithheld returns a clause for each reason why units were withheld. The clause names the units.
@@ -178,6 +179,9 @@ func (r *Run) WhyWithheld() (reasons []string) {
 	}
 	if units := r.End.Unread; len(units) > 0 {
 		reasons = append(reasons, "answers may have text that was not read, so that "+strings.Join(units, ", ")+" have no meaning")
+	}
+	if units := r.End.Idle; len(units) > 0 {
+		reasons = append(reasons, "users had no sessions for a part of the time, so that "+strings.Join(units, ", ")+" are of another load")
 	}
 	return reasons
 }

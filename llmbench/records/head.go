@@ -106,9 +106,10 @@ func (h *Head) Limits() sample.SLO {
 	return slo
 }
 
-// Measures reports whether a request counts in latencies, shares and numbers of requests: whether it did not begin in the
-// warm-up that is part of its pass.
-func (h *Head) Measures(q *Request) bool { return q.Due >= h.WarmupFor }
+// Measures reports whether a request counts in latencies, shares and numbers of requests; see [sample.Sample.Counts].
+func (h *Head) Measures(q *Request) bool {
+	return (&sample.Sample{Turn: int(q.Turn), Due: q.Due, From: h.WarmupFor, Until: h.until()}).Counts()
+}
 
 // Stages returns the stages of the load, whose rates are numbers of users if the loop is closed; nil if the load has none. A
 // warm-up that is part of a pass comes before them.

@@ -77,6 +77,7 @@ var rateUnits = []Unit{
 // otherUnits are the units about the load generator, token counts and outcomes.
 var otherUnits = []Unit{
 	{Name: TokenPrice, Better: "lower", Core: true, Parts: OutputRate, Means: "Price of a million output tokens, if LLMBENCH_PRICE is set: price of an hour / (output-tok/s x 3600) x 10^6, in the currency of that price. None of the price counts for prompts."},
+	{Name: SessionPrice, Better: "lower", Core: true, Parts: OutputRate, Means: "`BenchmarkAgent`: price/Mtok x out-tok/session / 10^6: the price of a session whose turns all succeeded, with a part of the price for all else that the server did."},
 	{Name: P99Lag, Better: "lower", Core: true, Statistic: P99, Means: "99th percentile of how late the client sent a request of an open loop: send - due instant. If MaxInFlight held the request back: send - end of the request that made room."},
 	{Name: ClientError, Better: "lower", Core: true, Means: "Largest share by which the client is likely to have distorted a reported value."},
 	{Name: PromptLength, Core: true, Statistic: Mean, Means: "Mean prompt tokens of a request."},
@@ -104,6 +105,7 @@ var withheldUnits = []Unit{
 	{Name: TogetherShare, Better: "lower", Core: true, Withheld: "server", Says: "sends-deltas-together:have-no-time-between-deltas", Means: "Deltas that came together with the delta before / deltas after the first, if figures are omitted for that reason."},
 	{Name: UsageError, Better: "lower", Core: true, Withheld: "server", Says: "reports-an-impossible-usage:have-an-impossible-usage", Means: "Answers whose reported usage cannot be the number of output tokens / successful requests, if figures are omitted for that reason."},
 	{Name: UnreadShare, Better: "lower", Core: true, Withheld: "client", Says: "sends-members-that-this-client-does-not-know:may-have-text-that-was-not-read", Means: "Streams with a member that is not read and may have text / streams, if figures are withheld for that reason."},
+	{Name: IdleShare, Better: "lower", Core: true, Withheld: "client", Says: "got-too-few-sessions:had-too-few-sessions", Means: "Time for which users had no session / time of all users, if figures are withheld for that reason: [the load was not the one that was asked for](#runs-of-agents)."},
 	{Name: ClientBound, Better: "lower", Core: true, Withheld: "client", Says: "cannot-be-measured-by-this-client:are-disturbed-by-the-client", Means: "Largest share by which the client may have distorted a value that is withheld for that reason, in the result or in another one from which a value is computed."},
 }
 

@@ -37,6 +37,9 @@ const (
 
 	TokenPrice = "price/Mtok" // of a million output tokens
 
+	SessionOutput = "out-tok/session"
+	SessionPrice  = "price/session"
+
 	Accuracy        = "accuracy-%"
 	CheckedRequests = "checked-req" // the number of answers that were checked
 	FailShare       = "fail-%"
@@ -54,6 +57,7 @@ const (
 	TogetherShare = "together-%"
 	UsageError    = "usage-err-%"
 	UnreadShare   = "unread-%"
+	IdleShare     = "idle-%"
 	ClientBound   = "client-bound-%"
 )
 

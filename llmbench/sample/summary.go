@@ -83,7 +83,7 @@ func Summarize(samples iter.Seq[*Sample], elapsed time.Duration, slo SLO) Summar
 	var p passes
 	for r := range samples {
 		p.extend(r)
-		if r.IsWarmup() {
+		if !r.Counts() {
 			t.carry(r)
 			continue
 		}
@@ -94,7 +94,7 @@ func Summarize(samples iter.Seq[*Sample], elapsed time.Duration, slo SLO) Summar
 	wants := t.wants()
 	for steady := p.divide(); wants || steady; steady = false {
 		for r := range samples {
-			if wants && !r.IsWarmup() {
+			if wants && r.Counts() {
 				t.again(r)
 			}
 			if steady {

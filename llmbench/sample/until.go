@@ -9,11 +9,17 @@ import (
 // counts in rates, by [Sample.Within], and in no latency, share or number of requests.
 func (s *Sample) IsWarmup() bool { return s.Due < s.From }
 
-// Measured returns the samples of requests that did not begin in a warm-up that is part of their pass.
+// Counts reports whether the request counts for latencies, shares and numbers of requests: it did not begin in a warm-up that is part of
+// its pass, and is not a later turn of a session whose t0 is from Until on, when the load decreases.
+func (s *Sample) Counts() bool {
+	return !s.IsWarmup() && (s.Until == 0 || s.Turn == 0 || s.Due < s.Until)
+}
+
+// Measured returns the samples that count; see [Sample.Counts].
 func Measured(samples iter.Seq[*Sample]) iter.Seq[*Sample] {
 	return func(yield func(*Sample) bool) {
 		for s := range samples {
-			if !s.IsWarmup() && !yield(s) {
+			if s.Counts() && !yield(s) {
 				return
 			}
 		}
@@ -94,7 +100,7 @@ type outside struct{ n, good, prompt, output, promptChars, outputChars, inputs s
 // add adds a successful request.
 func (o *outside) add(r *Sample, good bool) {
 	share := -r.Within()
-	if !r.IsWarmup() {
+	if r.Counts() {
 		share++
 	}
 	if share == 0 {

@@ -32,11 +32,12 @@ const (
 	ByClient Reason = ""       // the client distorted the metrics
 	ByBursts Reason = "bursts" // answers came in bursts
 	ByUnread Reason = "unread" // answers may have text that was not read
+	ByIdle   Reason = "idle"   // users had no sessions
 )
 
 // Unit returns the name of the unit that a result has if metrics are withheld for the reason.
 func (r Reason) Unit() string {
-	return map[Reason]string{ByClient: sample.ClientBound, ByBursts: sample.BurstShare, ByUnread: sample.UnreadShare}[r]
+	return map[Reason]string{ByClient: sample.ClientBound, ByBursts: sample.BurstShare, ByUnread: sample.UnreadShare, ByIdle: sample.IdleShare}[r]
 }
 
 // A Withholding is a list of metrics that were withheld for one reason.
@@ -128,6 +129,7 @@ func (f *Figures) JudgeParts(elsewhere []Withholding) string {
 			ByClient: "the client may have changed the figures there",
 			ByBursts: "answers came in bursts there",
 			ByUnread: "answers may have text there that was not read",
+			ByIdle:   "users had no sessions there",
 		}[w.Why]
 		if unit := w.Why.Unit(); w.Share > f.Metrics[unit] {
 			f.Metrics[unit] = w.Share

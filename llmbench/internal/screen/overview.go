@@ -30,6 +30,7 @@ type Withheld struct {
 	Capped bool    // Value may be wrong by more than Most
 	Unread bool    // Value has no meaning because answers may have text that was not read, and not because of bursts
 	Parts  bool    // Value has no meaning because it is computed from metrics that are withheld
+	Idle   bool    // Value is of another load, because users had no sessions for a part of the time
 }
 
 // An Overview has the entries of the benchmarks of a process. The zero value has none.

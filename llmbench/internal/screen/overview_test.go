@@ -36,7 +36,7 @@ func example() *Overview {
 	o.Add(Entry{
 		Benchmark: "BenchmarkChat/backend=url/concurrency=16",
 		Figures:   map[string]float64{"output-tok/s": 12.34, "req/s": 0.0999, "p50-e2e-ns": 12.3e9},
-		Withheld:  []Withheld{{Unit: "p50-ttft-ns"}, {"p99-itl-ns", 14.5e6, 0.101, false, false, false}},
+		Withheld:  []Withheld{{Unit: "p50-ttft-ns"}, {"p99-itl-ns", 14.5e6, 0.101, false, false, false, false}},
 		Notes: []string{
 			"answers come in bursts: something between the server and the client buffers the stream (nginx: proxy_buffering off)",
 			"3 of 64 requests failed, 10% are tolerated: http 2, truncated 1\n  request 7 c-7: http: 429 Too Many Requests: \x1b[31mslow down\a",
@@ -82,7 +82,7 @@ func TestReport(t *testing.T) {
 			Benchmark: fmt.Sprintf("BenchmarkServe/backend=mock/concurrency=%d", c), Next: "measure a server that runs",
 			Figures:  map[string]float64{"output-tok/s": 590, "p50-ttft-ns": 25.7e6, "mean-tpot-ns": 1.5e6, "p50-e2e-ns": 216e6, "p99-itl-ns": 4e6},
 			True:     map[string]float64{"p50-ttft-ns": 25.2e6 + float64(i)*1e6, "mean-tpot-ns": 1.51e6, "p50-e2e-ns": 215e6, "p99-itl-ns": 2e6},
-			Withheld: []Withheld{{"p99-ttft-ns", 30e6, 0.1, false, false, false}, {"p90-ttft-ns", 29e6, 0.2, false, false, false}}[:i+1], Doubted: []string{"p99-itl-ns"},
+			Withheld: []Withheld{{"p99-ttft-ns", 30e6, 0.1, false, false, false, false}, {"p90-ttft-ns", 29e6, 0.2, false, false, false, false}}[:i+1], Doubted: []string{"p99-itl-ns"},
 		})
 	}
 	golden.Assert(t, o.Report(80), "true80.txt")
@@ -104,8 +104,8 @@ func TestSummaryUnread(t *testing.T) {
 func TestWithheld(t *testing.T) {
 	for want, w := range map[string]Withheld{
 		"p50-ttft":                           {Unit: "p50-ttft-ns"},
-		"p99-itl 14.5 ms, up to 10.1 % off":  {"p99-itl-ns", 14.5e6, 0.101, false, false, false},
-		"p99-itl 542 µs, 1000 % off or more": {"p99-itl-ns", 542e3, 10, true, false, false},
+		"p99-itl 14.5 ms, up to 10.1 % off":  {"p99-itl-ns", 14.5e6, 0.101, false, false, false, false},
+		"p99-itl 542 µs, 1000 % off or more": {"p99-itl-ns", 542e3, 10, true, false, false, false},
 	} {
 		assert.Equal(t, w.String(), want)
 	}

@@ -66,6 +66,8 @@ func (o *Overview) summary() string {
 				because = "figures from which they are computed are withheld"
 			case w.Unread:
 				because = "answers may have text that was not read"
+			case w.Idle:
+				because = "users had no sessions for a part of the time"
 			case w.Most == 0:
 				because = "answers came in bursts"
 			}

@@ -310,9 +310,9 @@ func (lp *loop) returnWorker(w *Worker, took time.Duration) {
 
 // skip adds the samples of a post that is not sent because the pass has ended.
 func (lp *loop) skip(ctx context.Context, p *Post, at time.Duration) {
-	for i := range p.Samples() {
+	for i := p.Turn; i <= len(p.Turns); i++ {
 		s := unsent(&lp.pass.Options, lp.clock, at, context.Cause(ctx))
-		s.Request, s.Turn, s.Model, s.Scheduled = p.Request, i, p.Model, lp.class.Due != nil && i == 0
+		s.Request, s.Turn, s.Model, s.Scheduled = p.Request, i, p.Model, lp.class.Due != nil && i == p.Turn
 		lp.recorder.add(&s, nil)
 	}
 }

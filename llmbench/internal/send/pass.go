@@ -29,6 +29,8 @@ type Pass struct {
 	// see failing. MaxShed is the tolerated share of shed requests; if it is 0, they count as failed.
 	From, For        time.Duration
 	MaxFail, MaxShed float64
+	// CutSessions says that turns of sessions that are due from For on are not sent. Their outcome is Left.
+	CutSessions bool
 
 	// Enough, if not nil, is closed when no further posts should be sent. The requests in flight then end. Posts that are not
 	// sent have no samples.

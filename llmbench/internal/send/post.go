@@ -25,8 +25,9 @@ type Post struct {
 	Leave        Leave
 	Check        func(Answer) error // may be nil
 
-	// Turns has the further turns of a session. Turn i of the session, from 1, is Turns[i-1]; turn 0 is the post itself. Next
-	// returns the post of turn i. The function replyTo returns the reply to a turn before it.
+	// Turns has the further turns of a session. Turn i of the session, from 1, is Turns[i-1]. The post itself is the first turn that is
+	// sent: the turns before it, Turn in number, count as ended when the session begins. Next returns the post of turn i. The function
+	// replyTo returns the reply to a turn that was sent before it.
 	Turns []Turn
 	Next  func(i int, replyTo func(turn int) string) (Post, error)
 
@@ -35,7 +36,7 @@ type Post struct {
 }
 
 // Samples returns the number of samples that the post yields, one for each turn.
-func (p *Post) Samples() int { return 1 + len(p.Turns) }
+func (p *Post) Samples() int { return 1 + len(p.Turns) - p.Turn }
 
 // A Turn is a further turn of a session.
 type Turn struct {

@@ -2,6 +2,7 @@ package send
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -32,7 +33,8 @@ func (lp *loop) send(ctx context.Context, w *Worker, p *Post, at schedule) (took
 		defer se.stop(nil)
 	}
 	s := &sample.Sample{}
-	w.send(ctx, s, p, p.Leave.inTurn(0), at.due, at.set)
+	w.send(ctx, s, p, p.Leave.inTurn(p.Turn), at.due, at.set)
+	s.Turn = p.Turn
 	if at.granted > at.due {
 		s.Granted = at.granted
 	}
@@ -56,29 +58,36 @@ func (w *Worker) ended(s *sample.Sample, check func(Answer) error) (waited time.
 	return w.recorder.add(s, check)
 }
 
-// begin begins the session of p, whose turn 0 the caller then sends with w. It sends the turns that wait for none.
+// begin begins the session of p, whose first turn the caller then sends with w. It sends the other turns that wait for none.
 func (lp *loop) begin(ctx context.Context, w *Worker, p *Post) *session {
-	s := &session{loop: lp, post: p, turns: make([]turnState, p.Samples()), outcome: sample.OK}
+	s := &session{loop: lp, post: p, turns: make([]turnState, 1+len(p.Turns)), outcome: sample.OK}
 	s.going, s.stop = context.WithCancelCause(ctx)
 	begun := lp.clock.Now()
 	var roots []int
-	for i, t := range p.Turns {
-		s.turns[i+1].waits, s.turns[i+1].ready = len(t.After), begun
-		for _, before := range t.After {
-			s.turns[before].next = append(s.turns[before].next, i+1)
+	for i := range p.Turn {
+		s.turns[i].sent = begun
+	}
+	for i := p.Turn + 1; i <= len(p.Turns); i++ {
+		one := &s.turns[i]
+		one.ready = begun
+		for _, before := range p.Turns[i-1].After {
+			if before >= p.Turn {
+				one.waits++
+				s.turns[before].next = append(s.turns[before].next, i)
+			}
 		}
-		if len(t.After) == 0 {
-			roots = append(roots, i+1)
+		if one.waits == 0 {
+			roots = append(roots, i)
 		}
 	}
 	s.branch(ctx, w.echo, roots)
 	return s
 }
 
-// finish sends the turns that wait for turn 0, of which one is the sample, and waits until all turns of the session have ended. It
+// finish sends the turns that wait for the first turn, of which one is the sample, and waits until all turns of the session have ended. It
 // returns OK, or the outcome of the first turn that failed, and the last end on the user clock.
 func (s *session) finish(ctx context.Context, w *Worker, one *sample.Sample) (outcome sample.Outcome, end time.Duration) {
-	next := s.end(0, one, string(w.in.text.Text))
+	next := s.end(s.post.Turn, one, string(w.in.text.Text))
 	s.follow(ctx, w, next, w.ended(one, s.post.Check))
 	s.branches.Wait()
 	return s.outcome, s.last
@@ -141,6 +150,9 @@ func (s *session) take(ctx context.Context, w *Worker, i int, waited time.Durati
 	one, reply := &sample.Sample{}, ""
 	p, invalid := s.built(i)
 	switch why := s.pause(i, t, waited); {
+	case why == errOver:
+		*one = unsent(w.options, w.clock, s.pass.For, why)
+		one.Outcome = sample.Left
 	case why != nil:
 		*one = unsent(w.options, w.clock, w.clock.Now(), why)
 		if o := s.failed(); o == sample.Left || o == sample.Shed {
@@ -178,17 +190,27 @@ func (s *session) pause(i int, t *Turn, waited time.Duration) error {
 	}
 	s.mu.Unlock()
 	due := t.due(ready, sent)
+	over := s.pass.CutSessions && due >= s.pass.For
+	if over {
+		due = s.pass.For // until then, the user has a session
+	}
 	left := due - s.clock.Now()
 	s.recorder.addLate(s.post.Request, min(waited, -left))
-	return Sleep(s.going, max(0, left))
+	if err := Sleep(s.going, max(0, left)); err != nil || !over {
+		return err
+	}
+	return errOver
 }
+
+// errOver is the reason why a turn is not sent that is due after the time of the pass. It ends no other turn of its session.
+var errOver = errors.New("the time of the pass was over")
 
 // end notes that turn i has ended, and returns the turns that waited only for this one. If the turn failed, no further turn of
 // the session is sent.
 func (s *session) end(i int, of *sample.Sample, reply string) (next []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if of.Outcome != sample.OK {
+	if of.Outcome != sample.OK && !errors.Is(of.Err, errOver) {
 		if s.outcome == sample.OK {
 			s.outcome = of.Outcome
 		}
