@@ -7,7 +7,9 @@ import (
 	"hash/fnv"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,6 +35,9 @@ type Sessions struct {
 	Cap time.Duration
 	// Output is the length of answers, in tokens, whose length the file does not have; 0 means that there must be none.
 	Output int
+	// Start is the part of a session in which the first session of each user of a load for a time begins: "0.25..0.75" means that a quarter to three
+	// quarters of its turns are over. "" means [DefaultStart], or 0 if replies are Own. See [Sessions.Begin].
+	Start string
 	// Seed and Salt determine the made-up words. In texts of the file, Salt replaces the beginning of each conversation; see
 	// [Options].Salt.
 	Seed, Salt uint64
@@ -45,6 +50,7 @@ type Sessions struct {
 //
 //	sessions.jsonl
 //	sessions.jsonl?replies=own&cap=1m&output=200
+//	sessions.jsonl?start=0.25..0.75
 //
 // The parameters are fields of Sessions. Of o, Seed, Salt and Tokenizer are used. OpenSessions does not read the file.
 func OpenSessions(spec string, o Options) (Sessions, error) {
@@ -54,7 +60,7 @@ func OpenSessions(spec string, o Options) (Sessions, error) {
 		return Sessions{}, fmt.Errorf("sessions %q: %w", spec, err)
 	}
 	p := newParams(given)
-	s := Sessions{Path: path, Replies: Replies(p.text("replies")), Cap: p.duration("cap"), Output: p.count("output"), Seed: o.Seed, Salt: o.Salt, Tokenizer: o.Tokenizer}
+	s := Sessions{Path: path, Replies: Replies(p.text("replies")), Cap: p.duration("cap"), Output: p.count("output"), Start: p.text("start"), Seed: o.Seed, Salt: o.Salt, Tokenizer: o.Tokenizer}
 	err = p.check()
 	if err == nil && path == "" {
 		err = errors.New("want the path of a file")
@@ -85,6 +91,51 @@ const (
 // DefaultCap is the default of Sessions.Cap.
 const DefaultCap = 10 * time.Second
 
+// DefaultStart is the default of Sessions.Start, as in AgentX (https://inferencex.semianalysis.com/agentx/methodology). There the shares are of
+// the recorded time, and here of the turns.
+const DefaultStart = "0..1"
+
+// start returns the range of Start, as shares from 0 to 1.
+func (s Sessions) start() (from, to float64, err error) {
+	text := s.Start
+	if text == "" {
+		if text = DefaultStart; s.Replies == Own {
+			return 0, 0, nil
+		}
+	}
+	low, high, found := strings.Cut(text, "..")
+	if !found {
+		high = low
+	}
+	var wrong error
+	from, err = strconv.ParseFloat(low, 64)
+	to, wrong = strconv.ParseFloat(high, 64)
+	if err != nil || wrong != nil || !(from >= 0 && from <= 1 && to >= 0 && to <= 1) {
+		return 0, 0, fmt.Errorf("field Start is %q: want a share from 0 to 1, or two, like 0.25..0.75", s.Start)
+	}
+	switch {
+	case from > to:
+		return 0, 0, fmt.Errorf("field Start is %q: want the smaller share first", s.Start)
+	case to > 0 && s.Replies == Own:
+		return 0, 0, fmt.Errorf("field Start is %q, and replies are %s: want %s or %s, because the turns that are over have no reply of the server", s.Start, Own, MadeUp, Recorded)
+	}
+	return from, to, nil
+}
+
+// Begin returns a session that begins in the midst of r, the first session of a user: a share of its turns is not sent (see
+// [llmbench.Request]), which is drawn evenly from the range of Start, rounded down, and at most all but one. It depends on Seed and the number of the
+// user alone. The conversations and the pauses of the turns that are left stay.
+func (s Sessions) Begin(r llmbench.Request, user int) (llmbench.Request, error) {
+	from, to, err := s.start()
+	if err != nil {
+		return r, err
+	}
+	random := rand.New(rand.NewPCG(s.Seed, 0x7374617274+uint64(user)))
+	share := from + (to-from)*random.Float64()
+	r.Skip = min(int(share*float64(1+len(r.Then))), len(r.Then))
+	return r, nil
+}
+
 // RecordedSessions are what [Sessions.Load] returns.
 type RecordedSessions struct {
 	// Format is the name of the file's format.
@@ -96,8 +147,12 @@ type RecordedSessions struct {
 	// Depths has, for each turn of each session, its place in the conversation that it continues: 1 if it begins one, as a sub-agent
 	// does.
 	Depths [][]int
+	// Subs says, for each turn of each session, whether it is of a sub-agent.
+	Subs [][]bool
 	// Agents is the number of sub-agents of all sessions.
 	Agents int
+	// Distinct is the number of sessions of the file among Requests: those after them are the same ones again, with other words.
+	Distinct int
 	// ImpliedHits is the share of prompt tokens, from 0 to 1, that a prefix cache without limits would have if the turns came in the order of
 	// the file: the tokens of blocks that came before, or of the conversation that a turn continues.
 	ImpliedHits float64
@@ -132,7 +187,8 @@ func (s Sessions) check(n int) error {
 	case s.Output < 0 || s.Output > mostTokens:
 		return fmt.Errorf("field Output is %d tokens: want from 1 to %d, or 0 for none", s.Output, mostTokens)
 	}
-	return nil
+	_, _, err := s.start()
+	return err
 }
 
 func (s Sessions) load(src *source, n int) (RecordedSessions, error) {
@@ -153,7 +209,7 @@ func (s Sessions) load(src *source, n int) (RecordedSessions, error) {
 	if len(all) == 0 {
 		return RecordedSessions{}, errors.New("the file has no sessions")
 	}
-	loaded := RecordedSessions{Format: reader.format, Unknown: reader.told()}
+	loaded := RecordedSessions{Format: reader.format, Unknown: reader.told(), Distinct: len(all)}
 	timed := !slices.ContainsFunc(all, func(r recording) bool { return r.at < 0 })
 	if timed {
 		slices.SortStableFunc(all, func(a, b recording) int { return cmp.Compare(a.at, b.at) })
@@ -170,7 +226,11 @@ func (s Sessions) load(src *source, n int) (RecordedSessions, error) {
 		if err != nil {
 			return RecordedSessions{}, fmt.Errorf("session %q: %w", r.id, err)
 		}
-		loaded.Requests, loaded.Depths = append(loaded.Requests, request), append(loaded.Depths, depths)
+		subs := make([]bool, len(r.turns))
+		for k, t := range r.turns {
+			subs[k] = t.agent != ""
+		}
+		loaded.Requests, loaded.Depths, loaded.Subs = append(loaded.Requests, request), append(loaded.Depths, depths), append(loaded.Subs, subs)
 		if timed && i < len(all) {
 			loaded.At = append(loaded.At, r.at-all[0].at)
 		}

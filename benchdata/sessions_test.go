@@ -553,7 +553,7 @@ func TestOpenSessions(t *testing.T) {
 		"":               `sessions "": want the path of a file`,
 		"a?replies=live": `sessions "a?replies=live": field Replies is "live": want made-up, recorded or own`,
 		"a?cap=0":        `sessions "a?cap=0": parameter cap=0: want a duration like 10m, above 0`,
-		"a?turns=1":      `sessions "a?turns=1": parameter turns: want one of cap, output, replies`,
+		"a?turns=1":      `sessions "a?turns=1": parameter turns: want one of cap, output, replies, start`,
 	} {
 		_, err := OpenSessions(spec, Options{})
 		assert.Error(t, err, want)
@@ -603,4 +603,48 @@ func FuzzSessions(f *testing.F) {
 			t.Errorf("%q gives other sessions the second time: %v", file, err)
 		}
 	})
+}
+
+// TestBegin checks in which turn the first sessions of users begin: within the range, at the same turn for the same seed and user, and spread
+// evenly over the range. The session stays what it is.
+func TestBegin(t *testing.T) {
+	r := llmbench.Request{Then: make([]llmbench.Turn, 19)}
+	for _, c := range []struct {
+		start    string
+		from, to int // turns that are not sent, of 20
+	}{{"", 0, 19}, {"0..1", 0, 19}, {"0.25..0.75", 5, 14}, {"0.5", 10, 10}, {"1", 19, 19}, {"0", 0, 0}} {
+		s, other := Sessions{Start: c.start, Seed: 7}, Sessions{Start: c.start, Seed: 8}
+		counts, differ := map[int]int{}, 0
+		const users = 20_000
+		for user := range users {
+			begun, err := s.Begin(r, user)
+			assert.NilError(t, err)
+			again, _ := s.Begin(r, user)
+			next, _ := other.Begin(r, user)
+			assert.Assert(t, begun.Skip == again.Skip && len(begun.Then) == 19 && begun.Skip >= c.from && begun.Skip <= c.to, "%q: %d", c.start, begun.Skip)
+			if counts[begun.Skip]++; begun.Skip != next.Skip {
+				differ++
+			}
+		}
+		n := c.to - c.from + 1
+		assert.Equal(t, len(counts), n)
+		for skip, count := range counts {
+			assert.Assert(t, count > users/n*8/10 && count < users/n*12/10, "%q: %d users skip %d turns of %d to %d", c.start, count, skip, c.from, c.to)
+		}
+		assert.Equal(t, differ > 0, n > 1)
+	}
+	for want, s := range map[string]Sessions{
+		`field Start is "half": want a share from 0 to 1, or two, like 0.25..0.75`:                                                         {Start: "half"},
+		`field Start is "0.1..2": want a share from 0 to 1, or two, like 0.25..0.75`:                                                       {Start: "0.1..2"},
+		`field Start is "0.75..0.25": want the smaller share first`:                                                                        {Start: "0.75..0.25"},
+		`field Start is "0.5", and replies are own: want made-up or recorded, because the turns that are over have no reply of the server`: {Start: "0.5", Replies: Own},
+	} {
+		_, err := s.Begin(r, 0)
+		assert.Error(t, err, want)
+		assert.Error(t, s.check(0), want)
+	}
+	begun, err := Sessions{Replies: Own}.Begin(r, 3)
+	assert.Assert(t, err == nil && begun.Skip == 0)
+	s, err := OpenSessions("a?start=0.25..0.75", Options{})
+	assert.Assert(t, err == nil && s.Start == "0.25..0.75", "%v", err)
 }
