@@ -25,7 +25,7 @@ import (
 func TestSessionFigures(t *testing.T) {
 	const ms = time.Millisecond
 	graph := llmbench.Request{Then: []llmbench.Turn{{After: []int{0}, Think: 50 * ms}, {After: []int{0}}, {After: []int{2, 1}, Think: 20 * ms}}}
-	shape := sessionShape{[]llmbench.Request{graph, graph}, [][]int{{1, 1, 2, 3}, {1, 1, 2, 3}}, 0.25}
+	shape := sessionShape{[]llmbench.Request{graph, graph}, [][]int{{1, 1, 2, 3}, {1, 1, 2, 3}}, [][]bool{{false, true, false, false}, {false, true, false, false}}, 0.25, 0}
 	sent := func(request, turn int, start, end, ttft time.Duration, tokens int) sample.Sample {
 		return sample.Sample{Request: request, Turn: turn, Due: start * ms, Start: start * ms, End: end * ms, First: (start + ttft) * ms, Last: end * ms, Deltas: 2, Streamed: true, Outcome: sample.OK, PromptTokens: tokens - 2, OutputTokens: 2}
 	}
@@ -40,6 +40,7 @@ func TestSessionFigures(t *testing.T) {
 		"session-fail-%": 50, "lost-turns": 3, "turns/session": 4, "tok/session": 100, "implied-hit-%": 25,
 		"mean-sessions": 1, "mean-requests": (100 + 100 + 200 + 77 + 100) / 500.0,
 		"p50-ttft-depth1-ns": 15e6, "p50-ttft-depth2-ns": 35e6, "p50-turn-late-ms": 1,
+		"out-tok/session": 8, "p50-ttft-main-ns": 30e6, "sub-req-%": 25, "sub-tok-%": 20,
 	})
 }
 
@@ -50,7 +51,7 @@ func TestMadeUpAgents(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(all.Requests), 6)
 	assert.DeepEqual(t, []any{all.Format, all.Unknown, all.Cut, all.Agents}, []any{"weka", "", 0, 7})
-	shape := sessionShape{all.Requests, all.Depths, all.ImpliedHits}
+	shape := sessionShape{all.Requests, all.Depths, all.Subs, all.ImpliedHits, all.Distinct}
 	virtual(t, mockserver.Config{Engine: &engine.Profile{Step: 1000, PrefillPerToken: 1, MaxBatch: 16, PrefixCache: true}}, func(t *testing.T, target llmbench.Target) {
 		result, err := llmbench.Pass(t.Context(), "agents", target, llmbench.Load{Requests: all.Requests, Concurrency: 2, ClientBound: llmbench.BoundReported})
 		assert.NilError(t, err)

@@ -38,7 +38,7 @@ type Scenario struct {
 // catalogue lists the scenarios that measure a target.
 var catalogue = []Scenario{
 	{Name: "Accuracy", measure: accuracy, prepare: prepareAccuracy, reads: slices.Concat(users, prompts), fits: fitsAccuracy},
-	{Name: "Agent", measure: agent, oneForm: true, prepare: prepareAgent, reads: slices.Concat(timed, []string{"LLMBENCH_SESSIONS"})},
+	{Name: "Agent", measure: agent, oneForm: true, prepare: prepareAgent, reads: slices.Concat(timed, []string{"LLMBENCH_SESSIONS", "LLMBENCH_WARMUP"})},
 	{Name: "Agreement", measure: agreement, reads: slices.Concat(users, lengths, []string{"LLMBENCH_ANSWERS"})},
 	{Name: "Chat", study: &chat, reads: timed},
 	{Name: "CodeQA", study: &codeQA, reads: timed},

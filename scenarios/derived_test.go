@@ -32,7 +32,7 @@ var withoutClock = regexp.MustCompile(`^(` + strings.Join([]string{
 	`srv-.+`, `gw-.+`,
 	// the schedule
 	`offered-req/s`,
-	`session-fail-%`, `lost-turns`, `(turns|tok)/session`,
+	`session-fail-%`, `lost-turns`, `(cut|recycled)-sessions`, `(turns|tok|out-tok)/session`, `sub-(req|tok)-%`,
 	// the client's delays themselves
 	`client-err-%`, `p99-lag-ns`, `p(50|99)-turn-late-ms`, `(mean|p\d\d)-read-lag-ns`, `(p50|p99|max)-(ttft|itl|wire|user)-err-ns`,
 	// verdicts in which the bounds of the figures are considered

@@ -151,7 +151,7 @@ func TestCheck(t *testing.T) {
 		{"Serve", Options{WarmupFor: time.Second}, "options: WarmupFor 1s (LLMBENCH_WARMUP): want above 0 and a closed loop with a Duration (LLMBENCH_DURATION) or Users (stages in LLMBENCH_CONCURRENCY), or 0", false},
 		{"Serve", Options{WarmupFor: time.Second, Duration: time.Second, Rates: []float64{1}}, "options: WarmupFor 1s (LLMBENCH_WARMUP): want above 0 and a closed loop with a Duration (LLMBENCH_DURATION) or Users (stages in LLMBENCH_CONCURRENCY), or 0", false},
 		{"Decode", Options{Users: ramp}, "options: Users 1..4:1s: Decode reads no stages of users, which are for Serve: want a comma list of numbers", false},
-		{"Decode", Options{WarmupFor: time.Second}, "options: WarmupFor 1s: Decode does not read it; it is for MixedLoad, Serve", false},
+		{"Decode", Options{WarmupFor: time.Second}, "options: WarmupFor 1s: Decode does not read it; it is for Agent, MixedLoad, Serve", false},
 		{"Shedding", Options{MaxInFlight: 4}, "options: MaxInFlight 4: Shedding does not read it; it is for Serve", false},
 		{"Serve", Options{MaxInFlight: 4, Rates: []float64{1}}, "", false},
 		{"Serve", Options{Rates: []float64{1, 1}}, "options: Rates [1 1]: want different numbers above 0, at most 1000000", false},

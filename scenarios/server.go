@@ -370,7 +370,9 @@ func (s server) timed(l llmbench.Load, n int, draw func(n, pass, part int) ([]ll
 	}
 	l.Duration, l.WarmupFor = cmp.Or(s.options.Duration, l.Users.Duration()), s.options.WarmupFor
 	if s.options.Requests == 0 {
-		n = max(n, leastPart)
+		if !l.CutSessions { // sessions are many requests each
+			n = max(n, leastPart)
+		}
 		if _, path, _ := strings.Cut(s.options.Dataset, ":"); path != "" {
 			n = max(n, leastFilePart)
 		}

@@ -153,7 +153,7 @@ func TestVariablesMeasured(t *testing.T) {
 		{"Serve", "LLMBENCH_SESSIONS=" + sessions + "/plain.jsonl", 1, []string{"Serve does not read it; it is for Agent"}},
 		{"Sweep", "LLMBENCH_INPUT=20 LLMBENCH_OUTPUT=4", 0, []string{"/workload=random-20x4/stream=true/concurrency=1"}},
 		{"Sweep", "LLMBENCH_DATASET=sharegpt:" + kinds + "/sharegpt.json LLMBENCH_SLO=e2e=1s", 0, []string{"/workload=sharegpt/stream=true/concurrency=1", " good-req/s", "dataset: sharegpt.json\n"}},
-		{"SLO", "LLMBENCH_REQUESTS=5 LLMBENCH_WARMUP=1", 1, []string{"LLMBENCH_REQUESTS=5: SLO does not read it; it is for all scenarios but ColdStart, ", "LLMBENCH_WARMUP=1: SLO does not read it; it is for MixedLoad, Serve\n"}},
+		{"SLO", "LLMBENCH_REQUESTS=5 LLMBENCH_WARMUP=1", 1, []string{"LLMBENCH_REQUESTS=5: SLO does not read it; it is for all scenarios but ColdStart, ", "LLMBENCH_WARMUP=1: SLO does not read it; it is for Agent, MixedLoad, Serve\n"}},
 		{"(Serve|Concurrency|GatewayOverhead|Shedding)", "LLMBENCH_INPUT=lognormal(40,0.6,..200) LLMBENCH_OUTPUT=normal(9,2) LLMBENCH_REQUESTS=40 LLMBENCH_CONCURRENCY=4", 0, []string{
 			"dataset: input=lognormal(40,0.6,..200)&output=normal(9,2)\n", "BenchmarkServe/backend=mock/model=mock/workload=random/stream=true/concurrency=4", "BenchmarkConcurrency/backend=mock/model=mock/workload=random/",
 			"/workload=random/stream=false/via=reference-proxy/concurrency=4", "BenchmarkShedding/backend=mock/model=mock/workload=random/stream=true/offered=2", "LLMBENCH_CONCURRENCY=4 is read by "}},
