@@ -41,7 +41,6 @@ type playedTurn struct {
 	start, end      time.Duration
 	ttft            time.Duration // 0 if there is none
 	prompt, output  int           // tokens
-	within          time.Duration // how much of the turn was within the time that is measured
 }
 
 // A played is a session of a pass.
