@@ -224,7 +224,7 @@ func (r *run) tryPass(ctx context.Context, number int) error {
 		}
 	}
 	for i, c := range pl.loops() {
-		n := c.load.expectedRequests(r.warm)
+		n := c.load.expectedRequests(r.warm) * c.requests / max(1, c.samples) // the warm-up has single turns of sessions
 		if i < len(r.sent) {
 			n = max(n, 2*r.sent[i])
 		}
