@@ -129,7 +129,7 @@ type sessionFigures struct {
 	lost                  int             // turns that were not sent because one had failed
 	busy, requests        time.Duration   // sums of the times of sessions and of requests
 	elapsed               time.Duration
-	growth                growth
+	growth                leastSquares
 }
 
 // add adds a session, of which the given window is measured.
@@ -295,15 +295,15 @@ func sessionTime(took, cut []time.Duration, failed int, p sample.Statistic) (flo
 	return 0, false
 }
 
-// A growth is a line of least squares.
-type growth struct{ n, x, y, xx, xy float64 }
+// leastSquares is a line of least squares.
+type leastSquares struct{ n, x, y, xx, xy float64 }
 
-func (g *growth) add(x, y float64) {
+func (g *leastSquares) add(x, y float64) {
 	g.n, g.x, g.y, g.xx, g.xy = g.n+1, g.x+x, g.y+y, g.xx+x*x, g.xy+x*y
 }
 
 // slope returns the slope of the line, if there are at least ten points that are not all above the same place.
-func (g *growth) slope() (float64, bool) {
+func (g *leastSquares) slope() (float64, bool) {
 	spread := g.xx - g.x*g.x/max(1, g.n)
 	if g.n < 10 || spread <= 1e-9*g.xx {
 		return 0, false
