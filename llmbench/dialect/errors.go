@@ -21,7 +21,7 @@ func (p *baseParser) otherMember(name []byte) {
 		}
 	case "message", "Message", "detail", "errors", "msg", "error_message", "error_msg", "err", "errmsg", "err_msg", "errorMessage", "error_description", "exception", "fault":
 		p.messageOf(name)
-	case "status", "status_code", "success", "code":
+	case "status", "status_code", "success", "ok", "code":
 		p.code(p.w.Raw(), string(name) == "code")
 	case "error_code", "errcode":
 		v := p.w.Raw()

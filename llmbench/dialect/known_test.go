@@ -222,6 +222,7 @@ func TestErrorShapes(t *testing.T) {
 		{`{"status":"failed","reason":"boom"}`, `{"status":"failed","reason":"boom"}`},
 		{`{"status":503,"title":"boom"}`, `{"status":503,"title":"boom"}`},
 		{`{"success":false,"why":"boom"}`, `{"success":false,"why":"boom"}`},
+		{`{"ok":false,"result":null}`, `{"ok":false,"result":null}`},
 		{`{"error_code":17,"error_msg":"boom"}`, "boom"},
 		{`{"base_resp":{"status_code":1002,"status_msg":"boom"}}`, "boom"},
 		{`{"object":"error","message":"boom"}`, "boom"},
@@ -270,7 +271,7 @@ func TestStrange(t *testing.T) {
 	assert.Assert(t, got.end() == "clean" && got.Strange == `{"id":"c","event":"stage","why":"x"}` && got.Unread == "event", "%+v", got)
 	got = f.read(f.text, ends(f.end, `"stop"`), `{"trace":"x"}`)
 	assert.Assert(t, got.end() == "clean" && got.Strange == `{"trace":"x"}` && got.Unread == "", "%+v", got)
-	for _, quiet := range []string{`{}`, `null`, `{"type":"ping"}`, `{"error":0,"errno":0}`, `{"code":0,"status":"queued"}`, `{"code":"200"}`, `{"id":"x","object":"chat.completion.chunk","created":1,"model":"m"}`, `{"choices":[],"prompt_filter_results":[{"a":"b"}]}`, `{"object":"x","cost":0.5}`} {
+	for _, quiet := range []string{`{}`, `null`, `{"type":"ping"}`, `{"error":0,"errno":0}`, `{"code":0,"status":"queued"}`, `{"ok":true}`, `{"code":"200"}`, `{"id":"x","object":"chat.completion.chunk","created":1,"model":"m"}`, `{"choices":[],"prompt_filter_results":[{"a":"b"}]}`, `{"object":"x","cost":0.5}`} {
 		got = f.read(quiet, f.text, ends(f.end, `"stop"`))
 		assert.Assert(t, got.end() == "clean" && got.Strange == "" && got.Unread == "", "%s: %+v", quiet, got)
 	}
