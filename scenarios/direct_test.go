@@ -39,7 +39,7 @@ func TestDirect(t *testing.T) {
 	if err := os.Symlink(self, name); err != nil {
 		t.Skip("skipped: no symbolic links: ", err)
 	}
-	_, url := mockserver.Start(t, mockserver.Config{TTFT: 2 * time.Millisecond, PerToken: time.Millisecond})
+	_, url := mockserver.Start(t, mockserver.Config{TTFT: 2 * time.Millisecond, PerToken: 50 * time.Millisecond}) // slow enough that no load makes tokens come together
 	run := func(environ ...string) string {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
