@@ -126,7 +126,7 @@ func toldOf(spec string, sessions benchdata.Sessions, all benchdata.RecordedSess
 		parts = append(parts, fmt.Sprintf("%d pauses were longer than %v and are cut; cap=1m sets another limit", all.Cut, most))
 	}
 	if all.Unknown != "" {
-		parts = append(parts, "members that llmbench does not know are ignored: "+all.Unknown)
+		parts = append(parts, "not read: "+all.Unknown)
 	}
 	if len(parts) == 0 {
 		return ""

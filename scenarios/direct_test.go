@@ -65,6 +65,8 @@ func TestDirect(t *testing.T) {
 	}{
 		{[]string{"LLMBENCH_DIRECT=" + url, "LLMBENCH_URL=" + proxied(t, url)},
 			[]string{"stream=true/via=direct/", "stream=true/via=gateway/", "stream=false/via=gateway/", " added-ttft-ms", " added-e2e-ms", " added-whole-ms", byLog}, []string{"reference-proxy"}},
+		{[]string{"LLMBENCH_DIRECT=" + url, "LLMBENCH_URL=" + proxied(t, url), "LLMBENCH_DIALECT=anthropic-messages"},
+			[]string{"dialect: anthropic-messages", "stream=true/via=gateway/", " added-ttft-ms", " added-whole-ms", byLog}, nil},
 		{[]string{"LLMBENCH_URL=" + url},
 			[]string{"via=direct/", "via=reference-proxy/", "LLMBENCH_DIRECT=http://server measures the gateway at LLMBENCH_URL"}, []string{"via=gateway"}},
 	} {

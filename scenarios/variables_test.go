@@ -147,7 +147,7 @@ func TestVariablesMeasured(t *testing.T) {
 		{"Trace", "LLMBENCH_DATASET=sharegpt:x", 1, []string{`LLMBENCH_DATASET=sharegpt:x: dataset "sharegpt:x" is no trace`}},
 		{"MultiTurn", "LLMBENCH_INPUT=40 LLMBENCH_OUTPUT=5 LLMBENCH_CONCURRENCY=2 LLMBENCH_REQUESTS=3", 0, []string{"/workload=turns-5x40-40x5/stream=true/concurrency=2"}},
 		{"Agent", "LLMBENCH_SESSIONS=" + sessions + "/plain.jsonl LLMBENCH_CONCURRENCY=3", 0, []string{"/workload=sessions-plain/stream=true/concurrency=3", "dataset: plain.jsonl\n", "replies: made-up\n", " 3.333 turns/session", " 60.07 implied-hit-%",
-			"sessions " + sessions + "/plain.jsonl, in the format plain: members that llmbench does not know are ignored: note 1 time"}},
+			"sessions " + sessions + "/plain.jsonl, in the format plain: not read: note 1 time"}},
 		{"Agent", "LLMBENCH_SESSIONS=" + sessions + "/plain.jsonl?replies=made-up&cap=1s", 0, []string{"/workload=sessions-plain/stream=true/speed=1", "dataset: plain.jsonl?replies=made-up&cap=1s\n", "1 pauses were longer than 1s and are cut"}},
 		{"Agent", "LLMBENCH_SESSIONS=" + kinds + "/azure.csv", 1, []string{"LLMBENCH_SESSIONS: sessions " + kinds + "/azure.csv:1: "}},
 		{"Serve", "LLMBENCH_SESSIONS=" + sessions + "/plain.jsonl", 1, []string{"Serve does not read it; it is for Agent"}},
