@@ -336,6 +336,8 @@ func TestEnough(t *testing.T) {
 		{"for a time", timed, 1500 * ms, 0, map[sample.Outcome]int{sample.OK: 4}, true},
 		{"open loop", Load{Requests: words(10, 1), Arrivals: arrivals.Constant{Rate: 2}}, 1600 * ms, 0, map[sample.Outcome]int{sample.OK: 4}, true},
 		{"in flight", Load{Requests: words(10, 1), Arrivals: arrivals.Constant{Rate: 2}, MaxInFlight: 1}, 1500 * ms, 0, map[sample.Outcome]int{sample.OK: 2}, true},
+		{"in a session", Load{Requests: talk(4, 3), Concurrency: 2}, 1500 * ms, 0, map[sample.Outcome]int{sample.OK: 2}, true},
+		{"in a session for a time", Load{Requests: talk(4, 3), Concurrency: 2, Duration: time.Minute, CutSessions: true}, 2500 * ms, 0, map[sample.Outcome]int{sample.OK: 4}, true},
 		{"all were sent", Load{Requests: words(4, 1), Concurrency: 2}, 1500 * ms, 0, map[sample.Outcome]int{sample.OK: 4}, false},
 		{"before the first", Load{Requests: words(4, 1), Concurrency: 2}, 0, 0, map[sample.Outcome]int{}, true},
 		{"impatient", Load{Requests: words(10, 1), Concurrency: 2}, 1500 * ms, 1600 * ms, map[sample.Outcome]int{sample.OK: 2, sample.Canceled: 2}, true},

@@ -179,6 +179,7 @@ func (r *run) pass(ctx context.Context, number int) error {
 // cutShort notes that a pass was interrupted, and that its requests in flight have ended since. It reports whether the pass
 // has measured anything, and returns an error if nothing was measured in the passes before, either.
 func (r *run) cutShort(number int, samples iter.Seq[*sample.Sample]) (measured bool, err error) {
+	r.load.LeastCoverage = 0 // users had no sessions from then on
 	n := 0
 	for range sample.Measured(samples) {
 		n++

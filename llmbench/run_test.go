@@ -77,6 +77,7 @@ func init() { // as the initializer of helpers, this would be an initialization 
 		"Slow":           helperSlow,
 		"Stalls":         helperStalls,
 		"SlowTolerant":   helperSlowTolerant,
+		"SlowSessions":   helperSlowSessions,
 		"Streams":        helperStreams,
 		"Tolerates":      helperTolerates,
 		"ToleratesMany":  helperToleratesMany,
@@ -168,6 +169,16 @@ func helperStalls(b *testing.B) {
 func helperSlowTolerant(b *testing.B) {
 	_, target := loopback(b, mockserver.Config{TTFT: 100 * ms})
 	Run(b, target, Load{Requests: words(10000, 4), Concurrency: 4, MaxFail: 1})
+}
+
+// helperSlowSessions sends sessions whose users think for a minute, for a time of which they may be idle for two hundredths.
+func helperSlowSessions(b *testing.B) {
+	_, target := loopback(b, mockserver.Config{TTFT: 100 * ms})
+	all := talk(100, 2)
+	for i := range all {
+		all[i].Then[0].Think = time.Minute
+	}
+	Run(b, target, Load{Requests: all, Concurrency: 4, Duration: time.Hour, CutSessions: true, LeastCoverage: 0.98})
 }
 
 // helperConfigChanges has a different configuration in each -count sample.
@@ -815,12 +826,13 @@ func TestFreshRequests(t *testing.T) {
 }
 
 // TestInterrupt checks that after Ctrl-C the requests in flight end, that the table has the figures of those that were sent, that
-// records are kept, and that the run fails even if the load tolerates every failure. Requests that do not end are given up. A
-// second signal that comes with the first one changes nothing: timeout sends two.
+// records are kept, and that the run fails even if the load tolerates every failure. Of sessions, no further turns are sent.
+// Requests that do not end are given up. A second signal that comes with the first one changes nothing: timeout sends two.
 func TestInterrupt(t *testing.T) {
 	for _, c := range []struct{ name, says, table string }{
 		{"Slow", `^failed: interrupted: the figures are of the first (\d+) requests`, "tok/s"},
 		{"SlowTolerant", `^failed: interrupted: the figures are of the first (\d+) requests`, "tok/s"},
+		{"SlowSessions", `^failed: interrupted: the figures are of the first (\d+) requests`, "tok/s"},
 		{"Stalls", `^failed: pass 0: interrupted: (\d+) of (\d+) requests were complete, and none had failed`, "interrupted"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -840,7 +852,7 @@ func TestInterrupt(t *testing.T) {
 			said := regexp.MustCompile(c.says).FindStringSubmatch(head["end"].(string))
 			assert.Assert(t, said != nil, head["end"])
 			assert.Assert(t, strings.Contains(stdout, strings.TrimPrefix(said[0], "failed: ")), stdout)
-			assert.Assert(t, strings.Contains(stderr, c.table), stderr)
+			assert.Assert(t, strings.Contains(stderr, c.table) && !strings.Contains(stdout+stderr, "had no session"), stderr)
 			complete := 0
 			for _, line := range lines {
 				if line["outcome"] == "ok" {

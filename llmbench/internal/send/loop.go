@@ -48,11 +48,23 @@ type loop struct {
 
 	free []*Worker // guarded by mu; workers of an open loop, and of branches of sessions, that have no request
 
+	sending context.Context // ends with the pass, and with Enough
+
 	branches sync.WaitGroup // of all sessions; they are in flight for a while after a worker has exited
 }
 
 // run sends all posts.
 func (lp *loop) run(ctx context.Context) {
+	sending, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	lp.sending = sending
+	go func() {
+		select {
+		case <-lp.pass.Enough:
+			stop(errEnough)
+		case <-sending.Done():
+		}
+	}()
 	if lp.class.Due != nil {
 		lp.open(ctx)
 	} else {
@@ -140,6 +152,9 @@ func (lp *loop) draw(ctx context.Context, leaves time.Duration) *Post {
 	return p
 }
 
+// errEnough is the reason why no further turns of sessions are sent after Enough.
+var errEnough = errors.New("no further requests are sent")
+
 // enoughSent reports whether no further posts should be sent. It must be called before a post is sent.
 func (lp *loop) enoughSent() bool {
 	select {
@@ -223,15 +238,6 @@ func (lp *loop) work(ctx context.Context, w *Worker, leaves time.Duration) {
 func (lp *loop) open(ctx context.Context) {
 	due := lp.class.Due
 	var wg sync.WaitGroup
-	sending, stop := context.WithCancel(ctx) // ends with Enough, too
-	defer stop()
-	go func() {
-		select {
-		case <-lp.pass.Enough:
-			stop()
-		case <-sending.Done():
-		}
-	}()
 	waker := wake.New()
 	defer waker.Close()
 	// places has an element for each request that may be sent, if MaxInFlight limits the number of requests
@@ -246,12 +252,12 @@ func (lp *loop) open(ctx context.Context) {
 	i := -1 // index of the post
 	for p := range lp.posts {
 		i++
-		waker.Until(sending, lp.clock.Start().Add(due[i]))
+		waker.Until(lp.sending, lp.clock.Start().Add(due[i]))
 		granted := time.Duration(0)
 		if places != nil {
 			select {
 			case granted = <-places:
-			case <-sending.Done():
+			case <-lp.sending.Done():
 			}
 		}
 		if lp.enoughSent() {

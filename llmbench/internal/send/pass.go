@@ -32,8 +32,8 @@ type Pass struct {
 	// CutSessions says that turns of sessions that are due from For on are not sent. Their outcome is Left.
 	CutSessions bool
 
-	// Enough, if not nil, is closed when no further posts should be sent. The requests in flight then end. Posts that are not
-	// sent have no samples.
+	// Enough, if not nil, is closed when no further posts, and no further turns of sessions, should be sent. The requests in
+	// flight then end. What is not sent has no samples.
 	Enough <-chan struct{}
 
 	With   Others
@@ -113,7 +113,7 @@ type Result struct {
 	ClockChange  time.Duration         // by how much the wall clock was set during the pass
 	RecorderWait time.Duration         // sum of the times for which requests waited for the recorder
 	Late         time.Duration         // by how much the pass, or a worker of a closed loop, began late
-	Cut          bool                  // posts were not sent because of Enough
+	Cut          bool                  // posts or turns were not sent because of Enough
 	Stopped      string                // why a loop for a time sent nothing more before its time was over; "" if it did not stop
 	LateTurns    map[int]time.Duration // by how much the client sent the turns of sessions late, summed over the turns, by request
 }

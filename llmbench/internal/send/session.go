@@ -61,7 +61,7 @@ func (w *Worker) ended(s *sample.Sample, check func(Answer) error) (waited time.
 // begin begins the session of p, whose first turn the caller then sends with w. It sends the other turns that wait for none.
 func (lp *loop) begin(ctx context.Context, w *Worker, p *Post) *session {
 	s := &session{loop: lp, post: p, turns: make([]turnState, 1+len(p.Turns)), outcome: sample.OK}
-	s.going, s.stop = context.WithCancelCause(ctx)
+	s.going, s.stop = context.WithCancelCause(lp.sending)
 	begun := lp.clock.Now()
 	var roots []int
 	for i := range p.Turn {
@@ -99,7 +99,7 @@ type session struct {
 	*loop
 	post     *Post
 	branches sync.WaitGroup
-	going    context.Context // ends when a turn has failed
+	going    context.Context // ends when a turn has failed, and when no further turns should be sent
 	stop     context.CancelCauseFunc
 
 	mu      sync.Mutex
@@ -150,6 +150,9 @@ func (s *session) take(ctx context.Context, w *Worker, i int, waited time.Durati
 	one, reply := &sample.Sample{}, ""
 	p, invalid := s.built(i)
 	switch why := s.pause(i, t, waited); {
+	case why == errEnough: // as for posts that are not sent, there is no sample
+		s.cut.Store(true)
+		return nil, 0
 	case why == errOver:
 		*one = unsent(w.options, w.clock, s.pass.For, why)
 		one.Outcome = sample.Left
@@ -195,7 +198,9 @@ func (s *session) pause(i int, t *Turn, waited time.Duration) error {
 		due = s.pass.For // until then, the user has a session
 	}
 	left := due - s.clock.Now()
-	s.recorder.addLate(s.post.Request, min(waited, -left))
+	if !over {
+		s.recorder.addLate(s.post.Request, min(waited, -left))
+	}
 	if err := Sleep(s.going, max(0, left)); err != nil || !over {
 		return err
 	}
