@@ -157,6 +157,7 @@ func otelSession(id string, spans []otelSpan, complete bool) (recording, error) 
 	}
 	slices.SortStableFunc(calls, func(a, b otelCall) int { return cmp.Or(a.start.Compare(b.start), a.end.Compare(b.end)) })
 	number(calls)
+	all := 0                               // number of requests for which requests wait
 	before := make([][]uint64, len(calls)) // bits of all that each request waits for, also by way of others
 	for i, c := range calls {
 		turn := recordedTurn{agent: c.agent, whole: true, messages: c.messages, reply: c.answer, output: c.output}
@@ -175,6 +176,9 @@ func otelSession(id string, spans []otelSpan, complete bool) (recording, error) 
 		if n > 0 {
 			turn.whole, turn.messages = false, c.messages[n:]
 			turn.after = append([]int{k}, turn.after...)
+		}
+		if all += len(turn.after); all > mostWaits {
+			return r, fmt.Errorf("its requests wait for more than %d requests together", mostWaits)
 		}
 		ready := calls[0].start
 		for k, w := range turn.after {

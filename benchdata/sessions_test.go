@@ -515,7 +515,12 @@ func TestSessionLimits(t *testing.T) {
 	for i := range 1001 {
 		chain = strings.Replace(chain, `"next"`, fmt.Sprintf(`"%d"`, i+1), 1)
 	}
+	span := func(from, to int, messages string) string {
+		return fmt.Sprintf(`{"name": "chat m", "start_time": "2026-02-25T10:00:0%dZ", "end_time": "2026-02-25T10:00:0%dZ", "attributes": {"gen_ai.input.messages": [%s], "gen_ai.output.text": "yes"}}`, from, to, messages)
+	}
+	joins := `{"spans": [{}` + strings.Repeat(", "+span(0, 1, `{"role": "user", "content": "a"}`), 2100) + strings.Repeat(", "+span(2, 3, `{"role": "assistant", "content": "yes"}`), 2100) + `]}`
 	for want, file := range map[string]string{
+		`sessions: line 1: record 0: its requests wait for more than 4194304 requests together`:                                                        joins,
 		`sessions: line 1: record 0: "spans" has 16385 requests: want at most 16384`:                                                                   wide["otel"](mostCalls + 1),
 		`sessions: session "0": conversation "1000" is started by a chain of 1000 others: want at most 999`:                                            chain,
 		`sessions: session "a": its turns wait for more than 4194304 turns together`:                                                                   strings.Replace(wide["dag_jsonl"](2100), `"orchestrator"`, `"rounds": 2, "orchestrator"`, 1),

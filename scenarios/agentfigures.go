@@ -33,7 +33,7 @@ func (t sessionShape) withoutTexts() sessionShape {
 	return t
 }
 
-// A playedTurn is what is known of a turn. The zero value is a turn before the session's first one, which is not sent.
+// A playedTurn is what is known of a turn. The zero value is a turn before the session's first one, or one after an interrupt, which is not sent.
 type playedTurn struct {
 	known, sent, ok bool
 	cut             bool // not sent, because the time of the pass was over
@@ -86,7 +86,7 @@ func (t sessionShape) figures(samples iter.Seq[*sample.Sample]) map[string]float
 		all[id][s.Turn] = turn
 	}
 	f := sessionFigures{byDepth: make([][]time.Duration, len(depthUnits))}
-	for _, id := range slices.SortedFunc(maps.Keys(all), func(a, b played) int { return (a.pass-b.pass)<<32 + a.request - b.request }) {
+	for _, id := range slices.SortedFunc(maps.Keys(all), func(a, b played) int { return cmp.Or(a.pass-b.pass, a.request-b.request) }) {
 		i := id.request % len(t.sessions)
 		f.add(all[id], &t.sessions[i], t.depths[i], t.subs[i], windows[id.pass])
 	}
@@ -121,7 +121,7 @@ type agentFigures struct {
 type sessionFigures struct {
 	sessions              int             // that began within the time that is measured, with their first turn
 	took                  []time.Duration // of those of which every turn succeeded
-	cut                   []time.Duration // of those that the end of the time has cut, until then
+	cut                   []time.Duration // of those that the end of the time, or an interrupt, has cut, until then
 	late                  []time.Duration // how much later than after its pause each turn was sent
 	byDepth               [][]time.Duration
 	agents                [2]agentFigures // of agents, and of sub-agents
@@ -137,7 +137,7 @@ func (f *sessionFigures) add(turns []playedTurn, of *llmbench.Request, depths []
 	begin, end, cut, done := time.Duration(-1), time.Duration(0), false, true
 	tokens, output := 0, 0
 	for i, t := range turns {
-		done, cut = done && t.ok, cut || t.cut
+		done, cut = done && t.ok, cut || t.cut || !t.known && begin >= 0
 		if t.known {
 			end = max(end, t.end) // of a turn that was cut, the end of the time
 		}
