@@ -52,7 +52,7 @@ func (p *parser) request(text []byte, number int) (Request, error) {
 // complete sets the fields whose values follow from other fields or from the Head.
 func (p *parser) complete() error {
 	l, s := p.line, &p.line.sample
-	s.Streamed, s.Scheduled, s.Checked = p.head.Stream, s.Turn == 0 && (p.head.Concurrency == 0 || s.Scheduled), l.has("correct")
+	s.Streamed, s.Scheduled, s.Checked = p.head.Stream, s.Scheduled || s.Turn == 0 && p.head.Concurrency == 0, l.has("correct")
 	if !s.Checked {
 		s.Wrong = ""
 	}

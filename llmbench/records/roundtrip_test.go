@@ -49,6 +49,7 @@ func TestRoundTrip(t *testing.T) {
 			requests = append(requests, llmbench.Request{Prompt: "a b c", MaxTokens: 1 + 3*i, FixedOutput: true, PromptTokens: 7})
 		}
 		requests[3].Then = []llmbench.Turn{{Prompt: "d", MaxTokens: 5}}
+		requests[5].Then, requests[5].Reply, requests[5].Skip = []llmbench.Turn{{Prompt: "d", MaxTokens: 5}}, "e", 1
 		if len(l.Classes) == 0 {
 			l.Requests = requests
 		}

@@ -80,7 +80,7 @@ func TestWrite(t *testing.T) {
 	// A Request does not keep these, or keeps them in another form.
 	want.Model, want.Class, want.InFlight, want.Unread, want.UnreadLast, want.EventLags, want.TextTokens, want.Inputs, want.Dimensions = "", "", 0, "", false, sample.EventLags{}, 0, 0, 0
 	want.ErrorStatus, want.Header, want.TraceID, want.UnknownFinish = 0, nil, "", false
-	want.Server, want.Status, want.RetryAfter, want.Finish, want.Answer, want.Scheduled = sample.ServerTimings{}, 0, 0, "", nil, false
+	want.Server, want.Status, want.RetryAfter, want.Finish, want.Answer = sample.ServerTimings{}, 0, 0, "", nil
 	assert.DeepEqual(t, s, want)
 	assert.DeepEqual(t, q.Server, &full.Server)
 	assert.Equal(t, q.Events, int32(6))

@@ -76,7 +76,7 @@ func visitSend(s *sample.Sample, v Visitor) {
 	if s.Deltas > 0 {
 		text = Always
 	}
-	v.Flag("scheduled", &s.Scheduled, given(s.Class != "" && s.Scheduled)) // otherwise the head tells
+	v.Flag("scheduled", &s.Scheduled, given(s.Scheduled && (s.Class != "" || s.Turn > 0))) // otherwise the head tells
 	v.Duration("due_ns", &s.Due, Always)
 	v.Wall("epoch_unix_ns", &s.Epoch, Always)
 	v.Duration("", &s.From, Never)
