@@ -51,7 +51,7 @@ func agent(b *testing.B, s server) {
 			return
 		}
 		s.perUsers(b, pick(s, []int{1, 4}, []int{1, 4}, []int{4}), func(b *testing.B, users int) {
-			s.runSessions(b, llmbench.Load{Concurrency: users}, max(users, len(first.Requests)))
+			s.runSessions(b, llmbench.Load{Concurrency: users}, len(first.Requests))
 		})
 	})
 }
@@ -135,7 +135,7 @@ func toldOf(spec string, sessions benchdata.Sessions, all benchdata.RecordedSess
 	return fmt.Sprintf("sessions %s, in the format %s: %s", path, all.Format, strings.Join(parts, "; "))
 }
 
-// runSessions measures n sessions under l. The warm-up has the first turns of the first sessions. A load for a time begins in the midst of sessions, and ends
+// runSessions measures n sessions under l, or more if there are more users. The warm-up has the first turns of the first sessions. A load for a time begins in the midst of sessions, and ends
 // in the midst of others; see UNITS.md.
 func (s server) runSessions(b *testing.B, l llmbench.Load, n int) {
 	b.Helper()
@@ -146,9 +146,10 @@ func (s server) runSessions(b *testing.B, l llmbench.Load, n int) {
 		l.CutSessions, l.WholePass, l.LeastCoverage = true, true, leastCoverage
 		l.Units = sample.Named(sample.SteadyRate)
 		if s.options.Requests == 0 { // whole copies of the file, one after the other
-			n = (max(n, l.Concurrency) + n - 1) / n * n
+			n = wholeCopies(n, l.Concurrency)
 		}
 	}
+	n = max(n, l.Concurrency)
 	l = s.fresh(b, l, n, 0, func(n int, seed uint64) ([]llmbench.Request, error) {
 		all, err := s.drawSessions(n, seed)
 		shape = sessionShape{all.Requests, all.Depths, all.Subs, all.ImpliedHits, all.Distinct}.withoutTexts()
@@ -177,6 +178,9 @@ func (s server) runSessions(b *testing.B, l llmbench.Load, n int) {
 	l.Figures = func(samples iter.Seq[*sample.Sample]) map[string]float64 { return shape.figures(samples) }
 	s.run(b, l)
 }
+
+// wholeCopies returns the smallest multiple of n sessions that is enough for all users.
+func wholeCopies(n, users int) int { return n * max(1, (users+n-1)/n) }
 
 // leastCoverage is the least share of the time for which the users of a load for a time must have sessions. AgentX wants observations of 98 % of its
 // time (https://github.com/ai-dynamo/aiperf/pull/1255).

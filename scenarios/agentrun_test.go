@@ -79,6 +79,30 @@ func TestSessionWindow(t *testing.T) {
 	})
 }
 
+// TestWholeCopies checks that a load for a time has each session of a file equally often.
+func TestWholeCopies(t *testing.T) {
+	for _, c := range [][3]int{{6, 1, 6}, {6, 6, 6}, {6, 8, 12}, {6, 13, 18}, {1, 5, 5}} {
+		assert.Equal(t, wholeCopies(c[0], c[1]), c[2], "%d sessions, %d users", c[0], c[1])
+	}
+}
+
+// TestInterruptedSessions checks that a session whose turns an interrupt has cut has not failed, and counts until its last end.
+func TestInterruptedSessions(t *testing.T) {
+	graph := llmbench.Request{Then: []llmbench.Turn{{After: []int{0}}}}
+	shape := sessionShape{slices.Repeat([]llmbench.Request{graph}, 3), slices.Repeat([][]int{{1, 2}}, 3), slices.Repeat([][]bool{{false, false}}, 3), 0, 3}
+	turn := func(request, turn int, to time.Duration) sample.Sample {
+		return sample.Sample{Request: request, Turn: turn, End: to * time.Second, Outcome: sample.OK}
+	}
+	figures := shape.figures(sample.All(turn(0, 0, 1), turn(1, 0, 1), turn(0, 1, 2), turn(2, 0, 3)))
+	got := map[string]float64{}
+	for _, unit := range []string{"session-fail-%", "lost-turns", "cut-sessions", "p50-session-ns"} {
+		if v, has := figures[unit]; has {
+			got[unit] = v
+		}
+	}
+	assert.DeepEqual(t, got, map[string]float64{"session-fail-%": 0, "lost-turns": 0, "cut-sessions": 2, "p50-session-ns": 2e9})
+}
+
 // begun returns sessions of which the first session of each user begins in its midst.
 func begun(t *testing.T, n, users int) benchdata.RecordedSessions {
 	t.Helper()
