@@ -16,6 +16,7 @@ type conclusion struct {
 	Failed   string // why a benchmark with a result has failed, or ""
 	Client   string // how the client distorted the pass of [Pass], or ""
 	Bursts   string // how the answers of the pass of [Pass] came in bursts, or ""
+	Idle     string // for how long the users of the pass of [Pass] had no session, or ""
 	Unread   string // what may not have been read of the answers of the pass of [Pass], or ""
 	Elapsed  time.Duration
 	Withheld []judge.Withholding

@@ -23,7 +23,7 @@ import (
 // warm-up. The result is nil, and the error not nil, if the pass could not be made, if its samples
 // contradict each other, or if ctx ended.
 //
-// An error that wraps [ErrClientBound], [ErrBursts] or [ErrUnread] comes with a result. The errors mean the
+// An error that wraps [ErrClientBound], [ErrBursts], [ErrUnread] or [ErrIdle] comes with a result. The errors mean the
 // following.
 //
 // ErrClientBound means that the client may have distorted a metric by more than l.MaxDistortion, or that
@@ -40,6 +40,9 @@ import (
 //
 // ErrUnread means that answers have members that their dialect does not know, and that may have text. The error
 // names these members, and the units that mean nothing, which are the same as for ErrBursts.
+//
+// ErrIdle means that the users of l had no sessions for longer than l.LeastCoverage allows. Rates and latencies are then those of
+// another load.
 //
 // With [BoundReported], Pass checks none of this. BoundReported is the default for
 // a target that is Simulated, because the distortion cannot be measured in a bubble of testing/synctest.
@@ -83,10 +86,10 @@ func Pass(ctx context.Context, name string, t Target, l Load) (result *Result, e
 	}()
 	if err := m.single(ctx, name, pl); err != nil {
 		err = m.fail(err)
-		if !errors.Is(err, ErrClientBound) && !errors.Is(err, ErrBursts) && !errors.Is(err, ErrUnread) {
+		if !errors.Is(err, ErrClientBound) && !errors.Is(err, ErrBursts) && !errors.Is(err, ErrUnread) && !errors.Is(err, ErrIdle) {
 			return nil, err
 		}
-		if m.bound == BoundWithheld && m.end.Bounds != nil && !errors.Is(err, ErrBursts) && !errors.Is(err, ErrUnread) { // other metrics are valid
+		if m.bound == BoundWithheld && m.end.Bounds != nil && !errors.Is(err, ErrBursts) && !errors.Is(err, ErrUnread) && !errors.Is(err, ErrIdle) { // other metrics are valid
 			m.end.Outcome, m.end.Why = records.EndedOK, ""
 		}
 		return m.result(), err
@@ -147,7 +150,7 @@ func (m *measurement) checkSingle(clockChange time.Duration) (c conclusion, err 
 	if err != nil {
 		return c, err
 	}
-	c.Bursts, c.Unread, c.Withheld = v.bursts, v.unread, v.Withheld
+	c.Bursts, c.Idle, c.Unread, c.Withheld = v.bursts, v.idle, v.unread, v.Withheld
 	switch {
 	case len(v.client.Distorted) > 0:
 		c.Client = v.client.Text(true)
@@ -167,6 +170,9 @@ func errorOf(c conclusion) error {
 	}
 	if c.Bursts != "" {
 		all = append(all, explained{ErrBursts, c.Bursts})
+	}
+	if c.Idle != "" {
+		all = append(all, fmt.Errorf("%w: %s", ErrIdle, c.Idle))
 	}
 	if c.Unread != "" {
 		all = append(all, fmt.Errorf("%w: %s", ErrUnread, c.Unread))

@@ -136,7 +136,7 @@ func (r Request) checkSkip() error {
 	if r.Skip < 0 || r.Skip > len(r.Then) {
 		return fmt.Errorf("the first %d turns are not sent: want from 0 to %d", r.Skip, len(r.Then))
 	}
-	for i := max(1, r.Skip); i <= len(r.Then); i++ {
+	for i := r.Skip; r.Skip > 0 && i <= len(r.Then); i++ {
 		for k := i; k > 0 && !r.Then[k-1].Whole; {
 			if k = r.Then[k-1].after(k)[0]; k < r.Skip && r.reply(k) == "" {
 				return fmt.Errorf("the first %d turns are not sent, and turn %d continues turn %d, which has no Reply: want one", r.Skip, i, k)

@@ -178,3 +178,12 @@ func helperIdle(b *testing.B) {
 	all := talk(4, 1)
 	Run(b, target, Load{Requests: all, Concurrency: 2, Duration: 200 * ms, LeastCoverage: 0.98})
 }
+
+// TestPassIdle checks that a single pass whose users had no sessions for a part of the time has an error beside its result.
+func TestPassIdle(t *testing.T) {
+	_, target := loopback(t, mockserver.Config{})
+	result, err := Pass(t.Context(), "", target, Load{Requests: talk(4, 1), Concurrency: 2, Duration: 200 * ms, LeastCoverage: 0.98, ClientBound: BoundWithheld})
+	assert.ErrorIs(t, err, ErrIdle)
+	defer result.Close()
+	assert.Equal(t, len(slices.Collect(result.All())), 4)
+}
