@@ -121,6 +121,16 @@ func TestFinishReasons(t *testing.T) {
 		if name == "openai-responses" {
 			continue // a status without a reason is a reason
 		}
+		if endMarker { // a gateway sends another one
+			p := f.d.NewParser()
+			p.Reset()
+			var d Delta
+			for _, document := range []string{f.text, ends(f.end, `"`+f.good[0]+`"`), ends(f.end, "null")} {
+				assert.NilError(t, p.Event(sse.Event{Type: messageEvent, Data: []byte(document)}, &d))
+			}
+			assert.NilError(t, p.End())
+			assert.Assert(t, d.Done && !d.UnknownFinish, "%s: %+v", name, d)
+		}
 		for _, reason := range []string{`"null"`, `null`, `""`, `"None"`} {
 			got := f.read(f.text, ends(f.end, reason))
 			if endMarker {

@@ -147,8 +147,8 @@ func (p *baseParser) endWith(reason string) {
 }
 
 // markDone records that the current document is the dialect's end marker. If the document says that there is no finish
-// reason, nothing shows that the answer is complete. Some versions of servers have no member for the reason.
+// reason, and no document before it had one, nothing shows that the answer is complete. Some versions of servers have no member for the reason.
 func (p *baseParser) markDone() {
-	p.d.UnknownFinish = p.d.UnknownFinish || p.noReason && p.d.Finish == ""
+	p.d.UnknownFinish = p.d.UnknownFinish || p.noReason && !p.finished
 	p.d.Done, p.finished, p.endsHere, p.doneSeen = true, true, true, true
 }
