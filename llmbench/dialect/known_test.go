@@ -131,6 +131,10 @@ func TestFinishReasons(t *testing.T) {
 			assert.NilError(t, p.End())
 			assert.Assert(t, d.Done && !d.UnknownFinish, "%s: %+v", name, d)
 		}
+		if name == "llamacpp" { // the answer to an empty prompt
+			got := f.read(ends(f.end, `"none"`))
+			assert.Assert(t, got.end() == "clean" && !got.UnknownFinish, "%+v", got)
+		}
 		for _, reason := range []string{`"null"`, `null`, `""`, `"None"`} {
 			got := f.read(f.text, ends(f.end, reason))
 			if endMarker {

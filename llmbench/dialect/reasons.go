@@ -147,8 +147,9 @@ func (p *baseParser) endWith(reason string) {
 }
 
 // markDone records that the current document is the dialect's end marker. If the document says that there is no finish
-// reason, and no document before it had one, nothing shows that the answer is complete. Some versions of servers have no member for the reason.
+// reason, and no document before it had one, nothing shows that the text before it is complete. Some versions of servers have no
+// member for the reason, and llama.cpp answers an empty prompt without text and with the reason "none".
 func (p *baseParser) markDone() {
-	p.d.UnknownFinish = p.d.UnknownFinish || p.noReason && !p.finished
+	p.d.UnknownFinish = p.d.UnknownFinish || p.noReason && !p.finished && (p.textSeen || p.d.generatedSince(p.start))
 	p.d.Done, p.finished, p.endsHere, p.doneSeen = true, true, true, true
 }
