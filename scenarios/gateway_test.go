@@ -278,3 +278,18 @@ func TestGatewayMemory(t *testing.T) {
 		assert.Equal(t, fmt.Sprint(trend), "{1000 1000 1000}")
 	})
 }
+
+// TestKeptAll checks that a search that ended for another reason than its highest load has no lower bound of it.
+func TestKeptAll(t *testing.T) {
+	for _, c := range []struct {
+		trials []search.Trial
+		want   bool
+	}{
+		{[]search.Trial{{Load: 4, Met: true}, {Load: 8, Met: true}}, true},
+		{[]search.Trial{{Load: 4, Met: true}}, false},
+		{[]search.Trial{{Load: 4, Met: true}, {Load: 8}, {Load: 8, Met: true}}, false},
+		{nil, false},
+	} {
+		assert.Equal(t, keptAll(c.trials, 8), c.want, "%v", c.trials)
+	}
+}

@@ -164,11 +164,9 @@ func (g *gatewayRun) streams(b *testing.B) {
 				judged(b, err)
 			}
 			found, err := t.highest(harness.Context(b), b.Name(), search.Highest{From: pick(g.server, 64., 64., 4.), To: float64(most), Tolerance: 0.05, Whole: true}, sustained)
-			if last := t.passes[float64(most)]; err != nil && len(last) > 0 {
-				if met, _ := last[0].keeps(sustained); met {
-					harness.Note(b, fmt.Sprintf("max-streams is at least %d, at which the search ends", most))
-					found.Low, err = float64(most), nil
-				}
+			if errors.Is(err, search.ErrCannotJudge) && keptAll(found.Trials, float64(most)) {
+				harness.Note(b, fmt.Sprintf("max-streams is at least %d, at which the search ends", most))
+				found.Low, err = float64(most), nil
 			}
 			b.Logf("%v: %v", g.perStream(), found.Trials)
 			if err != nil {
@@ -180,6 +178,11 @@ func (g *gatewayRun) streams(b *testing.B) {
 		b.ReportMetric(0, "ns/op")
 		harness.Report(b, kept/float64(b.N), "max-streams")
 	})
+}
+
+// keptAll reports whether a search tried the load most, and all its trials met.
+func keptAll(trials []search.Trial, most float64) bool {
+	return slices.Contains(trials, search.Trial{Load: most, Met: true}) && !slices.ContainsFunc(trials, func(t search.Trial) bool { return !t.Met })
 }
 
 // perStream says how fast streams are.
