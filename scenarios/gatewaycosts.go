@@ -66,6 +66,8 @@ func (o *occupancy) Before(ctx context.Context) error {
 			select {
 			case <-quit:
 				return
+			case <-ctx.Done(): // another observer has failed
+				return
 			case <-time.After(o.every):
 			}
 		}
