@@ -131,19 +131,28 @@ func meanOf(ratios []float64) float64 {
 const Equal = 1.02
 
 // split returns the indexes of the loads at which the first system is the better one, those at which both are about
-// equal, and those at which the second system is the better one.
+// equal, and those at which the second system is the better one. If the first system seems to be better at some loads and the second one
+// at others, a load whose interval does not say which one is better counts as about equal.
 func (p *pair) split() (ahead, even, behind []int) {
+	if ahead, even, behind = p.splitBy(func(int) bool { return false }); len(ahead) == 0 || len(behind) == 0 {
+		return ahead, even, behind
+	}
+	return p.splitBy(func(i int) bool { return RatioOf(p.strata[i].a, p.strata[i].b).Undecided() })
+}
+
+// splitBy is split in which the loads for which equal returns true count as about equal.
+func (p *pair) splitBy(equal func(i int) bool) (ahead, even, behind []int) {
 	for i, r := range p.ratios {
 		if p.sign < 0 {
 			r = 1 / r
 		}
 		switch {
+		case r >= 1/Equal && r <= Equal || equal(i):
+			even = append(even, i)
 		case r > Equal:
 			ahead = append(ahead, i)
-		case r < 1/Equal:
-			behind = append(behind, i)
 		default:
-			even = append(even, i)
+			behind = append(behind, i)
 		}
 	}
 	return ahead, even, behind

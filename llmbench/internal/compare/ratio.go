@@ -13,6 +13,9 @@ type Interval struct {
 	Confident      bool // the range has the figure with 95 % confidence; otherwise Low and High of a ratio span the ratios of all pairs
 }
 
+// Undecided reports whether the range of a ratio has 1 with 95 % confidence, so that either side may be the larger one.
+func (i Interval) Undecided() bool { return i.Confident && i.Low <= 1 && i.High >= 1 }
+
 // RatioOf returns the ratio of the medians of two systems' runs. The interval inverts the test of Mann and Whitney
 // (J. L. Hodges, E. L. Lehmann, "Estimates of Location Based on Rank Tests", 1963), which needs four runs of each for
 // 95 % confidence. All values must be above 0.

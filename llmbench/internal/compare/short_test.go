@@ -29,6 +29,8 @@ func TestShort(t *testing.T) {
 	late.Points[3].Doubt = true
 	withheld := server("a", 6, four, times(1.5, 1.5, 1.5, 0.5), nil)
 	withheld.Points[3].Speed = nil
+	noisy := server("a", 6, four, times(0.97, 1, 1.4, 1.5), nil)
+	noisy.Points[0].Speed = []float64{80, 90, 97, 97, 110, 120}
 	for _, c := range []struct {
 		name, key  string
 		a          System
@@ -51,6 +53,7 @@ func TestShort(t *testing.T) {
 		{"the last load withheld", "concurrency", withheld, 6, "a is 50 % faster than b at 1 to 16 users", Shown, "at each load, after 6 runs of each", "", ""},
 		{"the last load not measured", "concurrency", server("a", 6, four[:3], base[:3], nil), 6, "a and b are about equally fast at 1 to 16 users", Same, "ahead in 54 of 108 pairs of runs, p = 1", "about equal", ""},
 		{"in doubt", "concurrency", doubted, 6, "In doubt: a is 2.0 times as fast as b at every load", Doubtful, "see the warnings", "", ""},
+		{"lines that cross, one within the noise", "concurrency", noisy, 6, "a is 40 to 50 % faster than b from 16 users on; elsewhere both are about equal", Shown, "from 16 users on, after 6 runs of each", "", ""},
 	} {
 		got := Of(c.key, []System{c.a, server("b", c.n, four, base, nil)}, 0.95).Short
 		winner := ""

@@ -106,11 +106,14 @@ func Pair(g *systems.Group, a, b *systems.System, units []string, ratios bool) (
 }
 
 // leads returns 1 if the first row of a pair has the better median of a unit, -1 if the second one has, and 0 if they are
-// about equal, or if one is in doubt.
+// about equal, if their runs do not say which one is better, or if one is in doubt.
 func leads(pair [2]*results.Row, unit string, higher bool) int {
 	x, has := pair[0].Spread(unit)
 	y, also := pair[1].Spread(unit)
 	if has == "" || also == "" || pair[0].Doubt(unit) != "" || pair[1].Doubt(unit) != "" || x.Mid <= 0 || y.Mid <= 0 {
+		return 0
+	}
+	if a, b := pair[0].Values[unit], pair[1].Values[unit]; len(a) > 0 && len(b) > 0 && positive(a) && positive(b) && compare.RatioOf(a, b).Undecided() {
 		return 0
 	}
 	sign := 1
