@@ -26,7 +26,7 @@ func (p *pair) sure(family int) (says string, sure Sure, why string) {
 	least, most := p.runs()
 	number := numbers.Count(most, "run")
 	if least != most {
-		number = fmt.Sprintf("%d to %s", least, number)
+		number = fmt.Sprintf("%d to %s", least, numbers.Count(most, "sound run")) // of others some figures are in doubt
 	}
 	needed := p.needed(family)
 	short := fmt.Sprintf("after %s of each: %d are needed", number, max(needed, Fewest))
