@@ -362,5 +362,5 @@ func TestUsersOfClosedConnections(t *testing.T) {
 		late++
 		assert.Equal(t, s.Connect, time.Duration(0), "the request at %v opened a connection", s.Start)
 	}
-	assert.Assert(t, late > 10, "%d requests of users who came late", late)
+	assert.Assert(t, late > 0, "no request of users who came late")
 }
