@@ -77,5 +77,5 @@ func TestSoundRuns(t *testing.T) {
 			o.Add(e)
 		}
 	}
-	assert.DeepEqual(t, o.comparisons(), []string{"Serve: vllm is 1.98 times as fast as tgi at 64 users. Preliminary after 3 to 4 runs of each: 6 are needed."})
+	assert.DeepEqual(t, o.comparisons(), []string{"Serve: vllm is 1.98 times as fast as tgi at 64 users. Preliminary after 3 to 4 sound runs of each: 6 are needed."})
 }
