@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -68,16 +67,7 @@ func (o Options) addedBy(b *testing.B, direct, gateway llmbench.Target, name str
 // targets. It skips or ends b if nothing can be measured.
 func (sc Scenario) pair(b *testing.B, o Options, direct, gateway llmbench.Target, name string) (s, through server) {
 	b.Helper()
-	harness.Watch(b)
-	o.Simulated = o.Simulated || direct.Simulated
-	o, c, _, err := sc.resolve(o)
-	tell(b, c.notes)
-	if errors.Is(err, ErrNothing) {
-		harness.Skip(b, err.Error())
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	o, c, _ := sc.begin(b, o, direct)
 	s = connect(b, o, c, direct, sc.asksLengths(o, nil), true).knowingShares()
 	harness.Tell("measuring, by turns with it, the " + name + " before it: " + gateway.URL)
 	through = s

@@ -27,16 +27,7 @@ func (sc Scenario) Check(o Options) error {
 // scenario has nothing to measure.
 func (sc Scenario) Run(b *testing.B, target llmbench.Target, o Options) {
 	b.Helper()
-	harness.Watch(b)
-	o.Simulated = o.Simulated || target.Simulated
-	o, c, cells, err := sc.resolve(o)
-	tell(b, c.notes)
-	if errors.Is(err, ErrNothing) {
-		harness.Skip(b, err.Error())
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	o, c, cells := sc.begin(b, o, target)
 	if d, items := target.Dialect.(dialect.ItemsDialect); items && sc.items == nil {
 		harness.Skip(b, d.Name()+" generates no text")
 	}
@@ -68,6 +59,23 @@ func (sc Scenario) asksLengths(o Options, cells []cell) bool {
 		return err != nil || isTrace || pathOf(o.Dataset) == "" || o.Input > 0
 	}
 	return true
+}
+
+// begin returns the options completed for a target, the configuration and the cells, which resolve returns. It skips or ends b if nothing can
+// be measured.
+func (sc Scenario) begin(b *testing.B, o Options, target llmbench.Target) (Options, config, []cell) {
+	b.Helper()
+	harness.Watch(b)
+	o.Simulated = o.Simulated || target.Simulated
+	o, c, cells, err := sc.resolve(o)
+	tell(b, c.notes)
+	if errors.Is(err, ErrNothing) {
+		harness.Skip(b, err.Error())
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return o, c, cells
 }
 
 // resolve completes o from the environment, checks it, and returns the loads if the scenario is a study.
