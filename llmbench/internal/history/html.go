@@ -93,7 +93,7 @@ type htmlPanel struct {
 func (o *Overview) HTML(w io.Writer, opts PageOptions) error {
 	newest := len(o.runs) - 1
 	p := htmlPage{Title: opts.Title, Headline: o.headline(), Commits: opts.Commits, DatesOfCommits: o.made,
-		Newest: fmt.Sprintf("The newest run, %.12s of %s: %s.", o.runs[newest].Commit, o.day(newest), cmp.Or(o.report.news, o.report.Summary))}
+		Newest: fmt.Sprintf("The newest run, %.12s of %s: %s.", o.runs[newest].Commit, o.day(newest), o.report.newest())}
 	points := 0
 	for i := range o.panels {
 		points += len(o.panels[i].points)

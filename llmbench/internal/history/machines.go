@@ -175,7 +175,7 @@ func join(all []*checker) *Report {
 	}
 	var sums, news []string
 	for _, r := range reports {
-		sums, news = append(sums, of(r, r.Summary)), append(news, of(r, cmp.Or(r.news, r.Summary)))
+		sums, news = append(sums, of(r, r.Summary)), append(news, of(r, r.newest()))
 	}
 	first.Verdict, first.Summary, first.news = reports[0].Verdict, strings.Join(sums, "; "), strings.Join(news, "; ")
 	return first

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -40,7 +39,7 @@ func (o *Overview) Text(w io.Writer) error {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\nThe newest of %s, %.12s of %s: %s\n\n", numbers.Count(len(o.runs), "run"), o.runs[newest].Commit, o.day(newest), cmp.Or(o.report.news, o.report.Summary))
+	fmt.Fprintf(&b, "\nThe newest of %s, %.12s of %s: %s\n\n", numbers.Count(len(o.runs), "run"), o.runs[newest].Commit, o.day(newest), o.report.newest())
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, p := range o.panels {
 		last := p.points[len(p.points)-1]

@@ -65,6 +65,9 @@ type Report struct {
 	Others []*Report `json:"others,omitempty"`
 }
 
+// newest returns the Summary without Known, which an overview shows by itself.
+func (r *Report) newest() string { return cmp.Or(r.news, r.Summary) }
+
 // A Series is one unit of one benchmark over all runs.
 type Series struct {
 	Benchmark string `json:"benchmark,omitempty"` // with its package, if known; "" stands for all series of the machine
