@@ -86,7 +86,11 @@ func (t sessionShape) figures(samples iter.Seq[*sample.Sample]) map[string]float
 		all[id][s.Turn] = turn
 	}
 	f := sessionFigures{byDepth: make([][]time.Duration, len(depthUnits))}
+	recycled := 0
 	for _, id := range slices.SortedFunc(maps.Keys(all), func(a, b played) int { return cmp.Or(a.pass-b.pass, a.request-b.request) }) {
+		if t.distinct > 0 && id.request >= t.distinct {
+			recycled++
+		}
 		i := id.request % len(t.sessions)
 		f.add(all[id], &t.sessions[i], t.depths[i], t.subs[i], windows[id.pass])
 	}
@@ -95,20 +99,10 @@ func (t sessionShape) figures(samples iter.Seq[*sample.Sample]) map[string]float
 	}
 	figures := f.all()
 	figures["implied-hit-%"] = 100 * t.implied
-	if recycled := recycledSessions(all, t.distinct); recycled > 0 {
+	if recycled > 0 {
 		figures["recycled-sessions"] = float64(recycled)
 	}
 	return figures
-}
-
-// recycledSessions returns how many sessions were those of the file again.
-func recycledSessions(all map[played][]playedTurn, distinct int) (n int) {
-	for id := range all {
-		if distinct > 0 && id.request >= distinct {
-			n++
-		}
-	}
-	return n
 }
 
 // An agentFigures sums up the turns of the agents, or of sub-agents.
@@ -120,8 +114,8 @@ type agentFigures struct {
 // sessionFigures sums up sessions.
 type sessionFigures struct {
 	sessions              int             // that began within the time that is measured, with their first turn
-	took                  []time.Duration // of those of which every turn succeeded
-	cut                   []time.Duration // of those that the end of the time, or an interrupt, has cut, until then
+	took                  []time.Duration // of sessions of which every turn succeeded
+	cut                   []time.Duration // of sessions that the end of the time, or an interrupt, has cut, until then
 	late                  []time.Duration // how much later than after its pause each turn was sent
 	byDepth               [][]time.Duration
 	agents                [2]agentFigures // of agents, and of sub-agents
