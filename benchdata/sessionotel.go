@@ -30,7 +30,7 @@ var otelFormat = sessionFormat{
 
 // exgenticFormat is Exgentic's agent-llm-traces-v2 (https://huggingface.co/datasets/Exgentic/agent-llm-traces-v2), as AIPerf and inference-perf
 // read it (src/aiperf/dataset/loader/exgentic.py in https://github.com/ai-dynamo/aiperf, workload-catalog/agentic-trace-replay in
-// https://github.com/kubernetes-sigs/inference-perf). A record is a row of the data set as JSON, and a session. Its spans are those of otelFormat,
+// https://github.com/kubernetes-sigs/inference-perf). A record is a row of the data set as JSON, and a session. Its spans are as in otelFormat,
 // except that calls that failed (status code 2) and those without tokens are left out, as in AIPerf.
 var exgenticFormat = sessionFormat{
 	name: "exgentic-v2", wants: "spans, harness, session_id",

@@ -41,8 +41,8 @@ import (
 // ErrUnread means that answers have members that their dialect does not know, and that may have text. The error
 // names these members, and the units that mean nothing, which are the same as for ErrBursts.
 //
-// ErrIdle means that the users of l had no sessions for longer than l.LeastCoverage allows. Rates and latencies are then those of
-// another load.
+// ErrIdle means that the users of l had no sessions for longer than l.LeastCoverage allows. Rates and latencies are then of
+// another load than was asked for.
 //
 // With [BoundReported], Pass checks none of this. BoundReported is the default for
 // a target that is Simulated, because the distortion cannot be measured in a bubble of testing/synctest.

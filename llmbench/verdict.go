@@ -40,8 +40,7 @@ type verdict struct {
 }
 
 // judge removes metrics of a load that was not the one that was asked for, and metrics that mean nothing because text may not have been
-// read. Unless the load wants them to be
-// reported, judge also removes metrics that mean nothing because of bursts, and metrics that the client distorted too
+// read. Unless the load wants them to be reported, judge also removes metrics that mean nothing because of bursts, and metrics that the client distorted too
 // much. It writes the removed units to the end of the records, and passes them to Load.Withheld.
 func (m *measurement) judge(metrics map[string]float64, f judge.Facts) (v verdict, err error) {
 	v.Figures = &judge.Figures{Metrics: metrics, Units: m.load.units(), Shown: m.shown, Reported: m.bound == BoundReported}

@@ -90,7 +90,7 @@ func (s server) loadSessions(sessions benchdata.Sessions, n int) (benchdata.Reco
 }
 
 // drawSessions returns n sessions that depend on seed. Texts from a file do, too, by their salt, so that no pass and no load finds
-// those of another one in the server's cache.
+// texts of another one in the server's cache.
 func (s server) drawSessions(n int, seed uint64) (benchdata.RecordedSessions, error) {
 	sessions, err := s.sessions(seed, s.target.Salt(seed))
 	if err != nil {
@@ -135,8 +135,8 @@ func toldOf(spec string, sessions benchdata.Sessions, all benchdata.RecordedSess
 	return fmt.Sprintf("sessions %s, in the format %s: %s", path, all.Format, strings.Join(parts, "; "))
 }
 
-// runSessions measures n sessions under l, or more if there are more users. The warm-up has the first turns of the first sessions. A load for a time begins in the midst of sessions, and ends
-// in the midst of others; see UNITS.md.
+// runSessions measures n sessions under l, or more if there are more users. The warm-up has the first turns of the first sessions. A load
+// for a time begins in the midst of sessions, and ends in the midst of others; see UNITS.md.
 func (s server) runSessions(b *testing.B, l llmbench.Load, n int) {
 	b.Helper()
 	var shape sessionShape
@@ -182,14 +182,14 @@ func (s server) runSessions(b *testing.B, l llmbench.Load, n int) {
 // wholeCopies returns the smallest multiple of n sessions that is enough for all users.
 func wholeCopies(n, users int) int { return n * max(1, (users+n-1)/n) }
 
-// leastCoverage is the least share of the time for which the users of a load for a time must have sessions. AgentX wants observations of 98 % of its
-// time (https://github.com/ai-dynamo/aiperf/pull/1255).
+// leastCoverage is the least share of the time for which the users of a load for a time must have sessions. AgentX wants observations of
+// 98 % of its time (https://github.com/ai-dynamo/aiperf/pull/1255).
 const leastCoverage = 0.98
 
 // sessionField is the name of the header's field that tells routers which requests belong together.
 const sessionField = "X-Session-ID"
 
-// sessionHeader returns the header of the requests of session i of those with a seed. A field of this name that the target has stays.
+// sessionHeader returns the header of the requests of session i with a seed. A field of this name that the target has stays.
 func (s server) sessionHeader(seed uint64, i int) http.Header {
 	if s.target.Header.Get(sessionField) != "" {
 		return nil

@@ -75,7 +75,7 @@ func TestSessionWindow(t *testing.T) {
 		"mean-sessions":      (2 + 5 + 4 + 5 + 1) / 10., // within the time
 		"mean-requests":      (2 + 4 + 1 + 2 + 2 + 1) / 10.,
 		"p50-ttft-depth1-ns": 1e6, "p50-ttft-depth2-ns": 2e6, "p50-ttft-main-ns": 1e6, "p50-ttft-sub-ns": 2e6, "sub-req-%": 50, "sub-tok-%": 50,
-		"p50-turn-late-ms": 500, // turn 1 of session 1 is a second late, and that of session 2 is not
+		"p50-turn-late-ms": 500, // turn 1 of session 1 is a second late, and turn 1 of session 2 is not
 	})
 }
 
